@@ -25,7 +25,7 @@ public final class BeelineProxy: Sendable {
     private let client: BeelineClient
     private let links: GatewayLinks?
     private let loop: any EventLoop
-    private let server: NIOLoopBound<ProxyServer>
+    private let server: NIOLoopBound<ProxyLoop>
     /// Guards the endpoint it listens on.
     private let listening: NIOLockedValueBox<Endpoint>
 
@@ -49,7 +49,7 @@ public final class BeelineProxy: Sendable {
         let links = configuration.gatewayHosts.isEmpty ? nil : GatewayLinks(hosts: configuration.gatewayHosts)
         do {
             let (server, listening) = try await loop.flatSubmit {
-                let server = ProxyServer(
+                let server = ProxyLoop(
                     on: loop,
                     client: client,
                     configuration: configuration,
@@ -70,7 +70,7 @@ public final class BeelineProxy: Sendable {
         _ client: BeelineClient,
         _ links: GatewayLinks?,
         _ loop: any EventLoop,
-        _ server: NIOLoopBound<ProxyServer>,
+        _ server: NIOLoopBound<ProxyLoop>,
         _ listening: NIOLockedValueBox<Endpoint>
     ) {
         self.configuration = configuration

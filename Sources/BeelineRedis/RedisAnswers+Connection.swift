@@ -28,7 +28,7 @@ extension RedisAnswers {
                     guard until <= clock.now else { return (false, false) }
                     state.link = .connecting
                 }
-                // The look-up of the name starts the work when it ends.
+                // The lookup of the name starts the work when it ends.
                 let mustStart = !state.isBusy && !state.isResolving
                 if mustStart { state.isBusy = true }
                 let isTaken = (isShare || state.isUp) && state.waiting.count < configuration.maxWaiting

@@ -33,7 +33,7 @@ final class RedisPlace: Sendable {
         }
     }
 
-    /// Prevents further look-ups. Does not wait for a running one.
+    /// Prevents further lookups. Does not wait for a running one.
     func end() { thread.shutdownGracefully { _ in } }
 }
 #endif

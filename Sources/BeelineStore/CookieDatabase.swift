@@ -29,8 +29,8 @@ public final class CookieDatabase: Sendable {
     /// The source of jar changes that came from other processes through the file.
     public let changeSource: ChangeSource
 
-    private let connection: Connection
-    private let exchange: Exchange
+    private let connection: FileConnection
+    private let exchange: CookieExchange
     private let isClosed = NIOLockedValueBox(false)
     private let failure = NIOLockedValueBox<StoreError?>(nil)
     private let writer: Task<Result<Void, StoreError>, Never>
@@ -89,7 +89,7 @@ public final class CookieDatabase: Sendable {
         timer: C
     ) async throws(StoreError) -> CookieDatabase where C.Duration == Duration {
         let opening = FileOpening(path: path, configuration: configuration, jar: jar, clock: clock)
-        let opened = try await Connection.offPool { () throws(StoreError) in try opening.run() }
+        let opened = try await FileConnection.offPool { () throws(StoreError) in try opening.run() }
         return CookieDatabase(opened, configuration: configuration, clock: timer)
     }
 

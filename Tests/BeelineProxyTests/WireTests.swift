@@ -45,7 +45,7 @@ struct WireTests {
         let channel = EmbeddedChannel()
         let stopper = Stopper()
         let wire: Wire
-        let server: ProxyServer
+        let server: ProxyLoop
         let reader: RequestReader
 
         init(limits: ProxyLimits = ProxyLimits(), isActive: Bool = true) throws {
@@ -54,7 +54,7 @@ struct WireTests {
             var settings = ClientConfiguration()
             settings.upstreams = []
             settings.resolver.system = nil
-            server = ProxyServer(
+            server = ProxyLoop(
                 on: channel.eventLoop,
                 client: try BeelineClient(settings),
                 configuration: configuration,

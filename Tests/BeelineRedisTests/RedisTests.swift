@@ -306,7 +306,7 @@ struct RedisTests {
         await server.stop()
     }
 
-    @Test("a slow look-up of the server's name delays no question and no shutdown, and shared answers wait for it")
+    @Test("a slow lookup of the server's name delays no question and no shutdown, and shared answers wait for it")
     func slowName() async throws {
         let commands = NIOLockedValueBox("")
         let server = try await RawServer.start { connection in
@@ -315,7 +315,7 @@ struct RedisTests {
                 try await connection.send("+OK\r\n")
             }
         }
-        // One for each of the two look-ups.
+        // One for each of the two lookups.
         let (dns, blackHole) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         var configuration = RedisConfiguration()
         configuration.host = "redis.test"
@@ -367,7 +367,7 @@ struct RedisTests {
             return .success([])
         }
         let question = Question(try Host("a.test"), families: .v4)
-        try await withTimeLimit(.seconds(30), { "the next look-up" }) {
+        try await withTimeLimit(.seconds(30), { "the next lookup" }) {
             while asked.withLockedValue({ $0 }) < 3 {
                 _ = await redis.answer(to: question, from: "one")
                 try await Task.sleep(for: .milliseconds(1))

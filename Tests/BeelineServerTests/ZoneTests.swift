@@ -11,7 +11,7 @@ import Testing
 @Suite("Zone files")
 struct ZoneTests {
     private static func set(_ text: String = ServerLab.zone) throws -> ZoneSet {
-        ZoneSet([Zone(try ZoneFile(parsing: Array(text.utf8)))])
+        ZoneSet([AuthoritativeZone(try ZoneFile(parsing: Array(text.utf8)))])
     }
 
     private static func name(_ text: String) throws -> DNSName { try #require(DNSName(text)) }
@@ -346,7 +346,7 @@ struct ZoneTests {
             }
             do throws(ServerError) {
                 let file = try ZoneFile(parsing: octets)
-                let set = ZoneSet([Zone(file)])
+                let set = ZoneSet([AuthoritativeZone(file)])
                 for record in file.records { _ = set.lookUp(record.name, record.type) }
                 taken += 1
             } catch {

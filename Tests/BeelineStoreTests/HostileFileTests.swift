@@ -252,8 +252,8 @@ struct HostileFileTests {
         let path = folder.file()
         let (began, begin) = AsyncStream<Void>.makeStream()
         let computing = Task {
-            try await Connection.offPool { stop throws(StoreError) in
-                let connection = try Connection(path: path, busyTimeout: .zero)
+            try await FileConnection.offPool { stop throws(StoreError) in
+                let connection = try FileConnection(path: path, busyTimeout: .zero)
                 defer { try? connection.close() }
                 return try connection.perform(stoppedBy: stop) { db in
                     begin.yield()

@@ -55,7 +55,7 @@ struct WriteOutTests {
     // MARK: Retries
 
     @Test func intervalsDoubleUntilTriesAreUsedUp() {
-        var schedule = RetrySchedule(retries: 3, delay: nil)
+        var schedule = FetchRetries(retries: 3, delay: nil)
         #expect(schedule.next(after: .timedOut, responseStatus: nil) == .seconds(1))
         #expect(schedule.next(after: .ok, responseStatus: 503) == .seconds(2))
         #expect(schedule.next(after: .ok, responseStatus: 503, retryAfter: .seconds(9)) == .seconds(9))
@@ -64,22 +64,22 @@ struct WriteOutTests {
 
     @Test func onlyWhatMayPassIsTriedAgain() {
         for status in [CommandStatus.connectFailed, .certificateRejected, .writeFailed, .ok, .usage] {
-            var schedule = RetrySchedule(retries: 1, delay: .zero)
+            var schedule = FetchRetries(retries: 1, delay: .zero)
             #expect(schedule.next(after: status, responseStatus: 404) == nil)
         }
         for code in [408, 429, 500, 502, 503, 504] {
-            var schedule = RetrySchedule(retries: 1, delay: .milliseconds(5))
+            var schedule = FetchRetries(retries: 1, delay: .milliseconds(5))
             #expect(schedule.next(after: .httpError, responseStatus: code) == .milliseconds(5))
         }
     }
 
     @Test func nobodyWaitsForHours() {
-        var schedule = RetrySchedule(retries: 20, delay: nil)
+        var schedule = FetchRetries(retries: 20, delay: nil)
         var longest = Duration.zero
         while let wait = schedule.next(after: .timedOut, responseStatus: nil, retryAfter: .seconds(86_400)) {
             longest = max(longest, wait)
         }
-        #expect(longest == RetrySchedule.longestWait)
+        #expect(longest == FetchRetries.longestWait)
     }
 
     // MARK: Resumed downloads

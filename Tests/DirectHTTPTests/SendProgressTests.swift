@@ -9,6 +9,7 @@ import Names
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 /// Slow lines, on which the kernel's send buffer holds what was written for longer than the limits of silence.
 @Suite("Bytes that were written and are still on the way", .timeLimit(.minutes(1)))

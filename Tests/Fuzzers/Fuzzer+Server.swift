@@ -27,7 +27,7 @@ extension Fuzzer {
             ]
         ) { bytes in
             let file = try ZoneFile(parsing: bytes)
-            let set = ZoneSet([Zone(file)])
+            let set = ZoneSet([AuthoritativeZone(file)])
             for record in file.records.prefix(100) { _ = set.lookUp(record.name, record.type) }
         },
         Fuzzer(

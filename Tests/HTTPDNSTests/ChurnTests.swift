@@ -81,38 +81,38 @@ struct ChurnTests {
         }
     }
 
-    @Test("the table of lookups in flight matches the model", arguments: [5, 2_000])
-    func flights(_ names: Int) async throws {
+    @Test("the table of lookups in lookup matches the model", arguments: [5, 2_000])
+    func lookups(_ names: Int) async throws {
         var random = SeededRandom(seed: UInt64(names))
         let hosts = try (0..<names).map { try Host("n\($0).test") }
-        let wanted = hosts.map { Wanted(host: $0, families: .both) }
-        let plan = Inquiry.Plan(candidates: [], atOnce: 1, limit: .seconds(5), resolutionDelay: .zero)
-        var table = Resolver.FlightTable()
-        var model: [Int: Resolver.Flight] = [:]
+        let request = hosts.map { LookupRequest(host: $0, families: .both) }
+        let plan = UpstreamSchedule.Plan(candidates: [], atOnce: 1, limit: .seconds(5), resolutionDelay: .zero)
+        var table = Resolver.OngoingLookups()
+        var model: [Int: Resolver.Lookup] = [:]
         for round in 0..<ChurnRounds.count {
             if round % 256 == 0 { await Task.yield() }
             let index = Int.random(in: 0..<names, using: &random)
-            let key = Resolver.FlightKey(wanted[index], 1)
+            let key = Resolver.LookupKey(request[index], 1)
             #expect(table[key] === model[index])
-            #expect(table[Resolver.FlightKey(wanted[index], 2)] == nil)
-            if let flight = model[index] {
+            #expect(table[Resolver.LookupKey(request[index], 2)] == nil)
+            if let lookup = model[index] {
                 guard Bool.random(using: &random) else { continue }
-                let (first, second) = (table.land(flight), table.land(flight))
-                #expect(first.isEmpty && second.isEmpty && flight.isOver)
+                let (first, second) = (table.land(lookup), table.land(lookup))
+                #expect(first.isEmpty && second.isEmpty && lookup.isOver)
                 model[index] = nil
             } else {
-                let errand = Resolver.Errand(
-                    wanted: wanted[index],
+                let context = Resolver.LookupContext(
+                    request: request[index],
                     realm: 1,
                     network: "",
                     trustsSystem: false,
                     isFresh: false,
                     generation: 0
                 )
-                let inquiry = Inquiry(plan, families: .both, now: Moment(nanoseconds: 0))
-                let flight = Resolver.Flight(key, errand, inquiry)
-                table.start(flight)
-                model[index] = flight
+                let schedule = UpstreamSchedule(plan, families: .both, now: Moment(nanoseconds: 0))
+                let lookup = Resolver.Lookup(key, context, schedule)
+                table.start(lookup)
+                model[index] = lookup
             }
             #expect(table.count == model.count)
         }

@@ -41,7 +41,7 @@ struct RaceTests {
         _ gate: Gate,
         _ clock: ManualClock,
         _ other: ScriptedUpstream
-    ) async throws -> (Resolver, Resolver.Flight, Task<Resolution, any Error>) {
+    ) async throws -> (Resolver, Resolver.Lookup, Task<Resolution, any Error>) {
         let six = Answer(v6: .addresses(addresses("2001:db8::1"), ttl: .seconds(60)))
         let upstream = ScriptedUpstream("one", oneFamily: true) { question in
             question.families == .v4 ? .answer(v4("192.0.2.1")) : .hold(gate, six)
@@ -49,17 +49,17 @@ struct RaceTests {
         let resolver = ResolverTests.resolver([upstream, other], clock: clock, families: .both)
         let waiting = Task<Resolution, any Error> { try await resolver.resolve(www) }
         try await gate.arrivals(atLeast: 1)
-        await until { resolver.state.withLockedValue { $0.flights.all.first?.inquiry.hasAnswer ?? false } }
-        let flight = try #require(resolver.state.withLockedValue { $0.flights.all.first })
-        return (resolver, flight, waiting)
+        await until { resolver.state.withLockedValue { $0.lookups.all.first?.schedule.hasAnswer ?? false } }
+        let lookup = try #require(resolver.state.withLockedValue { $0.lookups.all.first })
+        return (resolver, lookup, waiting)
     }
 
     @Test("a hedge that was chosen before an answer arrived is not sent after it")
     func hedgeBehindAnswer() async throws {
         let (gate, clock, other) = (Gate(), ManualClock(), ScriptedUpstream("two", .silence))
-        let (resolver, flight, waiting) = try await Self.half(gate, clock, other)
+        let (resolver, lookup, waiting) = try await Self.half(gate, clock, other)
         #expect(resolver.questionsSent == 2)
-        resolver.perform([.ask(upstream: 1, .both)], flight, Moment(nanoseconds: 0))
+        resolver.perform([.ask(upstream: 1, .both)], lookup, Moment(nanoseconds: 0))
         #expect(resolver.questionsSent == 2)
         gate.open()
         #expect(try await waiting.value.addresses.count == 2)
@@ -70,18 +70,18 @@ struct RaceTests {
     @Test("a partial answer that is delivered after its lookup ended does not replace the complete one")
     func deliveryBehindEnd() async throws {
         let (gate, clock) = (Gate(), ManualClock())
-        let (resolver, flight, waiting) = try await Self.half(gate, clock, ScriptedUpstream("two"))
+        let (resolver, lookup, waiting) = try await Self.half(gate, clock, ScriptedUpstream("two"))
         gate.open()
         let whole = try await waiting.value
         #expect(whole.addresses.count == 2)
-        let half = Inquiry.Outcome(answer: v4("192.0.2.1"), upstream: 0)
-        resolver.deliver(half, flight, Moment(nanoseconds: 0))
+        let half = UpstreamSchedule.Outcome(answer: v4("192.0.2.1"), upstream: 0)
+        resolver.deliver(half, lookup, Moment(nanoseconds: 0))
         #expect(resolver.cached(Self.www)?.addresses == whole.addresses)
         // The same for an end between the check and the store.
         var entry = AnswerCache.Entry(provenance: Provenance(upstream: "one", kind: .service))
         let now = Moment(nanoseconds: 0)
         (entry.v4, entry.v6) = KeepingRules().kept(v4("192.0.2.1"), asked: .both, now: now)
-        resolver.store(flight.errand.wanted, flight.errand.realm, &entry, guessed: .v6, now)
+        resolver.store(lookup.context.request, lookup.context.realm, &entry, guessed: .v6, now)
         #expect(resolver.cached(Self.www)?.addresses == whole.addresses)
         await resolver.shutdown()
     }
@@ -179,7 +179,7 @@ struct RaceTests {
     @Test("too many open questions of our own do not count against the upstream")
     func busyIsOurs() {
         var health = UpstreamHealth(count: 1, limits: .init())
-        let busy = Inquiry.Event.failed(upstream: 0, .v4, UpstreamError(.busy, "100 queries wait"))
+        let busy = UpstreamSchedule.Event.failed(upstream: 0, .v4, UpstreamError(.busy, "100 queries wait"))
         for _ in 0..<5 { health.note(busy, after: .zero, now: Moment(nanoseconds: 0)) }
         #expect(health.choose(among: [0], now: Moment(nanoseconds: 0)).upstreams == [0])
     }

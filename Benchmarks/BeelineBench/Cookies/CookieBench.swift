@@ -106,7 +106,7 @@ struct CookieBench {
         return (done, clock.now - start)
     }
 
-    /// Writes the headers of the first look-ups to a file, a line each.
+    /// Writes the headers of the first lookups to a file, a line each.
     private func verify(_ jar: CookieJar, _ suffix: String) throws {
         guard let dump else { return }
         guard let file = fopen("\(dump).\(suffix)", "w") else { throw BenchError(message: "cannot write \(dump)") }

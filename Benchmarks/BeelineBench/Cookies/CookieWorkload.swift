@@ -19,7 +19,7 @@ struct CookieWorkload {
     }
 
     private(set) var name = ""
-    /// How many of the look-ups are compared with the expected headers.
+    /// How many of the lookups are compared with the expected headers.
     private(set) var verified = 0
     private(set) var fill: [Store] = []
     private(set) var lookUps: [HTTPURL] = []

@@ -3,7 +3,7 @@
 /// An element of an array that is used where it stands.
 ///
 /// A URL taken out of an array is copied, and its texts are retained and released: atomic writes to six places of memory,
-/// which is a tenth of a look-up, and no part of it.
+/// which is a tenth of a lookup, and no part of it.
 struct InPlace<Value>: ~Copyable {
     let value: Value
 

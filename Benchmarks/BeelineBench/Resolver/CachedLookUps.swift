@@ -4,7 +4,7 @@ import BenchSupport
 import HTTPDNS
 import Names
 
-/// Look-ups of names that are in the cache, round and round.
+/// Lookups of names that are in the cache, round and round.
 struct CachedLookUps {
     let resolver: Resolver
     let hosts: [Host]

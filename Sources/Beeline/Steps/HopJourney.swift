@@ -136,7 +136,7 @@ struct HopJourney {
             hop.fields[.expect] = nil
             return .again
         }
-        return Redirect.isOne(response.head) ? .redirect : .done
+        return Redirect.applies(to: response.head) ? .redirect : .done
     }
 
     /// Moves to the target of a redirect.

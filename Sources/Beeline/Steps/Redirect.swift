@@ -15,7 +15,9 @@ enum Redirect {
         _ response: HTTPResponse,
         keepsCredentials: Bool = false
     ) throws(BeelineError) -> HopRequest? {
-        guard isOne(response), let location = response.headerFields[.location], !location.isEmpty else { return nil }
+        guard applies(to: response), let location = response.headerFields[.location], !location.isEmpty else {
+            return nil
+        }
         var next = hop
         next.url = try resolve(location, hop)
         let status = response.status.code
@@ -46,7 +48,7 @@ enum Redirect {
     }
 
     /// Whether the status is a redirect that a request can follow.
-    static func isOne(_ response: HTTPResponse) -> Bool {
+    static func applies(to response: HTTPResponse) -> Bool {
         switch response.status.code {
         case 301, 302, 303, 307, 308: true
         default: false

@@ -32,7 +32,7 @@ struct TransferRun {
     /// Runs the transfer and prints the output of the plan.
     func run() async -> TransferRecord {
         var record = TransferRecord(transfer)
-        var schedule = RetrySchedule(retries: plan.retries, delay: plan.retryDelay)
+        var schedule = FetchRetries(retries: plan.retries, delay: plan.retryDelay)
         let sizeBefore = resumedFile.map { InputFiles.real.size($0) ?? 0 }
         var isRestarted = false
         while true {
@@ -64,7 +64,7 @@ struct TransferRun {
     ///   so later attempts request the whole file too.
     private func attempt(
         _ record: inout TransferRecord,
-        _ schedule: inout RetrySchedule,
+        _ schedule: inout FetchRetries,
         _ isRestarted: inout Bool
     ) async -> Duration? {
         let response: Response

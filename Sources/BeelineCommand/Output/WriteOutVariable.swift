@@ -118,7 +118,7 @@ enum WriteOutVariable: String, CaseIterable {
         case .sizeDownload: return .number(record.received)
         case .sizeHeader: return .number(Int64(record.heads.reduce(0) { $0 + $1.readableBytes }))
         case .sizeRequest:
-            return .number(record.hops.reduce(record.sent) { $0 + Int64(RequestHead($1).size) })
+            return .number(record.hops.reduce(record.sent) { $0 + Int64(RequestHeadSize($1).size) })
         case .sizeUpload: return .number(record.sent)
         case .speedDownload: return .number(Self.speed(record.received, record.total))
         case .speedUpload: return .number(Self.speed(record.sent, record.total))

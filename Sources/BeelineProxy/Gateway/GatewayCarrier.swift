@@ -18,7 +18,7 @@ struct GatewayCarrier: Sendable {
     let request: HTTPRequest
     let body: RequestBody
     /// Whether the player speaks HTTP/1.0.
-    let isOld: Bool
+    let isHTTP10: Bool
     /// Restricts the endpoints that may be dialled.
     let screen: EndpointScreen
 
@@ -117,13 +117,13 @@ struct GatewayCarrier: Sendable {
             try await send(head(response, framing: "Content-Length: \(length)\r\n"), false)
         } else if !hasBody {
             try await send(head(response, framing: ""), false)
-        } else if isOld {
+        } else if isHTTP10 {
             try await send(head(response, framing: "Connection: close\r\n"), true)
         } else {
             try await send(head(response, framing: "Transfer-Encoding: chunked\r\n"), false)
         }
         guard hasBody else { return await response.body.discard() }
-        let isChunked = length == nil && !isOld
+        let isChunked = length == nil && !isHTTP10
         var left = length
         for try await piece in response.body where piece.readableBytes > 0 {
             guard isChunked else {

@@ -9,7 +9,7 @@ import Names
 
 /// One request at the gateway: the player's socket, on the event loop. A task handles the client's side.
 final class GatewayExchange: WireOwner {
-    private let server: ProxyServer
+    private let server: ProxyLoop
     private let links: GatewayLinks
     private let client: Wire
     private let reader: RequestReader
@@ -25,7 +25,7 @@ final class GatewayExchange: WireOwner {
     private var lastSent: NIODeadline
 
     init(
-        _ server: ProxyServer,
+        _ server: ProxyLoop,
         _ links: GatewayLinks,
         client: Wire,
         reader: RequestReader,
@@ -69,7 +69,7 @@ final class GatewayExchange: WireOwner {
             gateway: head.fields.host.flatMap { $0.readableBytes > 0 ? "http://\(String(buffer: $0))" : nil } ?? "",
             request: HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields),
             body: body,
-            isOld: head.isHTTP10,
+            isHTTP10: head.isHTTP10,
             screen: server.screen(for: Destination(url.host, port: url.origin.port))
         )
         task = Task {

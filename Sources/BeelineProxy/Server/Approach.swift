@@ -35,7 +35,7 @@ final class Approach {
         }
     }
 
-    private let server: ProxyServer
+    private let server: ProxyLoop
     private let destination: Destination
     private let purpose: Purpose
     private let deadline: NIODeadline?
@@ -52,7 +52,7 @@ final class Approach {
     ///   - purpose: the purpose of the connection.
     ///   - done: called once on the event loop, possibly before ``start()`` returns.
     init(
-        _ server: ProxyServer,
+        _ server: ProxyLoop,
         to destination: Destination,
         for purpose: Purpose,
         done: @escaping (Result<Arrival, Refusal>) -> Void

@@ -19,7 +19,7 @@ final class ForwardExchange: WireOwner {
     /// The maximum number of interim responses to one request. A server with long work sends one every few seconds.
     private static let maxInterims = 1_000
 
-    private let server: ProxyServer
+    private let server: ProxyLoop
     private let client: Wire
     private let reader: RequestReader
     private let head: RequestHead
@@ -54,7 +54,7 @@ final class ForwardExchange: WireOwner {
     private var isOver = false
 
     init(
-        _ server: ProxyServer,
+        _ server: ProxyLoop,
         client: Wire,
         reader: RequestReader,
         head: RequestHead,

@@ -20,7 +20,7 @@ final class RequestReader: WireOwner {
     /// The maximum number of bytes buffered from a client before its request is answered.
     private static let aheadLimit = 64 * 1024
 
-    private let server: ProxyServer
+    private let server: ProxyLoop
     private let client: Wire
     /// The refusal for every request, if there are too many clients.
     private let refusal: Refusal?
@@ -33,7 +33,7 @@ final class RequestReader: WireOwner {
     /// Whether the last response was written.
     private var isFlushed = false
 
-    init(_ server: ProxyServer, client: Wire, refusal: Refusal?) {
+    init(_ server: ProxyLoop, client: Wire, refusal: Refusal?) {
         self.server = server
         self.client = client
         self.refusal = refusal

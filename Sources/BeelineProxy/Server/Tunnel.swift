@@ -4,7 +4,7 @@ import NIOCore
 
 /// Passes bytes unchanged between two sockets. A slow side pauses the other, and each direction ends separately.
 final class Tunnel: WireOwner {
-    private let server: ProxyServer
+    private let server: ProxyLoop
     private let client: Wire
     private let origin: Wire
     /// The destination in the event for the tunnel's end; nil for no event.
@@ -20,7 +20,7 @@ final class Tunnel: WireOwner {
     ///   - client: the client's socket.
     ///   - origin: the origin's socket.
     ///   - destination: the destination in the event for the tunnel's end; nil for no event.
-    init(_ server: ProxyServer, client: Wire, origin: Wire, to destination: Destination? = nil) {
+    init(_ server: ProxyLoop, client: Wire, origin: Wire, to destination: Destination? = nil) {
         self.server = server
         self.client = client
         self.origin = origin

@@ -44,7 +44,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     /// Whether each direction can end separately. False with TLS.
     let halfCloses: Bool
     /// The server that counts the client's socket; nil for sockets to origins.
-    private var server: ProxyServer?
+    private var server: ProxyLoop?
     private var context: ChannelHandlerContext?
     private var isGone = false
     private(set) var isPaused = false
@@ -75,7 +75,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     init(
         now: NIODeadline,
         halfCloses: Bool = true,
-        of server: ProxyServer? = nil,
+        of server: ProxyLoop? = nil,
         client: IPAddress? = nil,
         unacknowledgedBytes: @escaping (any Channel) -> Int? = { $0.unacknowledgedBytes }
     ) {
@@ -148,10 +148,10 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         return written.futureResult
     }
 
-    /// Sends the delayed ACK of the TCP handshake if nothing was written; see ``SilentTunnels``.
+    /// Sends the delayed ACK of the TCP handshake if nothing was written; see ``DelayedACKRelease``.
     func endHandshake() {
         guard let context, !hasWritten else { return }
-        HandshakeEnd.send(on: context.channel)
+        DelayedHandshakeACK.send(on: context.channel)
     }
 
     /// Stops reading until ``resume()``. The peer stops when the socket's buffers are full.

@@ -62,7 +62,7 @@ struct Answerer: Sendable {
         return await HostAnswer(name: name, v4: v4, v6: v6)
     }
 
-    /// The maximum number of concurrent look-ups for one question.
+    /// The maximum number of concurrent lookups for one question.
     private static let batchWidth = 8
 
     /// Answers for several hosts, in the order of `names`. Looks them up concurrently, ``batchWidth`` at a time.

@@ -30,7 +30,7 @@ final class ServerService: Sendable {
         var connections: [IPAddress: Int] = [:]
         /// The number of answers that wait for upstreams.
         var underWay = 0
-        /// The number of pending look-ups of each client.
+        /// The number of pending lookups of each client.
         var waiting: [IPAddress: Int] = [:]
         var date = ""
         var dateSecond: Int64 = -1
@@ -124,8 +124,8 @@ final class ServerService: Sendable {
 
     // MARK: Counters and limits
 
-    /// Counts an answer that waits for upstreams. Returns false if its client has too many pending look-ups. The limit keeps one
-    /// client from taking all the concurrent look-ups of the resolver.
+    /// Counts an answer that waits for upstreams. Returns false if its client has too many pending lookups. The limit keeps one
+    /// client from taking all the concurrent lookups of the resolver.
     func began(_ client: IPAddress, lookUps: Int = 1, now: NIODeadline = .now()) -> Bool {
         let key = RateLimiter.key(client)
         let limit = max(64, resolver.configuration.maxFlights / 4)

@@ -45,7 +45,7 @@ struct AliyunDialect: Sendable {
         let answerer = answerer.serving(client)
         return .later(lookUps: names.count * families.members.count) {
             var answers = await answerer.answers(names, families, subnet)
-            // Omits names whose look-up failed, as if the question had not asked for them.
+            // Omits names whose lookup failed, as if the question had not asked for them.
             answers.removeAll(where: \.isFailure)
             guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun, account) }
             let entries = answers.map { Self.entry($0, client) }

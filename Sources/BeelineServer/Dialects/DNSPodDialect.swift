@@ -67,7 +67,7 @@ struct DNSPodDialect: Sendable {
         let answerer = answerer.serving(request.client)
         return .later(lookUps: hosts.count * options.families.members.count) { [cipher, account] in
             let answers = await answerer.answers(hosts, options.families, subnet)
-            // Omits names whose look-up failed, as if the question had not asked for them.
+            // Omits names whose lookup failed, as if the question had not asked for them.
             let known = answers.filter { !$0.isFailure }
             guard !known.isEmpty else { return Self.failure(answers, account) }
             return Self.reply(known, options, cipher, account)
@@ -141,7 +141,7 @@ struct DNSPodDialect: Sendable {
     private static func line(_ answer: HostAnswer, _ options: Options) -> String {
         func list(_ family: IPAddress.Family) -> String {
             guard let part = answer[family], !part.addresses.isEmpty else {
-                // "0" means that the host has no address. An empty list means that the look-up failed.
+                // "0" means that the host has no address. An empty list means that the lookup failed.
                 return answer[family]?.isFailure ?? false ? "" : "0"
             }
             let addresses = part.addresses.map(\.description).joined(separator: ";")

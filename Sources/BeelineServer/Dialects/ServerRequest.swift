@@ -152,6 +152,6 @@ struct ServerReply: Sendable {
 /// The result of handling a request: an immediate reply, or an operation that waits for an upstream.
 enum Handling: Sendable {
     case reply(ServerReply)
-    /// An operation that waits, and the number of its look-ups: one for each name and family.
+    /// An operation that waits, and the number of its lookups: one for each name and family.
     case later(lookUps: Int, @Sendable () async -> ServerReply)
 }

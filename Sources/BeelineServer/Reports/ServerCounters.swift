@@ -66,7 +66,7 @@ struct ServerCounters {
             ("cached", cache.cached), ("stale", cache.stale), ("absent", cache.absent), ("missed", cache.missed),
         ]
         let lookUps = found.map { ("{found=\"\($0.0)\"}", "\($0.1)") }
-        family("beeline_dns_lookups_total", "counter", "What look-ups in the cache found.", lookUps)
+        family("beeline_dns_lookups_total", "counter", "What lookups in the cache found.", lookUps)
         family("beeline_dns_cached_names", "gauge", "Names in the cache.", [("", "\(cachedNames)")])
         family("beeline_server_zone_names", "gauge", "Names with records in zone files.", [("", "\(zoneNames)")])
         return text

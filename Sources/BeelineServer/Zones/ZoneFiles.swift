@@ -31,7 +31,7 @@ final class ZoneFiles: Sendable {
     /// A zone and the stamps of its files, including included files, taken before they were read. A stamp is nil if the file
     /// could not be read.
     struct Reading: Sendable {
-        fileprivate(set) var zone: Zone
+        fileprivate(set) var zone: AuthoritativeZone
         fileprivate var stamps: [String: Stamp?]
 
         fileprivate var isOutOfDate: Bool { stamps.contains { ZoneFiles.stamp($0.key) != $0.value } }
@@ -106,7 +106,8 @@ final class ZoneFiles: Sendable {
         state.withLockedValue { $0 = State(readings: readings, set: set) }
     }
 
-    private static func zone(_ path: String, _ stamps: inout [String: Stamp?]) throws(ServerError) -> Zone {
+    private static func zone(_ path: String, _ stamps: inout [String: Stamp?]) throws(ServerError) -> AuthoritativeZone
+    {
         func open(_ path: String) -> [UInt8]? {
             // Takes the stamp before reading, so that a write during the read triggers another read.
             stamps.updateValue(stamp(path), forKey: path)
@@ -115,14 +116,14 @@ final class ZoneFiles: Sendable {
         guard let octets = open(path) else { throw ServerError(.badZone, "\(path) cannot be read") }
         do throws(ServerError) {
             return try withoutActuallyEscaping(open) { open throws(ServerError) in
-                Zone(try ZoneFile(parsing: octets, at: path, including: open))
+                AuthoritativeZone(try ZoneFile(parsing: octets, at: path, including: open))
             }
         } catch {
             throw ServerError(.badZone, "\(path), \(error.message)")
         }
     }
 
-    private static func twice(_ zone: Zone, _ first: String, _ second: String) -> ServerError {
+    private static func twice(_ zone: AuthoritativeZone, _ first: String, _ second: String) -> ServerError {
         ServerError(.badZone, "\(second): the zone \(zone.apex) is already in \(first)")
     }
 

@@ -4,17 +4,17 @@ import HTTPDNS
 
 /// The zones of a server. If several zones contain a name, the closest one answers.
 struct ZoneSet: Sendable {
-    private let zones: [DNSName: Zone]
+    private let zones: [DNSName: AuthoritativeZone]
     /// The number of names that have records.
     let count: Int
 
-    init(_ zones: [Zone] = []) {
+    init(_ zones: [AuthoritativeZone] = []) {
         self.zones = Dictionary(zones.map { ($0.apex, $0) }) { first, _ in first }
         count = self.zones.values.reduce(0) { $0 + $1.count }
     }
 
     /// The closest zone that contains a name.
-    private func zone(of name: DNSName) -> Zone? {
+    private func zone(of name: DNSName) -> AuthoritativeZone? {
         guard !zones.isEmpty else { return nil }
         var at: DNSName? = name
         while let here = at {
@@ -27,7 +27,7 @@ struct ZoneSet: Sendable {
     /// The maximum number of aliases to follow for one question.
     private static let maxAliases = 16
 
-    /// The result of a look-up in the zones.
+    /// The result of a lookup in the zones.
     struct Finding: Sendable {
         var answer = ServerAnswer()
         /// The name outside the zones to which the aliases lead. Nil if the answer is complete.

@@ -55,14 +55,14 @@ public struct AnswerDatabase: AnswerStore {
     ///
     /// - Throws: ``StoreError``: `.notOurs`, `.newerSchema`, `.notAccessible`, `.busy`.
     public func load() async throws -> [StoredAnswer] {
-        try await Connection.offPool { () throws(StoreError) in try locked(read) }
+        try await FileConnection.offPool { () throws(StoreError) in try locked(read) }
     }
 
     /// Replaces the saved answers.
     ///
     /// - Throws: ``StoreError``, as ``load()``, and `.diskFull`.
     public func save(_ answers: [StoredAnswer]) async throws {
-        try await Connection.offPool { () throws(StoreError) in
+        try await FileConnection.offPool { () throws(StoreError) in
             try locked { file throws(StoreError) in try write(answers, to: file) }
         }
     }
@@ -94,7 +94,7 @@ public struct AnswerDatabase: AnswerStore {
     private func read(_ file: DatabaseFile) throws(StoreError) -> [StoredAnswer] {
         do {
             guard try isOurs(file) else { return [] }
-            let connection = try Connection(path: file.path, busyTimeout: busyTimeout, isReadOnly: true)
+            let connection = try FileConnection(path: file.path, busyTimeout: busyTimeout, isReadOnly: true)
             defer { try? connection.close() }
             return try connection.perform { db in
                 try check(db)
@@ -150,7 +150,7 @@ public struct AnswerDatabase: AnswerStore {
     private func write(_ answers: [StoredAnswer], to file: DatabaseFile) throws(StoreError) {
         do {
             if try isOurs(file) {
-                let connection = try Connection(path: file.path, busyTimeout: busyTimeout, isReadOnly: true)
+                let connection = try FileConnection(path: file.path, busyTimeout: busyTimeout, isReadOnly: true)
                 defer { try? connection.close() }
                 try connection.perform(check)
             }
@@ -161,7 +161,7 @@ public struct AnswerDatabase: AnswerStore {
         let kept =
             answers.count <= maxAnswers ? answers : Array(answers.sorted { $0.said > $1.said }.prefix(maxAnswers))
         try file.create { draft throws(StoreError) in
-            let connection = try Connection(path: draft, busyTimeout: busyTimeout)
+            let connection = try FileConnection(path: draft, busyTimeout: busyTimeout)
             defer { try? connection.close() }
             try connection.perform { db in
                 try db.inTransaction(.immediate) {

@@ -4,8 +4,8 @@ import NIOConcurrencyHelpers
 
 /// Writes a jar's changes in batches until its task is cancelled. Then it writes the last batch and closes the file.
 struct Writer<C: Clock>: Sendable where C.Duration == Duration {
-    let connection: Connection
-    let exchange: Exchange
+    let connection: FileConnection
+    let exchange: CookieExchange
     let recorder: ChangeRecorder
     let lock: FileLock
     let schedule: WriteSchedule
@@ -55,7 +55,7 @@ struct Writer<C: Clock>: Sendable where C.Duration == Duration {
             result = .failure(error)
         }
         do throws(StoreError) {
-            try await Connection.offPool { [connection, lock] () throws(StoreError) in
+            try await FileConnection.offPool { [connection, lock] () throws(StoreError) in
                 defer { lock.release() }
                 try connection.close()
             }

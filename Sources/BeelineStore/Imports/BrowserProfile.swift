@@ -34,7 +34,7 @@ public enum BrowserProfile {
     /// - Throws: ``StoreError``: `.notAccessible`, `.unknownProfile`, `.damaged`, `.busy` if the browser writes without a
     ///   pause, `.cancelled`.
     public static func cookies(at path: String, container: Int = 0) async throws(StoreError) -> CookieImport {
-        try await Connection.offPool { stop throws(StoreError) in try read(path, container: container, stop) }
+        try await FileConnection.offPool { stop throws(StoreError) in try read(path, container: container, stop) }
     }
 
     private static func read(_ path: String, container: Int, _ stop: StopSignal) throws(StoreError) -> CookieImport {

@@ -49,7 +49,7 @@ struct DatabaseCopy {
     }
 
     /// Copies the database and opens the copy.
-    func connect() throws(StoreError) -> Connection {
+    func connect() throws(StoreError) -> FileConnection {
         var failure: StoreError?
         for _ in 0..<Self.attempts {
             try stop.check(source)
@@ -73,10 +73,10 @@ struct DatabaseCopy {
         throw failure ?? StoreError(.busy, path: source, message)
     }
 
-    private func checked() throws(StoreError) -> Connection {
-        var connection: Connection?
+    private func checked() throws(StoreError) -> FileConnection {
+        var connection: FileConnection?
         do throws(StoreError) {
-            let opened = try Connection(path: path, busyTimeout: .zero)
+            let opened = try FileConnection(path: path, busyTimeout: .zero)
             connection = opened
             try opened.perform(stoppedBy: stop) { try $0.checkIntegrity() }
             return opened

@@ -60,7 +60,7 @@ struct FileOpening: Sendable {
             try replace(file, because: "it is not a database", &report)
         }
         try file.restrictMode()
-        var (connection, contents): (Connection, Contents)
+        var (connection, contents): (FileConnection, Contents)
         do throws(StoreError) {
             (connection, contents) = try connectAlone(file, report)
         } catch {
@@ -88,7 +88,7 @@ struct FileOpening: Sendable {
 
     private func create(_ file: DatabaseFile) throws(StoreError) {
         try file.create { draft throws(StoreError) in
-            let connection = try Connection(path: draft, busyTimeout: configuration.busyTimeout)
+            let connection = try FileConnection(path: draft, busyTimeout: configuration.busyTimeout)
             try connection.perform { try Schema.create($0) }
             try connection.close()
         }
@@ -111,8 +111,8 @@ struct FileOpening: Sendable {
     private func connectAlone(
         _ file: DatabaseFile,
         _ report: CookieDatabaseReport
-    ) throws(StoreError) -> (Connection, Contents) {
-        let connection = try Connection(path: file.path, busyTimeout: configuration.busyTimeout)
+    ) throws(StoreError) -> (FileConnection, Contents) {
+        let connection = try FileConnection(path: file.path, busyTimeout: configuration.busyTimeout)
         do throws(StoreError) {
             var report = report
             let version = try connection.perform { try Schema.version($0) }
@@ -152,7 +152,7 @@ struct FileOpening: Sendable {
             let message = "\(file.path) was deleted while a program has it open; end that program first"
             throw StoreError(.inUse, path: file.path, message)
         }
-        let connection = try Connection(path: file.path, busyTimeout: configuration.busyTimeout)
+        let connection = try FileConnection(path: file.path, busyTimeout: configuration.busyTimeout)
         do throws(StoreError) {
             let version = try connection.perform { try Schema.version($0) }
             try checkVersion(version, file)
@@ -175,7 +175,7 @@ struct FileOpening: Sendable {
 
     // MARK: Both
 
-    private func read(_ connection: Connection, _ report: CookieDatabaseReport) throws(StoreError) -> Contents {
+    private func read(_ connection: FileConnection, _ report: CookieDatabaseReport) throws(StoreError) -> Contents {
         try connection.perform { db in
             var contents: Contents?
             try db.inTransaction(.deferred) {
@@ -196,7 +196,7 @@ struct FileOpening: Sendable {
         }
     }
 
-    private func fill(from contents: Contents, _ connection: Connection, _ lock: FileLock) -> OpenedFile {
+    private func fill(from contents: Contents, _ connection: FileConnection, _ lock: FileLock) -> OpenedFile {
         let jar = CookieJar(configuration: jar, clock: clock)
         let recorder = ChangeRecorder(
             capacity: configuration.maximumPendingChanges,
@@ -229,7 +229,7 @@ struct FileOpening: Sendable {
         if report.skipped > 0 {
             report.messages.append("\(connection.path): \(report.skipped) rows are not cookies that this jar can hold")
         }
-        let exchange = Exchange(
+        let exchange = CookieExchange(
             jar: jar,
             recorder: recorder,
             configuration: configuration,

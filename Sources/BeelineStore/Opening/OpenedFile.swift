@@ -3,8 +3,8 @@
 /// An open file and the jar that was filled from it.
 struct OpenedFile: Sendable {
     let lock: FileLock
-    let connection: Connection
+    let connection: FileConnection
     let recorder: ChangeRecorder
-    let exchange: Exchange
+    let exchange: CookieExchange
     let report: CookieDatabaseReport
 }

@@ -8,7 +8,7 @@ struct ReceivedCookie {
     static let separator: [UInt8] = [.semicolon, .space]
 
     /// `name=value; ` as in the Cookie header field. For a nameless cookie, the value alone. Includes the separator so that a
-    /// look-up copies one range for each cookie.
+    /// lookup copies one range for each cookie.
     let pair: [UInt8]
     let nameCount: Int
     let key: DomainKey

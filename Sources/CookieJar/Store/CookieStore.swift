@@ -16,7 +16,7 @@ struct CookieStore {
     private(set) var domainsBySite: [DomainKey: Set<String>] = [:]
     /// The number of cookies, including expired ones.
     private(set) var count = 0
-    /// The number of partitioned domains. If zero, look-ups skip the partitions.
+    /// The number of partitioned domains. If zero, lookups skip the partitions.
     private(set) var partitionedCount = 0
     /// The sequence number of the next cookie.
     private(set) var nextSequence: UInt64 = 1
@@ -162,7 +162,7 @@ struct CookieStore {
         return before - count
     }
 
-    /// Removes expired cookies to free their memory. Look-ups ignore expired cookies anyway.
+    /// Removes expired cookies to free their memory. Lookups ignore expired cookies anyway.
     mutating func removeExpired(at now: CookieTime) {
         _ = remove(cause: .expired) { cookie, _ in cookie.isExpired(at: now) }
     }

@@ -2,7 +2,7 @@
 
 /// The cookies of one domain, in the order in which they are sent.
 ///
-/// Two arrays hold the texts of all cookies, one after another. Adjacent cookies are copied together, and a look-up touches no
+/// Two arrays hold the texts of all cookies, one after another. Adjacent cookies are copied together, and a lookup touches no
 /// other memory. (With one array for each cookie, the cookie benchmark with 180 cookies takes 2.5 times as long.)
 struct DomainCookies {
     private(set) var cookies: [StoredCookie] = []
@@ -95,7 +95,7 @@ struct DomainCookies {
                     || PathMatch.matches(query.path, cookiePath: paths[place.path..<next.path])
             else { continue }
             if let filter = query.filter, !filter.matches(Cookie(at: place, of: self, in: key), query.url) { continue }
-            // Access times have whole seconds, so that most look-ups of a busy site write nothing.
+            // Access times have whole seconds, so that most lookups of a busy site write nothing.
             if cookie.accessed != now { cookies[place.index].accessed = now }
             matches.append(CookieMatch(domain: number, place: place, pairEnd: next.pair, order: cookie.order))
         }

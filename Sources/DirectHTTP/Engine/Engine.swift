@@ -161,7 +161,7 @@ public final class Engine: Sendable {
             }
             return ExchangeResponse(
                 head: head.response,
-                isOld: head.isOld,
+                isHTTP10: head.isHTTP10,
                 exchange: exchange,
                 decodes: request.decodesContent,
                 connection: sent.connection.info,

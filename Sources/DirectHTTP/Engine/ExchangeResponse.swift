@@ -39,7 +39,7 @@ public struct ExchangeResponse: Sendable {
 
     init(
         head: HTTPResponse,
-        isOld: Bool,
+        isHTTP10: Bool,
         exchange: Exchange,
         decodes: Bool,
         connection: ConnectionInfo,
@@ -52,7 +52,7 @@ public struct ExchangeResponse: Sendable {
                 head: head,
                 body: ResponseBody(exchange: exchange, codings: codings),
                 connection: connection,
-                applicationProtocol: isOld ? "http/1.0" : connection.applicationProtocol,
+                applicationProtocol: isHTTP10 ? "http/1.0" : connection.applicationProtocol,
                 isReused: isReused,
                 timings: timings,
                 exchange: exchange

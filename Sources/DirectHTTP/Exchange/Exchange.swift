@@ -17,7 +17,7 @@ final class Exchange: Sendable {
     struct ExchangeHead: Sendable {
         var response: HTTPResponse
         /// Whether the status line says HTTP/1.0.
-        var isOld = false
+        var isHTTP10 = false
         /// When the first byte of the response was read.
         var firstByte: NIODeadline
     }

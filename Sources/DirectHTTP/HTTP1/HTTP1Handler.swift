@@ -313,7 +313,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             self.keepAlive = keepAlive && !(hasLongBody && status >= 400)
             if exchange?.gate?.refuse() == true { isBodyRefused = true }
             pendingHead = Shared(
-                Exchange.ExchangeHead(response: response, isOld: reader.minorVersion == 0, firstByte: now)
+                Exchange.ExchangeHead(response: response, isHTTP10: reader.minorVersion == 0, firstByte: now)
             )
         case .body(let piece):
             pendingPieces.append(piece)

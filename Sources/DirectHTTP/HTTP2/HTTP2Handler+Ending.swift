@@ -49,9 +49,9 @@ extension HTTP2Handler {
         connection.goAway(error.code)
         hasSaidGoAway = true
         let code: DirectHTTPError.Code = error.code == .enhanceYourCalm ? .responseTooLarge : .malformedResponse
-        let ruin = DirectHTTPError(code, "the server broke HTTP/2: \(error.message) (\(error.code))")
-        self.ruin = ruin
-        failAll(ruin)
+        let connectionError = DirectHTTPError(code, "the server broke HTTP/2: \(error.message) (\(error.code))")
+        self.connectionError = connectionError
+        failAll(connectionError)
         flush(context)
         closeNow()
     }

@@ -31,7 +31,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     var isDraining = false
     var hasSaidGoAway = false
     /// The error that ended the connection. It may be set before the first exchange starts.
-    var ruin: DirectHTTPError?
+    var connectionError: DirectHTTPError?
 
     // MARK: Reading
 
@@ -91,7 +91,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
             check(now, context)
         else {
             notify(.free(now))
-            var error = ruin ?? .unprocessed("the connection accepts no further requests")
+            var error = connectionError ?? .unprocessed("the connection accepts no further requests")
             error.isBeforeResponse = true
             error.isUnprocessed = true
             return exchange.fail(error)
@@ -232,7 +232,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        ruin = ruin ?? .broken(error)
+        connectionError = connectionError ?? .broken(error)
         failAll(.broken(error))
         closeNow()
     }

@@ -40,7 +40,7 @@ public struct Answer: Hashable, Sendable {
         var isShared = false
     }
 
-    /// The parts in one object for all copies, because each look-up makes several.
+    /// The parts in one object for all copies, because each lookup makes several.
     private final class Box: Sendable {
         let parts: Parts
 

@@ -34,7 +34,7 @@ public struct Families: OptionSet, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    // Constants, because every look-up reads them several times.
+    // Constants, because every lookup reads them several times.
     private static let onlyV4 = [IPAddress.Family.v4]
     private static let onlyV6 = [IPAddress.Family.v6]
     private static let bothInOrder = [IPAddress.Family.v6, .v4]

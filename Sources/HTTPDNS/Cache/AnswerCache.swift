@@ -6,7 +6,7 @@ import Names
 /// maintained, so that threads that use the same names do not write it all the time.
 ///
 /// A hash table of indices into one array of nodes, which also form a linked list by use. An entry with one address
-/// takes about 300 octets, and a look-up allocates nothing. The resolver has several caches, each behind a lock.
+/// takes about 300 octets, and a lookup allocates nothing. The resolver has several caches, each behind a lock.
 struct AnswerCache {
     /// Identifies an entry.
     struct Key: Equatable {

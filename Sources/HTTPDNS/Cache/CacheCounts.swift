@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The number of cache look-ups, by result.
+/// The number of cache lookups, by result.
 public struct CacheCounts: Hashable, Sendable {
-    /// Look-ups that found an answer within its TTL.
+    /// Lookups that found an answer within its TTL.
     public var cached = 0
-    /// Look-ups that found an answer past its TTL.
+    /// Lookups that found an answer past its TTL.
     public var stale = 0
-    /// Look-ups that found that there is no address, or that all upstreams failed recently.
+    /// Lookups that found that there is no address, or that all upstreams failed recently.
     public var absent = 0
-    /// Look-ups that found nothing.
+    /// Lookups that found nothing.
     public var missed = 0
 
     /// Counts of zero.

@@ -16,7 +16,7 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
         public static let bogusAnswer = Code(description: "bogusAnswer")
         /// The resolution exceeded its time limit.
         public static let timeLimit = Code(description: "timeLimit")
-        /// The limit of concurrent look-ups (``ResolverConfiguration/maxFlights``) is reached.
+        /// The limit of concurrent lookups (``ResolverConfiguration/maxFlights``) is reached.
         public static let tooManyFlights = Code(description: "tooManyFlights")
         /// The task was cancelled.
         public static let cancelled = Code(description: "cancelled")

@@ -6,77 +6,77 @@ import NIOPosix
 import Names
 
 extension Resolver {
-    /// Performs the actions that a look-up decided on at `now`.
-    func perform(_ actions: [Inquiry.Action], _ flight: Flight, _ now: Moment) {
+    /// Performs the actions that a lookup decided on at `now`.
+    func perform(_ actions: [UpstreamSchedule.Action], _ lookup: Lookup, _ now: Moment) {
         for action in actions {
             switch action {
-            case .ask(let upstream, let families): ask(upstream, families, flight, now)
-            case .cancel(let upstream, let silentSince): cancel(upstream, silentSince, flight, now)
-            case .deliver(let outcome): deliver(outcome, flight, now)
-            case .end(let outcome): end(outcome, flight, now)
+            case .ask(let upstream, let families): ask(upstream, families, lookup, now)
+            case .cancel(let upstream, let silentSince): cancel(upstream, silentSince, lookup, now)
+            case .deliver(let outcome): deliver(outcome, lookup, now)
+            case .end(let outcome): end(outcome, lookup, now)
             }
         }
     }
 
     /// Asks an upstream in a task that ``shutdown()`` waits for. The task runs on an event loop, the caller's if it has
     /// one, so that writing the question and reading the answer need no thread hop.
-    private func ask(_ index: Int, _ families: Families, _ flight: Flight, _ now: Moment) {
-        let wanted = flight.errand.wanted
-        let question = Question(wanted.host, families: families, subnet: wanted.subnet)
+    private func ask(_ index: Int, _ families: Families, _ lookup: Lookup, _ now: Moment) {
+        let request = lookup.context.request
+        let question = Question(request.host, families: families, subnet: request.subnet)
         state.withLockedValue { state in
-            // Another thread may have ended the look-up since the decision to ask; a question sent now would never be
+            // Another thread may have ended the lookup since the decision to ask; a question sent now would never be
             // cancelled.
-            guard !flight.isOver, flight.inquiry.awaits(index, families) else { return }
+            guard !lookup.isOver, lookup.schedule.awaits(index, families) else { return }
             state.questionsSent += 1
             state.running += 1
-            flight.tasks.append((index, makeTask(question, index, flight, now)))
+            lookup.tasks.append((index, makeTask(question, index, lookup, now)))
         }
     }
 
     private func makeTask(
         _ question: Question,
         _ index: Int,
-        _ flight: Flight,
+        _ lookup: Lookup,
         _ now: Moment
     ) -> Task<Void, Never> {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else {
-            return Task { await self.answer(question, index, flight, since: now) }
+            return Task { await self.answer(question, index, lookup, since: now) }
         }
         let executor = EventLoopTaskExecutor(MultiThreadedEventLoopGroup.currentEventLoop ?? loop)
-        return Task(executorPreference: executor) { await self.answer(question, index, flight, since: now) }
+        return Task(executorPreference: executor) { await self.answer(question, index, lookup, since: now) }
     }
 
     private func answer(
         _ question: Question,
         _ index: Int,
-        _ flight: Flight,
+        _ lookup: Lookup,
         since begin: Moment
     ) async {
         defer { answered() }
-        if configuration.shared != nil { return await answerSharing(question, index, flight) }
-        settle(await outcome(question, index, flight), question.families, index, flight, since: begin)
+        if configuration.shared != nil { return await answerSharing(question, index, lookup) }
+        settle(await outcome(question, index, lookup), question.families, index, lookup, since: begin)
     }
 
     /// As ``answer(_:_:_:since:)``, but asks ``ResolverConfiguration/shared`` first and shares a new answer.
-    private func answerSharing(_ question: Question, _ index: Int, _ flight: Flight) async {
-        if !flight.errand.isFresh, let answer = await sharedAnswer(to: question, index) {
-            return settle(.answered(upstream: index, question.families, answer), flight, time.now())
+    private func answerSharing(_ question: Question, _ index: Int, _ lookup: Lookup) async {
+        if !lookup.context.isFresh, let answer = await sharedAnswer(to: question, index) {
+            return settle(.answered(upstream: index, question.families, answer), lookup, time.now())
         }
         // The upstream's response time excludes the query of the shared answers.
         let begin = time.now()
-        let outcome = await outcome(question, index, flight)
-        settle(outcome, question.families, index, flight, since: begin)
-        // The look-up is settled; no caller waits for this.
+        let outcome = await outcome(question, index, lookup)
+        settle(outcome, question.families, index, lookup, since: begin)
+        // The lookup is settled; no caller waits for this.
         if case .success(let answer) = outcome { await share(answer, to: question, index) }
     }
 
     private func outcome(
         _ question: Question,
         _ index: Int,
-        _ flight: Flight
+        _ lookup: Lookup
     ) async -> Result<Answer, UpstreamError> {
         do throws(UpstreamError) {
-            return .success(try await checked(question, index, flight.errand.trustsSystem))
+            return .success(try await checked(question, index, lookup.context.trustsSystem))
         } catch {
             return .failure(error)
         }
@@ -88,17 +88,17 @@ extension Resolver {
         _ outcome: Result<Answer, UpstreamError>,
         _ families: Families,
         _ index: Int,
-        _ flight: Flight,
+        _ lookup: Lookup,
         since begin: Moment
     ) {
-        let event: Inquiry.Event =
+        let event: UpstreamSchedule.Event =
             switch outcome {
             case .success(let answer): .answered(upstream: index, families, answer)
             case .failure(let error): .failed(upstream: index, families, error)
             }
         let now = time.now()
         configuration.metrics?.answered(upstream(index).name, event, after: now - begin)
-        settle(event, flight, now, after: now - begin)
+        settle(event, lookup, now, after: now - begin)
     }
 
     /// Records the end of a question, and resumes ``settled()`` after the last.
@@ -112,16 +112,16 @@ extension Resolver {
         for idler in idlers { idler.resume() }
     }
 
-    /// Passes the result of a question to its look-up. `time` is the upstream's response time; nil: the result is not
+    /// Passes the result of a question to its lookup. `time` is the upstream's response time; nil: the result is not
     /// counted in its health.
-    private func settle(_ event: Inquiry.Event, _ flight: Flight, _ now: Moment, after time: Duration? = nil) {
+    private func settle(_ event: UpstreamSchedule.Event, _ lookup: Lookup, _ now: Moment, after time: Duration? = nil) {
         let step = state.withLockedValue { state in
-            if let time, flight.errand.generation == state.health.generation {
+            if let time, lookup.context.generation == state.health.generation {
                 state.health.note(event, after: time, now: now)
             }
-            return flight.isOver ? Inquiry.Step() : flight.inquiry.event(event, now: now)
+            return lookup.isOver ? UpstreamSchedule.Step() : lookup.schedule.event(event, now: now)
         }
-        perform(step.actions, flight, now)
+        perform(step.actions, lookup, now)
         wake(at: step.nextTick)
     }
 
@@ -135,20 +135,20 @@ extension Resolver {
         try configuration.check.checked(answer, from: isTrusted ? .fixed : upstream(index).kind)
     }
 
-    private func cancel(_ index: Int, _ silentSince: Moment?, _ flight: Flight, _ now: Moment) {
+    private func cancel(_ index: Int, _ silentSince: Moment?, _ lookup: Lookup, _ now: Moment) {
         let tasks = state.withLockedValue { state in
-            if let silentSince, flight.errand.generation == state.health.generation {
+            if let silentSince, lookup.context.generation == state.health.generation {
                 state.health.timedOut(index, askedAt: silentSince, now: now)
             }
-            defer { flight.tasks.removeAll { $0.upstream == index } }
-            return flight.tasks.filter { $0.upstream == index }.map(\.task)
+            defer { lookup.tasks.removeAll { $0.upstream == index } }
+            return lookup.tasks.filter { $0.upstream == index }.map(\.task)
         }
         for task in tasks { task.cancel() }
     }
 
     // MARK: Time
 
-    /// Ensures that the look-ups are ticked at `first` or earlier.
+    /// Ensures that the lookups are ticked at `first` or earlier.
     func wake(at first: Moment) {
         guard first < .never else { return }
         state.withLockedValue { state in
@@ -168,22 +168,22 @@ extension Resolver {
         let now = time.now()
         let due = state.withLockedValue { state in
             if state.ticker?.at == planned { state.ticker = nil }
-            return state.flights.all.filter { $0.nextTick <= now }.map { flight in
-                let actions = flight.inquiry.event(.tick, now: now).actions
-                return (flight: flight, actions: actions, isLate: flight.staleAt <= now && !flight.inquiry.hasAnswer)
+            return state.lookups.all.filter { $0.nextTick <= now }.map { lookup in
+                let actions = lookup.schedule.event(.tick, now: now).actions
+                return (lookup: lookup, actions: actions, isLate: lookup.staleAt <= now && !lookup.schedule.hasAnswer)
             }
         }
-        for (flight, actions, isLate) in due {
-            if isLate { handOutStale(flight, now) }
-            perform(actions, flight, now)
+        for (lookup, actions, isLate) in due {
+            if isLate { handOutStale(lookup, now) }
+            perform(actions, lookup, now)
         }
-        wake(at: state.withLockedValue { $0.flights.all.lazy.map(\.nextTick).min() } ?? .never)
+        wake(at: state.withLockedValue { $0.lookups.all.lazy.map(\.nextTick).min() } ?? .never)
     }
 }
 
 extension UpstreamHealth {
     /// Records the result of a question.
-    mutating func note(_ event: Inquiry.Event, after time: Duration, now: Moment) {
+    mutating func note(_ event: UpstreamSchedule.Event, after time: Duration, now: Moment) {
         switch event {
         case .answered(let upstream, _, _):
             succeeded(upstream, after: time)

@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 package import Names
 
 extension Resolver {
-    /// The result of a cache look-up.
+    /// The result of a cache lookup.
     enum Found {
         /// Within its TTL. `isDue`: in frequent use and about to expire, so it should be refreshed.
         case current(Resolution, isDue: Bool)
@@ -27,11 +27,11 @@ extension Resolver {
 
     /// Looks up a name under one lock with one hash. Allocates nothing while the stored order of the addresses is
     /// valid.
-    func find(_ wanted: Wanted, _ port: UInt16, _ now: Moment, countsMisses: Bool = true) -> Found {
-        shard(wanted.hash).withLockedValue { shard in
+    func find(_ request: LookupRequest, _ port: UInt16, _ now: Moment, countsMisses: Bool = true) -> Found {
+        shard(request.hash).withLockedValue { shard in
             let found =
-                shard.cache.find(AnswerCache.Key(wanted, shard.realm)) { entry in
-                    judge(&entry, wanted, port, now)
+                shard.cache.find(AnswerCache.Key(request, shard.realm)) { entry in
+                    judge(&entry, request, port, now)
                 } ?? .unknown
             if countsMisses || found.isCurrent { shard.counts.add(found) }
             return found
@@ -44,26 +44,26 @@ extension Resolver {
     /// A miss asks no upstream and is not counted: ``resolve(_:port:families:subnet:fresh:)`` does both.
     package func current(_ host: Host, families: Families, subnet: IPNetwork?) -> Resolution? {
         if let known = own(host, 0) { return known }
-        let wanted = Wanted(host: host, families: families, subnet: subnet)
-        guard case .current(let resolution, let isDue) = find(wanted, 0, time.now(), countsMisses: false) else {
+        let request = LookupRequest(host: host, families: families, subnet: subnet)
+        guard case .current(let resolution, let isDue) = find(request, 0, time.now(), countsMisses: false) else {
             return nil
         }
-        if isDue { refresh(wanted) }
+        if isDue { refresh(request) }
         return resolution
     }
 
     private func judge(
         _ entry: inout AnswerCache.Entry,
-        _ wanted: Wanted,
+        _ request: LookupRequest,
         _ port: UInt16,
         _ now: Moment
     ) -> Found {
-        let expiry = entry.expiry(wanted.families)
+        let expiry = entry.expiry(request.families)
         if expiry > now {
             entry.uses &+= 1
             let source: Resolution.Source = entry.provenance.kind == .fixed ? .fixed : .cached
-            guard let resolution = resolution(&entry, source, wanted, port, now) else {
-                return .absent(entry.absenceError(wanted.host, wanted.families))
+            guard let resolution = resolution(&entry, source, request, port, now) else {
+                return .absent(entry.absenceError(request.host, request.families))
             }
             let isDue =
                 entry.uses >= configuration.refreshUses && now >= entry.retryAt && entry.isNearlyOver(expiry, now)
@@ -72,31 +72,31 @@ extension Resolver {
             if isDue { entry.pause([], until: now + configuration.failureTTL) }
             return .current(resolution, isDue: isDue)
         }
-        let mayAsk = entry.mayAsk(wanted.families, now)
-        if entry.isUsable(wanted.families, now, maxStale: configuration.maxStale),
-            let resolution = resolution(&entry, entry.source(wanted.families, now), wanted, port, now)
+        let mayAsk = entry.mayAsk(request.families, now)
+        if entry.isUsable(request.families, now, maxStale: configuration.maxStale),
+            let resolution = resolution(&entry, entry.source(request.families, now), request, port, now)
         {
             return .stale(resolution, mayAsk: mayAsk)
         }
-        return mayAsk ? .unknown : .absent(.failed(wanted.host, entry.provenance.failures))
+        return mayAsk ? .unknown : .absent(.failed(request.host, entry.provenance.failures))
     }
 
     /// The resolution of an entry; nil if it has no address of the families.
     private func resolution(
         _ entry: inout AnswerCache.Entry,
         _ source: Resolution.Source,
-        _ wanted: Wanted,
+        _ request: LookupRequest,
         _ port: UInt16,
         _ now: Moment
     ) -> Resolution? {
-        let families = wanted.families
+        let families = request.families
         if entry.order.until <= now || entry.order.port != port || entry.order.families != families {
             let ordered = order(entry, families, port, now)
             entry.ordered = ordered.addresses
             entry.order = AnswerCache.Order(families: families, port: port, until: ordered.until)
         }
         guard !entry.ordered.isEmpty else { return nil }
-        return resolution(of: entry, entry.ordered, source, wanted, port, now)
+        return resolution(of: entry, entry.ordered, source, request, port, now)
     }
 
     private func order(
@@ -119,30 +119,30 @@ extension Resolver {
         of entry: AnswerCache.Entry,
         _ ordered: [IPAddress],
         _ source: Resolution.Source,
-        _ wanted: Wanted,
+        _ request: LookupRequest,
         _ port: UInt16,
         _ now: Moment
     ) -> Resolution {
         Resolution(
-            host: wanted.host,
+            host: request.host,
             addresses: ordered,
             port: port,
             source: source,
             provenance: entry.provenance,
-            age: now.nanoseconds(since: entry.storedAt(wanted.families)),
-            ttl: entry.knownExpiry(wanted.families).nanoseconds(since: now)
+            age: now.nanoseconds(since: entry.storedAt(request.families)),
+            ttl: entry.knownExpiry(request.families).nanoseconds(since: now)
         )
     }
 
-    /// The resolution of a look-up's result, for one caller.
+    /// The resolution of a lookup's result, for one caller.
     func resolution(
-        _ landing: Landing,
-        _ wanted: Wanted,
+        _ found: LookupResult,
+        _ request: LookupRequest,
         _ port: UInt16
     ) throws(ResolutionError) -> Resolution {
-        let ordered = order(landing.entry, wanted.families, port, landing.time).addresses
-        guard !ordered.isEmpty else { throw landing.entry.absenceError(wanted.host, wanted.families) }
-        return resolution(of: landing.entry, ordered, landing.source, wanted, port, landing.time)
+        let ordered = order(found.entry, request.families, port, found.time).addresses
+        guard !ordered.isEmpty else { throw found.entry.absenceError(request.host, request.families) }
+        return resolution(of: found.entry, ordered, found.source, request, port, found.time)
     }
 }
 

@@ -26,12 +26,12 @@ extension Resolver {
     /// The number of names in the cache.
     public var cachedNames: Int { shards.reduce(0) { $0 + $1.withLockedValue { $0.cache.count } } }
 
-    /// The results of cache look-ups so far.
+    /// The results of cache lookups so far.
     public var counts: CacheCounts {
         shards.reduce(CacheCounts()) { $0 + $1.withLockedValue { $0.counts } }
     }
 
-    /// Makes look-ups use the answers of the present switch and network.
+    /// Makes lookups use the answers of the present switch and network.
     func useCurrentRealm() {
         let network = state.withLockedValue { $0.network.id }
         // Reads the names of upstreams outside the lock, because that runs foreign code.

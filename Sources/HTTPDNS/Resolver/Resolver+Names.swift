@@ -15,11 +15,11 @@ extension Resolver {
     }
 
     /// The resolution of `localhost`, which needs no upstream (RFC 6761 §6.3); nil for other names.
-    func loopback(_ wanted: Wanted, _ port: UInt16) -> Resolution? {
-        guard wanted.host.isLocalhost else { return nil }
-        let addresses = wanted.families.members.map { $0 == .v6 ? IPAddress(v6: 0, 1) : IPAddress(v4: 0x7f00_0001) }
+    func loopback(_ request: LookupRequest, _ port: UInt16) -> Resolution? {
+        guard request.host.isLocalhost else { return nil }
+        let addresses = request.families.members.map { $0 == .v6 ? IPAddress(v6: 0, 1) : IPAddress(v4: 0x7f00_0001) }
         return Resolution(
-            host: wanted.host,
+            host: request.host,
             addresses: addresses,
             port: port,
             source: .literal,

@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 public import Names
 
 extension Resolver {
-    /// Looks up names in advance, ``ResolverConfiguration/prefetchWidth`` at a time. Returns when all look-ups have
+    /// Looks up names in advance, ``ResolverConfiguration/prefetchWidth`` at a time. Returns when all lookups have
     /// ended.
     ///
     /// Names in the cache are skipped. If the first upstream that is up is a ``BatchUpstream``, it is asked for several
@@ -19,7 +19,9 @@ extension Resolver {
         var unknown: [Host] = []
         var seen: Set<Host> = []
         for host in hosts where host.address == nil && !host.isLocalhost && seen.insert(host).inserted {
-            if case .unknown = find(Wanted(host: host, families: families), 443, time.now()) { unknown.append(host) }
+            if case .unknown = find(LookupRequest(host: host, families: families), 443, time.now()) {
+                unknown.append(host)
+            }
         }
         if let (index, batch) = firstBatchUpstream, unknown.count > 1 {
             unknown = await fetch(unknown, families, from: batch, index)
@@ -128,7 +130,7 @@ extension Resolver {
             )
         )
         (entry.v4, entry.v6) = configuration.keepingRules(for: host).kept(checked, asked: families, now: now)
-        store(Wanted(host: host, families: families), realm, &entry, now)
+        store(LookupRequest(host: host, families: families), realm, &entry, now)
         return true
     }
 

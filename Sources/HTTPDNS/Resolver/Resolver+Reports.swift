@@ -46,6 +46,6 @@ extension Resolver {
                 return true
             } ?? false
         }
-        if mustRefresh { refresh(Wanted(host: host, families: families), isFresh: true) }
+        if mustRefresh { refresh(LookupRequest(host: host, families: families), isFresh: true) }
     }
 }

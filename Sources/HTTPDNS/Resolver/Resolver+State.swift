@@ -3,33 +3,33 @@
 import Names
 
 extension Resolver {
-    /// Identifies a look-up; callers with the same key share it.
-    struct FlightKey: Hashable {
+    /// Identifies a lookup; callers with the same key share it.
+    struct LookupKey: Hashable {
         private let nameHash: Int
         private let name: String
         let families: Families
         private let realm: Realm
 
-        init(_ wanted: Wanted, _ realm: Realm) {
-            name = wanted.key
-            nameHash = wanted.hash
-            families = wanted.families
+        init(_ request: LookupRequest, _ realm: Realm) {
+            name = request.key
+            nameHash = request.hash
+            families = request.families
             self.realm = realm
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(nameHash) }
     }
 
-    /// The parameters of a look-up.
-    struct Errand {
-        let wanted: Wanted
+    /// The parameters of a lookup.
+    struct LookupContext {
+        let request: LookupRequest
         let realm: Realm
         let network: String
         /// Whether answers of the system are not checked, for names that belong to it.
         let trustsSystem: Bool
         /// Whether to ignore shared answers.
         let isFresh: Bool
-        /// The ``UpstreamHealth/generation`` when the look-up started.
+        /// The ``UpstreamHealth/generation`` when the lookup started.
         let generation: Int
     }
 
@@ -54,7 +54,7 @@ extension Resolver {
         /// Whether the network's NAT64 prefixes are still unknown.
         var owesNAT64 = false
         var realms = RealmTable()
-        var flights = FlightTable()
+        var lookups = OngoingLookups()
         var health: UpstreamHealth
         var questionsSent = 0
         /// Tasks that ask upstreams.
@@ -65,7 +65,7 @@ extension Resolver {
         var onClose: [Int: AsyncStream<Void>.Continuation] = [:]
         /// The next key of `onClose`.
         var nextCloseWatcher = 0
-        /// The task that ticks the look-ups, and its time.
+        /// The task that ticks the lookups, and its time.
         var ticker: (task: Task<Void, Never>, at: Moment)?
 
         init(_ configuration: ResolverConfiguration) {

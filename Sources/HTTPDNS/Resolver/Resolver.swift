@@ -29,7 +29,7 @@ public final class Resolver: Sendable {
     /// The results of connection attempts. Its lock may be taken inside a shard's or the state's lock, never the other way
     /// round.
     let ranking: NIOLockedValueBox<EndpointRanking>
-    /// Look-ups under way, the upstreams' health and the switches. A shard's lock may be taken inside its lock, never
+    /// Lookups under way, the upstreams' health and the switches. A shard's lock may be taken inside its lock, never
     /// the other way round.
     let state: NIOLockedValueBox<State>
     /// The hosts of each address. Its lock is never held together with another.
@@ -45,7 +45,7 @@ public final class Resolver: Sendable {
         /// One for each upstream and one for the system, shared by all their answers without failures. Each shard has
         /// its own copies: threads that look up different names would contend for a common reference count.
         var provenances: [Provenance]
-        /// The results of cache look-ups, for ``Resolver/counts``.
+        /// The results of cache lookups, for ``Resolver/counts``.
         var counts = CacheCounts()
     }
 
@@ -92,7 +92,7 @@ public final class Resolver: Sendable {
     // MARK: Resolving
 
     /// The endpoints of a name: from the cache within the TTL, otherwise from the upstreams. Concurrent calls for the
-    /// same name share one look-up.
+    /// same name share one lookup.
     ///
     /// - Parameters:
     ///   - host: A name, or an address, which resolves to itself.
@@ -108,38 +108,38 @@ public final class Resolver: Sendable {
         subnet: IPNetwork? = nil,
         fresh: Bool = false
     ) async throws(ResolutionError) -> Resolution {
-        let wanted = Wanted(host: host, families: families ?? configuration.families, subnet: subnet)
+        let request = LookupRequest(host: host, families: families ?? configuration.families, subnet: subnet)
         let now = time.now()
-        if let known = try known(wanted, port, fresh: fresh, now) { return known }
-        return try resolution(try await join(wanted, isFresh: fresh, now), wanted, port)
+        if let known = try known(request, port, fresh: fresh, now) { return known }
+        return try resolution(try await join(request, isFresh: fresh, now), request, port)
     }
 
     /// Answers that need no upstream. Kept out of ``resolve(_:port:families:subnet:fresh:)`` so that the async frame
     /// stays small.
     @inline(never)
     private func known(
-        _ wanted: Wanted,
+        _ request: LookupRequest,
         _ port: UInt16,
         fresh: Bool,
         _ now: Moment
     ) throws(ResolutionError) -> Resolution? {
-        if let known = own(wanted.host, port) { return known }
+        if let known = own(request.host, port) { return known }
         if !fresh {
-            switch find(wanted, port, now) {
+            switch find(request, port, now) {
             case .current(let resolution, let isDue):
-                if isDue { refresh(wanted) }
+                if isDue { refresh(request) }
                 return resolution
             case .absent(let error): throw error
             case .stale(let resolution, let mayAsk):
                 // A stale resolution with a remaining TTL has only one family, and the caller wants both.
                 guard mayAsk, resolution.ttl > .zero || resolution.ttl <= .zero - configuration.staleWhileRefresh else {
-                    if mayAsk { refreshMissed(wanted) }
+                    if mayAsk { refreshMissed(request) }
                     return resolution
                 }
             case .unknown: break
             }
         }
-        return loopback(wanted, port)
+        return loopback(request, port)
     }
 
     /// The endpoints of an origin.
@@ -149,7 +149,7 @@ public final class Resolver: Sendable {
         try await resolve(origin.host, port: origin.port)
     }
 
-    /// The cached endpoints of a name; never waits. If they are missing or expired, a look-up in the background fetches
+    /// The cached endpoints of a name; never waits. If they are missing or expired, a lookup in the background fetches
     /// them for the next call.
     ///
     /// - Returns: Nil if there is no usable address. A ``Resolution/Source/stale`` resolution is at most
@@ -161,18 +161,18 @@ public final class Resolver: Sendable {
         subnet: IPNetwork? = nil
     ) -> Resolution? {
         if let known = own(host, port) { return known }
-        let wanted = Wanted(host: host, families: families ?? configuration.families, subnet: subnet)
-        switch find(wanted, port, time.now()) {
+        let request = LookupRequest(host: host, families: families ?? configuration.families, subnet: subnet)
+        switch find(request, port, time.now()) {
         case .current(let resolution, let isDue):
-            if isDue { refresh(wanted) }
+            if isDue { refresh(request) }
             return resolution
         case .absent: return nil
         case .stale(let resolution, let mayAsk):
-            if mayAsk { refreshMissed(wanted) }
+            if mayAsk { refreshMissed(request) }
             return resolution
         case .unknown:
-            if let loopback = loopback(wanted, port) { return loopback }
-            refreshMissed(wanted)
+            if let loopback = loopback(request, port) { return loopback }
+            refreshMissed(request)
             return nil
         }
     }
@@ -196,7 +196,7 @@ public final class Resolver: Sendable {
 
     // MARK: Shutdown
 
-    /// Ends all look-ups and returns when no upstream is being asked. Waiting callers get the error `shutDown`.
+    /// Ends all lookups and returns when no upstream is being asked. Waiting callers get the error `shutDown`.
     /// ``cached(_:port:families:subnet:)`` still returns what the cache has.
     public func shutdown() async {
         close()
@@ -215,8 +215,8 @@ public final class Resolver: Sendable {
         }
     }
 
-    /// The number of callers that wait for a look-up.
+    /// The number of callers that wait for a lookup.
     package var waitingCallers: Int {
-        state.withLockedValue { $0.flights.all.reduce(0) { $0 + $1.callers.count } }
+        state.withLockedValue { $0.lookups.all.reduce(0) { $0 + $1.callers.count } }
     }
 }

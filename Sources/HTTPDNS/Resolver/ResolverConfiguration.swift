@@ -83,9 +83,9 @@ public struct ResolverConfiguration: Sendable {
     /// How often ``Resolver/run()`` writes answers to ``store``. Default: 60 s.
     public var storeInterval = Duration.seconds(60)
 
-    /// The maximum number of concurrent look-ups; more fail with `tooManyFlights`. Default: 1,024.
+    /// The maximum number of concurrent lookups; more fail with `tooManyFlights`. Default: 1,024.
     public var maxFlights = 1_024
-    /// The maximum number of concurrent look-ups of a prefetch. Default: 8.
+    /// The maximum number of concurrent lookups of a prefetch. Default: 8.
     public var prefetchWidth = 8
 
     /// Consecutive failures after which an upstream counts as down. Default: 3.

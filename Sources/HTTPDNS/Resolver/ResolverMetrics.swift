@@ -17,7 +17,7 @@ public struct ResolverMetrics: Sendable {
         self.factory = factory
     }
 
-    func answered(_ upstream: String, _ event: Inquiry.Event, after time: Duration) {
+    func answered(_ upstream: String, _ event: UpstreamSchedule.Event, after time: Duration) {
         let outcome: String
         switch event {
         case .answered:
@@ -47,7 +47,7 @@ public struct ResolverMetrics: Sendable {
         ).increment()
     }
 
-    /// Adds the look-ups since the last call.
+    /// Adds the lookups since the last call.
     func found(_ counts: CacheCounts, since last: CacheCounts) {
         let changes = [
             ("cached", counts.cached - last.cached), ("stale", counts.stale - last.stale),

@@ -173,7 +173,7 @@ final class DNSStream: Sendable {
             .connectTimeout(limit)
             .channelOption(ChannelOptions.socketOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
-                HandshakeEnd.holdBack(on: channel)
+                DelayedHandshakeACK.holdBack(on: channel)
                 return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let (context, name) = try tls?() {

@@ -44,7 +44,7 @@ package final class BlockingWork: Sendable {
                 submit(work, ticket)
             }
         } onCancel: {
-            ticket.end(.failure(UpstreamError(.cancelled, "the look-up was cancelled")))
+            ticket.end(.failure(UpstreamError(.cancelled, "the lookup was cancelled")))
         }
         return try result.get()
     }
@@ -59,7 +59,7 @@ package final class BlockingWork: Sendable {
             return true
         }
         guard isTaken else {
-            return ticket.end(.failure(UpstreamError(.busy, "\(maxWaiting) look-ups already wait for the system")))
+            return ticket.end(.failure(UpstreamError(.busy, "\(maxWaiting) lookups already wait for the system")))
         }
         // Work that is submitted before the threads run is returned as cancelled, on the caller's thread.
         start()

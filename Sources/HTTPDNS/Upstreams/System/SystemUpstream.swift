@@ -33,7 +33,7 @@ public final class SystemUpstream: Upstream {
     /// A system upstream.
     ///
     /// - Parameters:
-    ///   - threads: The maximum number of concurrent look-ups. Default: 4.
+    ///   - threads: The maximum number of concurrent lookups. Default: 4.
     ///   - maxWaiting: The maximum number of questions that wait or run; more fail with `busy`. Default: 256.
     public convenience init(threads: Int = 4, maxWaiting: Int = 256) {
         self.init(threads: threads, maxWaiting: maxWaiting, lookUp: SystemUpstream.getAddresses)

@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 
 /// Transfers changes between a jar and its file in both directions. Everything runs serially on the connection's queue, so that
 /// the jar applies changes in the order of their writes.
-final class Exchange: Sendable {
+final class CookieExchange: Sendable {
     private struct Progress {
         /// The newest revision in the file that the jar has applied.
         var revision: Int64

@@ -3,7 +3,7 @@
 import Beeline
 
 /// The size of a request head in HTTP/1.1 format. As in curl, HTTP/2 requests are counted in this format too.
-struct RequestHead {
+struct RequestHeadSize {
     /// The size in bytes.
     let size: Int
 

@@ -5,7 +5,7 @@ import GRDB
 import GRDBSQLite
 
 /// The only connection to a file. It has its own queue, so that tasks do not block on the disk.
-struct Connection: Sendable {
+struct FileConnection: Sendable {
     /// The maximum size of a value and of a row in octets. Cookies and answers are far smaller, but a file can contain
     /// an expression whose value has a gigabyte.
     static let maximumLength = 1 << 20

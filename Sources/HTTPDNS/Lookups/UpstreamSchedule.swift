@@ -2,19 +2,19 @@
 
 import Names
 
-/// The state machine of one look-up: decides which upstream to ask next, how long to wait, and which answer to use.
+/// The state machine of one lookup: decides which upstream to ask next, how long to wait, and which answer to use.
 ///
 /// Upstreams are asked in the given order, ``Plan/atOnce`` of them at the start. If one fails or exceeds its budget,
 /// the next is asked at once. If one is slow, the next is asked in addition after `hedgeAfter`. The first good answer
 /// wins and cancels the other questions.
-struct Inquiry {
+struct UpstreamSchedule {
     /// The upstreams to ask, and the time limits.
     struct Plan {
         /// The upstreams, in the order to ask them.
         var candidates: [Candidate]
         /// The number of upstreams asked at the start.
         var atOnce = 1
-        /// The time limit for the whole look-up.
+        /// The time limit for the whole lookup.
         var limit: Duration
         /// How long an answer for one family waits for the other (RFC 8305 §3).
         var resolutionDelay: Duration
@@ -50,7 +50,7 @@ struct Inquiry {
         case cancel(upstream: Int, silentSince: Moment? = nil)
         /// Deliver this to the waiting callers; a later answer completes it.
         case deliver(Outcome)
-        /// End the look-up.
+        /// End the lookup.
         case end(Outcome)
     }
 
@@ -61,7 +61,7 @@ struct Inquiry {
         var nextTick = Moment.never
     }
 
-    /// The result of the look-up.
+    /// The result of the lookup.
     struct Outcome {
         /// The answer; empty if no upstream gave one.
         var answer = Answer()
@@ -69,7 +69,7 @@ struct Inquiry {
         var upstream: Int?
         /// The failures, in the order in which they occurred.
         var failures: [(upstream: Int, error: UpstreamError)] = []
-        /// Whether the time limit of the look-up passed without an answer.
+        /// Whether the time limit of the lookup passed without an answer.
         var isOverdue = false
     }
 
@@ -115,7 +115,7 @@ struct Inquiry {
         return at
     }
 
-    /// Starts the look-up.
+    /// Starts the lookup.
     mutating func start(now: Moment) -> Step {
         var actions: [Action] = []
         for _ in 0..<max(1, plan.atOnce) { askNext(now, &actions) }

@@ -9,12 +9,12 @@ import Names
 
 /// The proxy's state, confined to one event loop, which also runs the listening socket and all connections. So it needs no locks,
 /// and a tunnel's two sockets share a thread.
-final class ProxyServer {
+final class ProxyLoop {
     let loop: any EventLoop
     let client: BeelineClient
     let configuration: ProxyConfiguration
     let origins: OriginPool
-    let silentTunnels: SilentTunnels
+    let silentTunnels: DelayedACKRelease
     /// Nil if no hosts are configured.
     let gateway: GatewayLinks?
     private(set) var own: OwnEndpoints
@@ -47,7 +47,7 @@ final class ProxyServer {
         own = OwnEndpoints(listening: configuration.listen)
         budget = DescriptorBudget(connections: configuration.limits.connections)
         origins = OriginPool(limits: configuration.limits)
-        silentTunnels = SilentTunnels(on: loop)
+        silentTunnels = DelayedACKRelease(on: loop)
     }
 
     // MARK: Listening

@@ -3,11 +3,11 @@
 import Names
 
 /// A request for a name, without the port.
-struct Wanted: Sendable {
+struct LookupRequest: Sendable {
     let host: Host
     let families: Families
     let subnet: IPNetwork?
-    /// The hash of ``key``, stored because a look-up needs it more than once.
+    /// The hash of ``key``, stored because a lookup needs it more than once.
     let hash: Int
 
     init(host: Host, families: Families, subnet: IPNetwork? = nil) {
@@ -29,7 +29,7 @@ struct Wanted: Sendable {
 
 extension AnswerCache.Key {
     /// The cache key of a request.
-    init(_ wanted: Wanted, _ realm: Realm) {
-        self.init(wanted.key, realm: realm, hash: wanted.hash)
+    init(_ request: LookupRequest, _ realm: Realm) {
+        self.init(request.key, realm: realm, hash: request.hash)
     }
 }

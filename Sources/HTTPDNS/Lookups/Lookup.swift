@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Resolver {
-    /// A look-up under way and its waiting callers. Callers with the same question share one. It lives while a caller
+    /// A lookup under way and its waiting callers. Callers with the same question share one. It lives while a caller
     /// waits, or while the resolver needs it for the cache.
     ///
     /// `@unchecked`: mutable state is accessed only under the lock of ``Resolver/state``.
-    final class Flight: @unchecked Sendable {
-        let key: FlightKey
-        let errand: Errand
-        var inquiry: Inquiry
+    final class Lookup: @unchecked Sendable {
+        let key: LookupKey
+        let context: LookupContext
+        var schedule: UpstreamSchedule
         /// Questions to upstreams under way.
         var tasks: [(upstream: Int, task: Task<Void, Never>)] = []
-        /// Whether the look-up continues without callers: to refresh the cache, or to complete a delivered answer.
+        /// Whether the lookup continues without callers: to refresh the cache, or to complete a delivered answer.
         var isOwn = false
-        /// Whether the look-up has left the table; later results are ignored.
+        /// Whether the lookup has left the table; later results are ignored.
         fileprivate(set) var isOver = false
         /// Waiting callers, unordered.
         private(set) var callers: [Caller] = []
         /// When the first caller should get a stale answer; ``Moment/never`` if there is none.
         private(set) var staleAt = Moment.never
 
-        /// When the look-up must be ticked.
+        /// When the lookup must be ticked.
         var nextTick: Moment {
             guard !isOver else { return .never }
-            return inquiry.hasAnswer ? inquiry.nextTick : min(inquiry.nextTick, staleAt)
+            return schedule.hasAnswer ? schedule.nextTick : min(schedule.nextTick, staleAt)
         }
 
-        init(_ key: FlightKey, _ errand: Errand, _ inquiry: Inquiry) {
+        init(_ key: LookupKey, _ context: LookupContext, _ schedule: UpstreamSchedule) {
             self.key = key
-            self.errand = errand
-            self.inquiry = inquiry
+            self.context = context
+            self.schedule = schedule
         }
 
         /// Adds a caller. At `staleAt` it gets the stale answer, if no new one has arrived.
         func add(_ caller: Caller, _ waiter: Caller.Waiter, staleAt moment: Moment) {
             caller.waiter = waiter
-            caller.flight = self
+            caller.lookup = self
             caller.staleAt = moment
             staleAt = min(staleAt, moment)
             caller.place = callers.count
@@ -44,7 +44,7 @@ extension Resolver {
 
         /// Removes a caller that no longer waits.
         func remove(_ caller: Caller) {
-            caller.flight = nil
+            caller.lookup = nil
             let last = callers.removeLast()
             guard last !== caller else { return }
             last.place = caller.place
@@ -53,7 +53,7 @@ extension Resolver {
 
         /// Removes and returns all callers. Resume them after the lock is released.
         func takeCallers() -> [Caller] {
-            for caller in callers { caller.flight = nil }
+            for caller in callers { caller.lookup = nil }
             defer { (callers, staleAt) = ([], .never) }
             return callers
         }
@@ -71,43 +71,43 @@ extension Resolver {
         func keepLateCallers() { staleAt = .never }
     }
 
-    /// A caller that waits for a look-up.
+    /// A caller that waits for a lookup.
     ///
-    /// `@unchecked`: as ``Flight``. Only the code that removed it from its look-up resumes it.
+    /// `@unchecked`: as ``Lookup``. Only the code that removed it from its lookup resumes it.
     final class Caller: @unchecked Sendable {
-        typealias Waiter = CheckedContinuation<Result<Landing, ResolutionError>, Never>
+        typealias Waiter = CheckedContinuation<Result<LookupResult, ResolutionError>, Never>
 
-        fileprivate(set) var flight: Flight?
+        fileprivate(set) var lookup: Lookup?
         fileprivate var place = 0
         fileprivate var staleAt = Moment.never
         fileprivate var waiter: Waiter?
 
-        func resume(returning result: Result<Landing, ResolutionError>) {
+        func resume(returning result: Result<LookupResult, ResolutionError>) {
             waiter?.resume(returning: result)
         }
     }
 
-    /// The look-ups under way, one per key.
-    struct FlightTable {
-        private var flights: [FlightKey: Flight] = [:]
+    /// The lookups under way, one per key.
+    struct OngoingLookups {
+        private var lookups: [LookupKey: Lookup] = [:]
 
-        /// The number of look-ups under way.
-        var count: Int { flights.count }
+        /// The number of lookups under way.
+        var count: Int { lookups.count }
 
-        /// All look-ups under way.
-        var all: some Collection<Flight> { flights.values }
+        /// All lookups under way.
+        var all: some Collection<Lookup> { lookups.values }
 
-        subscript(key: FlightKey) -> Flight? { flights[key] }
+        subscript(key: LookupKey) -> Lookup? { lookups[key] }
 
-        /// Adds a look-up whose key has none.
-        mutating func start(_ flight: Flight) { flights[flight.key] = flight }
+        /// Adds a lookup whose key has none.
+        mutating func start(_ lookup: Lookup) { lookups[lookup.key] = lookup }
 
-        /// Ends a look-up and returns its callers.
-        mutating func land(_ flight: Flight) -> [Caller] {
-            guard !flight.isOver else { return [] }
-            flight.isOver = true
-            flights[flight.key] = nil
-            return flight.takeCallers()
+        /// Ends a lookup and returns its callers.
+        mutating func land(_ lookup: Lookup) -> [Caller] {
+            guard !lookup.isOver else { return [] }
+            lookup.isOver = true
+            lookups[lookup.key] = nil
+            return lookup.takeCallers()
         }
     }
 }

@@ -3,9 +3,9 @@
 import NIOCore
 
 /// The origins of tunnels whose clients have sent nothing. The final ACK of the TCP handshake is delayed to carry the first bytes
-/// (`HandshakeEnd`), but a server that speaks first, such as SSH or mail, waits for it. It is sent without data after 10 to 20
+/// (`DelayedHandshakeACK`), but a server that speaks first, such as SSH or mail, waits for it. It is sent without data after 10 to 20
 /// ms.
-final class SilentTunnels {
+final class DelayedACKRelease {
     private static let period = TimeAmount.milliseconds(10)
 
     private let loop: any EventLoop

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Decides when a transfer is retried (curl's `--retry`): after transient failures, with growing delays.
-struct RetrySchedule: Hashable, Sendable {
+struct FetchRetries: Hashable, Sendable {
     /// The maximum delay between two attempts.
     static let longestWait = Duration.seconds(600)
 

@@ -5,44 +5,44 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Inquiry: which upstream is asked when")
+@Suite("UpstreamSchedule: which upstream is asked when")
 struct InquiryTests {
-    static func candidate(_ index: Int, oneFamily: Bool = false, hedge: Duration? = nil) -> Inquiry.Candidate {
-        Inquiry.Candidate(upstream: index, answersOneFamily: oneFamily, budget: .seconds(2), hedgeAfter: hedge)
+    static func candidate(_ index: Int, oneFamily: Bool = false, hedge: Duration? = nil) -> UpstreamSchedule.Candidate {
+        UpstreamSchedule.Candidate(upstream: index, answersOneFamily: oneFamily, budget: .seconds(2), hedgeAfter: hedge)
     }
 
-    /// An inquiry whose clock the test sets, with a log of its actions as text.
+    /// An schedule whose clock the test sets, with a log of its actions as text.
     struct Run {
-        var inquiry: Inquiry
+        var schedule: UpstreamSchedule
         var log: [String] = []
         var now = Moment(nanoseconds: 0)
 
-        init(_ candidates: [Inquiry.Candidate], atOnce: Int = 1, families: Families = .both) {
-            let plan = Inquiry.Plan(
+        init(_ candidates: [UpstreamSchedule.Candidate], atOnce: Int = 1, families: Families = .both) {
+            let plan = UpstreamSchedule.Plan(
                 candidates: candidates,
                 atOnce: atOnce,
                 limit: .seconds(5),
                 resolutionDelay: .milliseconds(50)
             )
-            inquiry = Inquiry(plan, families: families, now: now)
-            note(inquiry.start(now: now).actions)
+            schedule = UpstreamSchedule(plan, families: families, now: now)
+            note(schedule.start(now: now).actions)
         }
 
-        mutating func at(_ milliseconds: Int, _ event: Inquiry.Event) {
+        mutating func at(_ milliseconds: Int, _ event: UpstreamSchedule.Event) {
             now = Moment(nanoseconds: Int64(milliseconds) * 1_000_000)
-            note(inquiry.event(event, now: now).actions)
+            note(schedule.event(event, now: now).actions)
         }
 
         /// Sends each tick at the time it is due, until the given time.
         mutating func ticks(until milliseconds: Int) {
             let end = Moment(nanoseconds: Int64(milliseconds) * 1_000_000)
-            while inquiry.nextTick <= end {
-                now = inquiry.nextTick
-                note(inquiry.event(.tick, now: now).actions)
+            while schedule.nextTick <= end {
+                now = schedule.nextTick
+                note(schedule.event(.tick, now: now).actions)
             }
         }
 
-        mutating func note(_ actions: [Inquiry.Action]) {
+        mutating func note(_ actions: [UpstreamSchedule.Action]) {
             let time = now.nanoseconds / 1_000_000
             for action in actions {
                 switch action {
@@ -55,7 +55,7 @@ struct InquiryTests {
             }
         }
 
-        static func words(_ outcome: Inquiry.Outcome) -> String {
+        static func words(_ outcome: UpstreamSchedule.Outcome) -> String {
             let parts = IPAddress.Family.allCases.compactMap { family -> String? in
                 switch outcome.answer[family] {
                 case .addresses(let addresses, _): addresses.map(\.description).joined(separator: ",")
@@ -89,7 +89,7 @@ struct InquiryTests {
         var run = Run([Self.candidate(0), Self.candidate(1)])
         run.at(20, .answered(upstream: 0, .both, .both("192.0.2.1", "2001:db8::1")))
         #expect(run.log == ["0 ask 0 IPv4 and IPv6", "20 end 0 192.0.2.1 2001:db8::1"])
-        #expect(run.inquiry.nextTick == .never)
+        #expect(run.schedule.nextTick == .never)
     }
 
     @Test("when an upstream fails, the next one is asked at once")
@@ -100,7 +100,7 @@ struct InquiryTests {
         #expect(run.log == ["0 ask 0 IPv4", "20 ask 1 IPv4", "30 end 1 192.0.2.1 0:unreachable"])
     }
 
-    @Test("a silent upstream is replaced after its time budget, and the whole inquiry has a time limit")
+    @Test("a silent upstream is replaced after its time budget, and the whole schedule has a time limit")
     func budget() {
         var run = Run([Self.candidate(0), Self.candidate(1), Self.candidate(2)], families: .v4)
         run.ticks(until: 10_000)
@@ -120,7 +120,7 @@ struct InquiryTests {
         #expect(run.log == ["0 ask 0 IPv4", "1 ask 1 IPv4", "2 end unanswered 0:unreachable 1:lookupFailed"])
     }
 
-    @Test("without upstreams the inquiry ends at once")
+    @Test("without upstreams the schedule ends at once")
     func noUpstreams() {
         #expect(Run([]).log == ["0 end unanswered"])
     }

@@ -2,9 +2,9 @@
 
 import HTTPDNS
 
-/// The content of a zone file, indexed for look-ups.
-struct Zone: Sendable {
-    /// The result of a look-up of a name and a type.
+/// The content of a zone file, indexed for lookups.
+struct AuthoritativeZone: Sendable {
+    /// The result of a lookup of a name and a type.
     enum Outcome: Sendable {
         /// Records of the type, with the requested name as owner.
         case records([DNSRecord])

@@ -12,7 +12,7 @@ import Glibc
 /// sends it at once by default, although in HTTP and TLS the client's bytes follow immediately. The delay saves one segment and
 /// wakes the server only when there is something to read. The client can use the connection meanwhile. The kernel delays the
 /// segment by at most 200 ms.
-package enum HandshakeEnd {
+package enum DelayedHandshakeACK {
     /// Delays the segment if the system supports it. On the event loop, before the socket connects.
     package static func holdBack(on channel: any Channel) { setQuickAcknowledgement(on: channel, to: 0) }
 
