@@ -84,7 +84,7 @@ struct ProxyLimitTests {
 
     @Test("a client whose body waits for a slow origin is not timed out", arguments: [Door.forward, .gateway])
     func slowOrigin(_ door: Door) async throws {
-        let lab = try await Self.lab { $0.body = .milliseconds(200) }
+        let lab = try await Self.lab { $0.body = .milliseconds(600) }
         let reading = Gate()
         let length = 24 << 20
         let server = try await RawServer.start { connection in
@@ -100,7 +100,7 @@ struct ProxyLimitTests {
             try await connection.send([UInt8](repeating: 7, count: length))
         }
         // Longer than the limit: the rest of the body waits in the buffers.
-        try await Task.sleep(for: .milliseconds(600))
+        try await Task.sleep(for: .milliseconds(1_500))
         reading.open()
         #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 200 "))
         try await sending.value
