@@ -106,6 +106,7 @@ public import Glibc
 @_exported import func Glibc.getpgrp
 @_exported import func Glibc.getpid
 @_exported import func Glibc.getsockname
+@_exported import func Glibc.getsockopt
 @_exported import func Glibc.gmtime_r
 @_exported import struct Glibc.id_t
 @_exported import func Glibc.if_nametoindex
