@@ -50,7 +50,7 @@ extension IPAddress {
     public var unmapped: IPAddress { isV4Mapped ? IPAddress(v4: UInt32(truncatingIfNeeded: low)) : self }
 
     /// The IPv4 address embedded in a NAT64 or 6to4 address; nil for any other address.
-    private var translated: IPAddress? {
+    package var translated: IPAddress? {
         guard family == .v6 else { return nil }
         if high == 0x64_ff9b << 32, low >> 32 == 0 { return IPAddress(v4: UInt32(truncatingIfNeeded: low)) }
         if high >> 48 == 0x2002 { return IPAddress(v4: UInt32(truncatingIfNeeded: high >> 16)) }

@@ -59,12 +59,15 @@ public struct AnswerCheck: Hashable, Sendable {
     private func check(_ address: IPAddress) throws(UpstreamError) {
         // An IPv4-mapped address (RFC 4291 §2.5.5.2) is checked as the IPv4 address that a socket would use.
         let bare = address.unmapped
+        // A NAT64 or 6to4 address leads to the IPv4 address that is embedded in it, and is checked as that one, too.
+        let targets = [bare] + [bare.translated].compactMap { $0 }
+        func isIn(_ network: IPNetwork) -> Bool { targets.contains(where: network.contains) }
         let refusal: String
-        if let network = refusedNetworks.first(where: { $0.contains(bare) }) {
+        if let network = refusedNetworks.first(where: isIn) {
             refusal = "is in \(network), which the configuration refuses"
-        } else if !allowLocalAnswers, Self.localNetworks.contains(where: { $0.contains(bare) }) {
+        } else if !allowLocalAnswers, Self.localNetworks.contains(where: isIn) {
             refusal = "is not a public address; allow local answers if this is intended"
-        } else if !allowPrivateAnswers, Self.privateNetworks.contains(where: { $0.contains(bare) }) {
+        } else if !allowPrivateAnswers, Self.privateNetworks.contains(where: isIn) {
             refusal = "is a private address; allow private answers if this is intended"
         } else {
             return
