@@ -35,8 +35,9 @@ public struct RequestOptions: Sendable {
     /// Whether to keep cookies of responses. Default true.
     public var keepsCookies = true
     /// Called with each response head of the call when it arrives: informational responses (1xx), redirects, challenges, the
-    /// responses of other tries and the final one. It runs on an event loop and must not block. Over a proxy's tunnel the
-    /// proxy's own responses are not among them. Default `nil`.
+    /// responses of other tries and the final one. It runs on an event loop and must not block. The heads of both
+    /// requests of a hedge come in any order. Those of a proxy that opens a tunnel and those of a WebSocket's handshake are not
+    /// among them. Default `nil`.
     public var onHead: (@Sendable (ReceivedHead) -> Void)?
     /// Whether to keep the cookies of a hop, by its URL; `nil` keeps all. `keepsCookies` must also be true.
     package var keepsCookiesOf: (@Sendable (HTTPURL) -> Bool)?

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Beeline
 import BeelineTesting
 import Foundation
 import Testing
@@ -23,6 +24,30 @@ extension ProcessTests {
             let heads = Self.early + Self.head
             #expect(run.text == heads + "okX-Sum: 7\r\n\(heads.utf8.count)")
             #expect(try lab.folder.text("heads") == heads + "X-Sum: 7\r\n")
+            await lab.stop()
+            await server.stop()
+        }
+
+        @Test("-i prints the head of an error response that -f makes a failure")
+        func failedStatus() async throws {
+            let lab = try await CommandLab { _ in .text("gone", status: .notFound) }
+            let run = try await lab.beeline(["-s", "-f", "-i", lab.plainURL()])
+            #expect(run.status == 22 && run.text.hasPrefix("HTTP/1.1 404") && run.text.hasSuffix("\r\n\r\n"))
+            await lab.stop()
+        }
+
+        @Test("heads without an end are an error and do not fill memory")
+        func endlessHeads() async throws {
+            let head = "HTTP/1.1 302 x\r\nLocation: /\r\nX: \(String(repeating: "y", count: 60_000))\r\n"
+            let server = try await RawServer.start { connection in
+                while try await connection.receive(until: "\r\n\r\n") != nil {
+                    try await connection.send(head + "Content-Length: 0\r\n\r\n")
+                }
+            }
+            let lab = try await CommandLab()
+            let line = ["-s", "-L", "--max-redirs", "100", "-i", "http://127.0.0.1:\(server.port)/"]
+            let run = try await lab.beeline(line)
+            #expect(run.status == 63, "\(run.errors)")
             await lab.stop()
             await server.stop()
         }

@@ -43,6 +43,22 @@ struct HTTP1HeadReaderTests {
         #expect(throws: HTTP1Error.self) { try Self.lines("HTTP/1.1 200 OK\r\n A: 1\r\n\r\n", .response) }
     }
 
+    @Test("a field's name cannot be continued on the next line")
+    func foldedName() {
+        #expect(throws: HTTP1Error.self) {
+            try Self.lines("HTTP/1.1 200 OK\r\nContent-Length\r\n : 5\r\n\r\n", .response)
+        }
+    }
+
+    @Test("a head of folds below a long status line is read in linear time", .timeLimit(.minutes(1)))
+    func manyFolds() throws {
+        let size = 8 << 20
+        var reader = HTTP1HeadReader(.response, limit: size * 2)
+        let line = "HTTP/1.1 200 " + String(repeating: "a", count: size / 2) + "\nA: b\n"
+        var input = ByteBuffer(string: line + String(repeating: " \n", count: size / 4) + "\n")
+        #expect(try reader.take(from: &input)?.isFolded == true)
+    }
+
     @Test("a head in single bytes takes linear time", .timeLimit(.minutes(1)))
     func linear() throws {
         let size = 4 << 20

@@ -25,6 +25,26 @@ struct SendProgressTests {
         func hold(_ count: Int64) { bytes.withLockedValue { $0 = Int(count) } }
     }
 
+    @Test("a server that gets the last bytes just before the check has one more limit to answer")
+    func lastPart() throws {
+        let queue = Queue()
+        let channel = try channel()
+        var progress = queue.progress
+        progress.wrote(100)
+        let (limit, start) = (TimeAmount.seconds(60), NIODeadline.uptimeNanoseconds(1))
+        queue.hold(40)
+        #expect(progress.move(before: 100, within: limit, on: channel, now: start + limit) == start + limit)
+        queue.hold(0)
+        let second = start + limit + limit
+        #expect(progress.move(before: 100, within: limit, on: channel, now: second) == second)
+        #expect(progress.move(before: 100, within: limit, on: channel, now: second + limit) == nil)
+        // Without an earlier look that found bytes behind, such as for a request without a body, there is one limit.
+        progress.settle()
+        progress.wrote(100)
+        #expect(progress.move(before: 200, within: limit, on: channel, now: second + limit) == nil)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
     private func channel() throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)

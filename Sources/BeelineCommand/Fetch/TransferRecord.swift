@@ -8,8 +8,10 @@ struct TransferRecord: Sendable {
     let transfer: Transfer
     /// The hops that returned a response.
     var hops: [Hop] = []
-    /// The response heads as received, informational ones included.
+    /// The response heads as received, informational ones included; empty if neither `-i` nor `-D` prints them.
     var heads: [ByteBuffer] = []
+    /// The size of all response heads.
+    var headBytes = 0
     /// The reason for a failed transfer; nil if it succeeded.
     var failure: CommandFailure?
     /// The client's error; nil without one.

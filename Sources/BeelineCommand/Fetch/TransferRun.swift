@@ -18,7 +18,7 @@ struct TransferRun {
     let transfer: Transfer
     /// The output of `-D`. It stays open for all transfers, because closing a pipe would end its reader.
     private let heads: OutputSink
-    private let received = HeadLog()
+    private let received: HeadLog
     private let meter = UploadMeter()
     private let begin = ContinuousClock.now
 
@@ -27,6 +27,7 @@ struct TransferRun {
         self.client = client
         self.transfer = transfer
         self.heads = heads
+        received = HeadLog(keepsHeads: plan.includesHead || plan.dumpHeader != nil)
     }
 
     /// Runs the transfer and prints the output of the plan.
@@ -114,7 +115,11 @@ struct TransferRun {
         }
         tell(record.hops)
         record.heads = received.take()
+        record.headBytes += received.takeSize()
         try dump(record.heads)
+        if record.headBytes > HeadLog.limit {
+            throw CommandFailure(.tooLarge, "the response heads have more than \(HeadLog.limit) bytes in all")
+        }
         switch result {
         case .success(let response): return response
         case .failure(let error):
@@ -182,6 +187,7 @@ struct TransferRun {
         let isError = response.status.code >= 400
         if isError, plan.errorStatus == .failed {
             await response.body.discard()
+            if plan.includesHead, offset == 0 { try writeHeads(of: record) }
             throw Self.httpError(response)
         }
         var mode = FileDescriptor.Mode.truncate

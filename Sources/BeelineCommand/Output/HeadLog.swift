@@ -4,20 +4,43 @@ import Beeline
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The response heads of a transfer as received, until `-i` and `-D` print them.
+/// The response heads of a request as received, until `-i` and `-D` print them.
 final class HeadLog: Sendable {
-    private let heads = NIOLockedValueBox<[ByteBuffer]>([])
+    /// The maximum size of the heads of all hops of a request, in bytes. More is an error.
+    static let limit = 4 << 20
+
+    private struct State {
+        var heads: [ByteBuffer] = []
+        var size = 0
+    }
+
+    private let state = NIOLockedValueBox(State())
+    private let keepsHeads: Bool
+
+    /// - Parameter keepsHeads: false to count their bytes only.
+    init(keepsHeads: Bool) { self.keepsHeads = keepsHeads }
 
     /// Adds a head.
     func add(_ head: ReceivedHead) {
-        heads.withLockedValue { $0.append(head.raw) }
+        state.withLockedValue { state in
+            state.size += head.raw.readableBytes
+            if keepsHeads, state.size <= Self.limit { state.heads.append(head.raw) }
+        }
     }
 
     /// Removes and returns the heads since the last call.
     func take() -> [ByteBuffer] {
-        heads.withLockedValue { heads in
-            defer { heads = [] }
-            return heads
+        state.withLockedValue { state in
+            defer { state.heads = [] }
+            return state.heads
+        }
+    }
+
+    /// Returns the size of the heads since the last call.
+    func takeSize() -> Int {
+        state.withLockedValue { state in
+            defer { state.size = 0 }
+            return state.size
         }
     }
 }

@@ -116,7 +116,7 @@ enum WriteOutVariable: String, CaseIterable {
         case .retries: return .number(Int64(record.retries))
         case .scheme: return .string(record.url.origin.scheme.name.uppercased())
         case .sizeDownload: return .number(record.received)
-        case .sizeHeader: return .number(Int64(record.heads.reduce(0) { $0 + $1.readableBytes }))
+        case .sizeHeader: return .number(Int64(record.headBytes))
         case .sizeRequest:
             return .number(record.hops.reduce(record.sent) { $0 + Int64(RequestHeadSize($1).size) })
         case .sizeUpload: return .number(record.sent)

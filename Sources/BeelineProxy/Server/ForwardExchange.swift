@@ -160,7 +160,13 @@ final class ForwardExchange: WireOwner {
             switch response {
             case .head(var reader):
                 hasResponseBegun = true
-                if output.readableBytes == 0 { output = bytes } else { output.writeImmutableBuffer(bytes) }
+                if output.readableBytes == 0 {
+                    output = bytes
+                } else {
+                    // Release the heads that were read, or an origin could fill memory with interim responses.
+                    output.discardReadBytes()
+                    output.writeImmutableBuffer(bytes)
+                }
                 bytes.clear()
                 do throws(Refusal) {
                     guard let head = try takeHead(&reader) else { return response = .head(reader) }
@@ -202,8 +208,9 @@ final class ForwardExchange: WireOwner {
         from bytes: inout ByteBuffer
     ) throws(HTTP1Error) -> ByteBuffer? {
         guard unchunks else { return try body.takeVerbatim(from: &bytes, without: connectionNames) }
-        guard case .content(let content)? = try body.next(from: &bytes) else { return nil }
-        return content
+        var content = ByteBuffer()
+        while case .content(let piece)? = try body.next(from: &bytes) { content.writeImmutableBuffer(piece) }
+        return content.readableBytes > 0 ? content : nil
     }
 
     private func responded(_ received: ResponseHead, _ rest: inout ByteBuffer) {

@@ -37,6 +37,8 @@ extension DirectHTTPError {
                 .responseTooLarge,
                 "the response cannot be read: \(message); raise maximumHeadBytes or maximumHeadFields if it should be"
             )
+        case .trailersTooLarge:
+            DirectHTTPError(.responseTooLarge, "the response cannot be read: \(error.message)")
         case .endedEarly(let message): DirectHTTPError(.connectionLost, message)
         }
     }

@@ -20,6 +20,9 @@ struct SendProgress {
         self.queued = queued
     }
 
+    /// Whether the last look found bytes that had not reached the peer.
+    private var wasBehind = false
+
     /// Whether bytes had not reached the peer at the last look.
     var isBehind: Bool { delivered < written }
 
@@ -27,19 +30,20 @@ struct SendProgress {
     mutating func wrote(_ bytes: Int) { written &+= Int64(bytes) }
 
     /// Records that the peer has received everything, because it answered. Later bytes are then not mistaken for progress.
-    mutating func settle() { delivered = written }
+    mutating func settle() { (delivered, wasBehind) = (written, false) }
 
     /// Looks at the queues. A system call, so it is made only when a time limit is reached.
     mutating func look(at channel: any Channel, now: NIODeadline) {
         guard let waiting = queued(channel) else { return }
         let count = written - Int64(waiting)
+        wasBehind = waiting > 0
         guard count > delivered else { return }
         delivered = count
         lastMove = now
     }
 
-    /// When the connection last made progress, if bytes up to `mark` have not reached the peer; nil if they have, or if there was
-    /// no progress within `limit`.
+    /// When the connection last made progress, if bytes up to `mark` had not reached the peer at this look or at the one before:
+    /// the peer has one more limit to answer after the last of them. Nil if there was no progress within `limit`.
     ///
     /// - Parameter mark: a value of ``written``.
     mutating func move(
@@ -48,8 +52,9 @@ struct SendProgress {
         on channel: any Channel,
         now: NIODeadline
     ) -> NIODeadline? {
+        let isLastPart = wasBehind && delivered < mark
         look(at: channel, now: now)
-        guard delivered < mark, let lastMove, now - lastMove < limit else { return nil }
+        guard delivered < mark || isLastPart, let lastMove, now - lastMove < limit else { return nil }
         return lastMove
     }
 }

@@ -300,10 +300,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         hasReadResponse = true
         switch event {
         case .informational(let response, let raw):
-            exchange?.request.onHead?(ReceivedHead(response, raw: raw))
+            tell(response, raw)
             if response.status == .continue { exchange?.gate?.open() }
         case .head(let response, let raw, let keepAlive):
-            exchange?.request.onHead?(ReceivedHead(response, raw: raw))
+            tell(response, raw)
             let status = response.status.code
             guard status != 101 else {
                 throw .malformed("it switches protocols without being asked")
@@ -320,6 +320,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         case .end(let trailers):
             pendingEnd = .success(trailers)
         }
+    }
+
+    private func tell(_ response: HTTPResponse, _ raw: ByteBuffer) {
+        guard let exchange, let onHead = exchange.request.onHead, !exchange.isOver else { return }
+        onHead(ReceivedHead(response, raw: raw))
     }
 
     private func deliver() {

@@ -21,6 +21,8 @@ package struct HTTP1BodyReader {
         case trailers([UInt8])
         case untilClose
         case ended
+        /// The body is malformed; where it ends is unknown.
+        case failed
     }
 
     private var state: State
@@ -55,6 +57,7 @@ package struct HTTP1BodyReader {
     package mutating func next(from bytes: inout ByteBuffer) throws(HTTP1Error) -> Part? {
         switch state {
         case .ended: return nil
+        case .failed: throw .malformed("its body is malformed")
         case .length(0):
             state = .ended
             return .end(trailers: nil)
@@ -67,8 +70,8 @@ package struct HTTP1BodyReader {
         case .trailers(let section):
             return end(section)
         case .chunked(var scanner):
-            // Without this, the scanner's trailers would be copied as they grow.
-            state = .ended
+            // Releases the scanner, so that its trailers are not copied as they grow.
+            state = .failed
             var index = 0
             let content = try bytes.withUnsafeReadableBytes { bytes in
                 Result { () throws(HTTP1Error) in try scanner.next(in: bytes, from: &index) }
@@ -87,13 +90,14 @@ package struct HTTP1BodyReader {
 
     /// Removes the available part of the body from the front of `bytes` and returns it as it was received, with its chunk framing
     /// but without trailers; nil if there is nothing to forward. The trailer section follows by itself: without forbidden
-    /// trailers and those in `connectionNames`, with its empty line.
+    /// trailers and those in `connectionNames`, with its empty line. Not for a reader that allows bare line feeds.
     package mutating func takeVerbatim(
         from bytes: inout ByteBuffer,
         without connectionNames: Set<String>
     ) throws(HTTP1Error) -> ByteBuffer? {
         switch state {
         case .ended: return nil
+        case .failed: throw .malformed("its body is malformed")
         case .length(let left):
             let piece = Self.take(left, from: &bytes)
             state = .length(left - Int64(piece?.readableBytes ?? 0))
@@ -104,7 +108,7 @@ package struct HTTP1BodyReader {
             state = .ended
             return TrailerFields.forwarded(section, without: connectionNames)
         case .chunked(var scanner):
-            state = .ended
+            state = .failed
             let trailersBefore = scanner.trailers.count
             var index = 0
             try bytes.withUnsafeReadableBytes { bytes in

@@ -7,7 +7,7 @@ import Names
 package struct HTTP1ChunkScanner {
     private enum State: Equatable {
         case size(digits: Int)
-        case blankAfterSize
+        case blankAfterSize(length: Int)
         case extensions(length: Int)
         case lineFeedAfterSize
         case data(Int64)
@@ -21,7 +21,7 @@ package struct HTTP1ChunkScanner {
         case ended
     }
 
-    /// The maximum size of the extensions of a chunk, in bytes.
+    /// The maximum size of the extensions of a chunk, and of white space before them, in bytes.
     package static let extensionLimit = 4096
     /// The maximum size of the trailer section, in bytes.
     package static let trailerLimit = 16 * 1024
@@ -64,7 +64,7 @@ package struct HTTP1ChunkScanner {
     /// Whether the current line may end here, and its CR has not come yet.
     private var awaitsReturn: Bool {
         switch state {
-        case .size, .blankAfterSize, .extensions, .returnAfterData, .trailerStart, .trailerValue: true
+        case .size, .blankAfterSize, .returnAfterData, .trailerStart, .trailerValue: true
         default: false
         }
     }
@@ -81,8 +81,8 @@ package struct HTTP1ChunkScanner {
                 return
             }
             guard digits > 0 else { throw .malformed("the size of a chunk is not a number") }
-            try stepAfterSize(byte)
-        case .blankAfterSize: try stepAfterSize(byte)
+            try stepAfterSize(byte, blanks: 0)
+        case .blankAfterSize(let length): try stepAfterSize(byte, blanks: length)
         case .extensions(let length):
             if isReturn { return state = .lineFeedAfterSize }
             guard HTTPCharacters.isFieldValue(byte) else { throw .malformed("the extension of a chunk is malformed") }
@@ -104,20 +104,20 @@ package struct HTTP1ChunkScanner {
         }
     }
 
-    private mutating func stepAfterSize(_ byte: UInt8) throws(HTTP1Error) {
+    private mutating func stepAfterSize(_ byte: UInt8, blanks: Int) throws(HTTP1Error) {
         switch byte {
         case UInt8(ascii: "\r"): state = .lineFeedAfterSize
         case UInt8(ascii: ";"): state = .extensions(length: 0)
         // White space before an extension or the line's end is "bad whitespace" that a recipient must accept (§7.1.1).
-        case UInt8(ascii: " "), UInt8(ascii: "\t"): state = .blankAfterSize
+        case UInt8(ascii: " "), UInt8(ascii: "\t"):
+            guard blanks < Self.extensionLimit else { throw .malformed("the extensions of a chunk are too long") }
+            state = .blankAfterSize(length: blanks + 1)
         default: throw .malformed("the size of a chunk is not a number")
         }
     }
 
     private mutating func stepInTrailers(_ byte: UInt8, isReturn: Bool, isLineFeed: Bool) throws(HTTP1Error) {
-        guard trailers.count < Self.trailerLimit else {
-            throw .tooLarge("its trailers are larger than \(Self.trailerLimit) bytes")
-        }
+        guard trailers.count < Self.trailerLimit else { throw .trailersTooLarge }
         trailers.append(byte)
         switch state {
         case .trailerStart:

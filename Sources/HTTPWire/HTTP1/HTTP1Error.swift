@@ -4,8 +4,10 @@
 package enum HTTP1Error: Error, Equatable {
     /// The message breaks a rule, or could be read in two ways.
     case malformed(String)
-    /// A head or a trailer section is larger than its limit, in bytes or fields.
+    /// A head is larger than its limit, in bytes or fields.
     case tooLarge(String)
+    /// The trailer section is larger than ``HTTP1ChunkScanner/trailerLimit``.
+    case trailersTooLarge
     /// The connection ended inside a message.
     case endedEarly(String)
 
@@ -13,6 +15,7 @@ package enum HTTP1Error: Error, Equatable {
     package var message: String {
         switch self {
         case .malformed(let message), .tooLarge(let message), .endedEarly(let message): message
+        case .trailersTooLarge: "its trailers are larger than \(HTTP1ChunkScanner.trailerLimit) bytes"
         }
     }
 }

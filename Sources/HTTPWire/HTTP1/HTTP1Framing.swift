@@ -59,9 +59,14 @@ package struct HTTP1Framing {
         case .contentLength: try noteLength(value, allowsRepetition)
         case .transferEncoding:
             let codings = value.listElements
+            guard let last = codings.last else {
+                // An empty field names no coding, and makes the message ambiguous.
+                (hasTransferCoding, isOnlyChunked) = (true, false)
+                return
+            }
             isOnlyChunked = !hasTransferCoding && codings.count == 1 && value.equals("chunked")
             hasTransferCoding = true
-            isChunked = codings.last?.equals("chunked") ?? false
+            isChunked = last.equals("chunked")
         case .connection:
             for name in value.listElements {
                 if name.equals("close") {

@@ -19,6 +19,12 @@ package struct HTTP1HeadReader {
     private var searched = 0
     private var lineStart = 0
     private var isFolded = false
+    /// The end of the start line.
+    private var startLineEnd = 0
+    /// The start of the last line that continues no other one.
+    private var fieldStart = 0
+    /// Whether the line that folds continue is known to be a field line.
+    private var isFieldLine = false
 
     package init(_ strictness: Strictness, limit: Int) {
         self.strictness = strictness
@@ -35,7 +41,7 @@ package struct HTTP1HeadReader {
             throw .tooLarge("its head is larger than \(limit) bytes")
         }
         guard let end, let raw = bytes.readSlice(length: end) else { return nil }
-        defer { (searched, lineStart, isFolded) = (0, 0, false) }
+        defer { self = Self(strictness, limit: limit) }
         return HTTP1Head(raw: raw, isFolded: isFolded)
     }
 
@@ -45,7 +51,14 @@ package struct HTTP1HeadReader {
             let hasReturn = feed > lineStart && bytes[feed - 1] == UInt8(ascii: "\r")
             guard hasReturn || strictness == .response else { throw .malformed("a line ends in LF without CR") }
             if feed - lineStart == (hasReturn ? 1 : 0) { return feed + 1 }
-            if lineStart > 0, HTTPCharacters.isBlank(bytes[lineStart]) { try noteFold(bytes) }
+            if lineStart == 0 {
+                startLineEnd = feed
+            } else if HTTPCharacters.isBlank(bytes[lineStart]) {
+                try noteFold(bytes)
+            } else {
+                isFieldLine = false
+                fieldStart = lineStart
+            }
             searched = feed + 1
             lineStart = searched
         }
@@ -57,9 +70,12 @@ package struct HTTP1HeadReader {
     private mutating func noteFold(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) {
         guard strictness == .response else { throw .malformed("a field line is malformed") }
         // The start line cannot be continued: the first field would have no name.
-        guard bytes.firstIndex(of: UInt8(ascii: "\n"), from: 0) != lineStart - 1 else {
-            throw .malformed("a header line has no name")
-        }
+        guard startLineEnd != lineStart - 1 else { throw .malformed("a header line has no name") }
         isFolded = true
+        guard !isFieldLine else { return }
+        // A fold stands in a value: the colon must come before it.
+        let line = UnsafeRawBufferPointer(rebasing: bytes[fieldStart..<lineStart])
+        guard line.contains(UInt8(ascii: ":")) else { throw .malformed("a header line has no colon") }
+        isFieldLine = true
     }
 }

@@ -16,13 +16,13 @@ package struct HTTP1ResponseHead {
     package init(_ head: HTTP1Head, fieldLimit: Int) throws(HTTP1Error) {
         self = try head.withLines { lines throws(HTTP1Error) in
             let status = try HTTP1StatusLine(lines.next())
-            var framing = HTTP1Framing()
+            var framing: HTTP1Framing? = HTTP1Framing()
             let fields = try Self.fields(&lines, limit: fieldLimit, framing: &framing)
             let code = HTTPResponse.Status(code: status.code, reasonPhrase: status.reason.text)
             return HTTP1ResponseHead(
                 response: HTTPResponse(status: code, headerFields: fields),
                 minorVersion: status.minorVersion,
-                framing: framing
+                framing: framing ?? HTTP1Framing()
             )
         }
     }
@@ -38,15 +38,16 @@ package struct HTTP1ResponseHead {
     /// - Parameter fieldLimit: the maximum number of fields.
     static func trailers(_ section: ByteBuffer, fieldLimit: Int) throws(HTTP1Error) -> HTTPFields {
         try HTTP1Head(raw: section).withLines { lines throws(HTTP1Error) in
-            var framing = HTTP1Framing()
-            return try fields(&lines, limit: fieldLimit, framing: &framing)
+            // A trailer says nothing of the framing, whatever its name (RFC 9110 §6.5.1).
+            var ignored: HTTP1Framing?
+            return try fields(&lines, limit: fieldLimit, framing: &ignored)
         }
     }
 
     private static func fields(
         _ lines: inout HTTP1Lines,
         limit: Int,
-        framing: inout HTTP1Framing
+        framing: inout HTTP1Framing?
     ) throws(HTTP1Error) -> HTTPFields {
         var fields = HTTPFields()
         fields.reserveCapacity(16)
@@ -57,7 +58,7 @@ package struct HTTP1ResponseHead {
                 throw .malformed("a header field's name has a forbidden character")
             }
             fields.append(try field(known.name, value))
-            if let role = known.role { try framing.note(role, value: value, nameLimit: limit) }
+            if let role = known.role { try framing?.note(role, value: value, nameLimit: limit) }
         }
         return fields
     }

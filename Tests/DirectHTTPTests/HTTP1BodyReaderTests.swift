@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import HTTPWire
+
+@Suite("The reader of HTTP/1 bodies (RFC 9112 §6, §7)")
+struct HTTP1BodyReaderTests {
+    /// The content, and the error that ended it.
+    private static func read(_ text: String, allowsBareLineFeed: Bool = true) -> (content: String, error: HTTP1Error?) {
+        var reader = HTTP1BodyReader(.chunked, allowsBareLineFeed: allowsBareLineFeed)
+        var input = ByteBuffer(string: text)
+        var content = ""
+        do throws(HTTP1Error) {
+            while let part = try reader.next(from: &input) {
+                if case .content(let piece) = part { content += String(buffer: piece) }
+            }
+        } catch {
+            return (content, error)
+        }
+        return (content, nil)
+    }
+
+    @Test("white space after the size of a chunk is bounded")
+    func blanks() {
+        #expect(Self.read("1  \r\na\r\n0\r\n\r\n").content == "a")
+        #expect(Self.read("1" + String(repeating: " ", count: 5_000)).error != nil)
+    }
+
+    @Test("a chunk's extension does not end in LF alone, which other recipients read as a part of it")
+    func extensionLineFeed() {
+        #expect(Self.read("2;a\nhi\r\n0\r\n\r\n").error != nil)
+        #expect(Self.read("2\nhi\n0\n\n").content == "hi")
+    }
+
+    @Test("a malformed body has not ended, and stays malformed")
+    func malformed() {
+        for isVerbatim in [false, true] {
+            var reader = HTTP1BodyReader(.chunked)
+            for _ in 0..<2 {
+                var input = ByteBuffer(string: "zz\r\nGET / HTTP/1.1\r\n")
+                #expect(throws: HTTP1Error.self) {
+                    _ = isVerbatim ? try reader.takeVerbatim(from: &input, without: []) : nil
+                    _ = try reader.next(from: &input)
+                }
+                #expect(!reader.isEnded)
+            }
+        }
+    }
+
+    @Test("trailers longer than their bound are an error that does not name the limit of heads")
+    func longTrailers() {
+        let long = "0\r\nX: " + String(repeating: "y", count: 20_000)
+        #expect(Self.read(long).error == .trailersTooLarge)
+    }
+
+    private static func response(_ text: String) throws -> (body: String, trailers: HTTPFields?) {
+        var reader = HTTP1ResponseReader()
+        reader.expect(method: .get)
+        reader.feed(ByteBuffer(string: text))
+        var body = ""
+        while let event = try reader.next() {
+            switch event {
+            case .body(let piece): body += String(buffer: piece)
+            case .end(let trailers): return (body, trailers)
+            case .head, .informational: break
+            }
+        }
+        throw HTTP1Error.endedEarly("no end")
+    }
+
+    @Test("a trailer that looks like framing does not fail a body that is whole")
+    func framingTrailer() throws {
+        let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nContent-Length: x\r\n\r\n"
+        let (body, trailers) = try Self.response(text)
+        #expect(body == "hi" && trailers?[.contentLength] == "x")
+    }
+
+    @Test("an empty Transfer-Encoding beside a chunked one does not hand out the framing as content")
+    func emptyCoding() throws {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding:\r\n\r\n"
+        #expect(try Self.response(head + "2\r\nhi\r\n0\r\n\r\n").body == "hi")
+    }
+}
