@@ -19,9 +19,12 @@ enum Interruption {
     /// - Parameters:
     ///   - signals: the signals that cancel. A signal that the parent has set to be ignored stays ignored (nohup, background jobs).
     ///   - cleanup: how long after the first signal further signals are ignored, to let the cleanup finish.
+    ///   - limit: how long after the first signal the process ends by it if the work has not ended, for example because standard
+    ///     output takes no bytes; nil: never.
     static func run(
         signals: [CInt] = [SIGINT, SIGTERM, SIGHUP],
         cleanup: DispatchTimeInterval? = nil,
+        limit: DispatchTimeInterval? = nil,
         _ work: @escaping @Sendable () async -> CommandStatus
     ) async -> CommandStatus {
         // A closed pipe is then a write error with its own exit code.
@@ -42,6 +45,7 @@ enum Interruption {
                 } else {
                     restore(handled)
                 }
+                if let limit { DispatchQueue.global().asyncAfter(deadline: .now() + limit) { die(of: number) } }
                 task.cancel()
             }
             source.resume()

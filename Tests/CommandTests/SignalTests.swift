@@ -42,6 +42,27 @@ extension ProcessTests {
             #expect(run.status == 3, "\(run.errors)")
         }
 
+        @Test("one signal ends a fetch whose standard output takes no bytes", .timeLimit(.minutes(1)))
+        func blockedOutput() async throws {
+            let lab = try await CommandLab { _ in .text(String(repeating: "x", count: 1 << 20)) }
+            let pipe = "\(lab.folder.path)/pipe"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+            defer { close(reader) }
+            let arguments = ["-c", "exec \"$0\" -s \"$1\" >pipe", CommandRun.beeline, lab.plainURL()]
+            let run = try await CommandRun.run("/bin/sh", arguments, in: lab.folder) { process in
+                var waiting: CInt = 0
+                // The pipe is full: the next write blocks.
+                while waiting < 65_536 {
+                    await Task.yield()
+                    _ = ioctl(reader, UInt(FIONREAD), &waiting)
+                }
+                kill(process, SIGTERM)
+            }
+            #expect(run.status == 128 + SIGTERM, "\(run.errors)")
+            await lab.stop()
+        }
+
         @Test("a signal that the parent ignored does not end a fetch", arguments: [("HUP", SIGHUP), ("INT", SIGINT)])
         func ignoredSignalsStayIgnored(_ name: String, _ signal: Int32) async throws {
             let gate = Gate()

@@ -39,9 +39,24 @@ struct SendProgressTests {
         #expect(progress.move(before: 100, within: limit, on: channel, now: second) == second)
         #expect(progress.move(before: 100, within: limit, on: channel, now: second + limit) == nil)
         // Without an earlier look that found bytes behind, such as for a request without a body, there is one limit.
-        progress.settle()
+        progress.settle(on: channel)
         progress.wrote(100)
         #expect(progress.move(before: 200, within: limit, on: channel, now: second + limit) == nil)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("what a cancelled upload left in the kernel counts as progress of the next request when it leaves")
+    func cancelledUpload() throws {
+        let queue = Queue()
+        let channel = try channel()
+        var progress = queue.progress
+        let (limit, start) = (TimeAmount.seconds(60), NIODeadline.uptimeNanoseconds(1))
+        progress.wrote(3_000_000)
+        queue.hold(2_900_000)
+        progress.settle(on: channel)
+        progress.wrote(100)
+        queue.hold(2_000_000)
+        #expect(progress.move(before: progress.written, within: limit, on: channel, now: start) == start)
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Dispatch
 
 /// `beeline fetch`: fetches URLs to standard output or files.
 struct FetchCommand: AsyncParsableCommand {
@@ -22,7 +23,7 @@ struct FetchCommand: AsyncParsableCommand {
 
     func run() async throws {
         let plan = try FetchPlan(self, defaults: Defaults.load(), files: .real)
-        let status = await Interruption.run { await FetchRunner.run(plan) }
+        let status = await Interruption.run(limit: .seconds(3)) { await FetchRunner.run(plan) }
         if status != .ok { throw ExitCode(status.rawValue) }
     }
 }

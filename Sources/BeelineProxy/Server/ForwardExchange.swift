@@ -160,13 +160,7 @@ final class ForwardExchange: WireOwner {
             switch response {
             case .head(var reader):
                 hasResponseBegun = true
-                if output.readableBytes == 0 {
-                    output = bytes
-                } else {
-                    // Release the heads that were read, or an origin could fill memory with interim responses.
-                    output.discardReadBytes()
-                    output.writeImmutableBuffer(bytes)
-                }
+                output.feed(bytes)
                 bytes.clear()
                 do throws(Refusal) {
                     guard let head = try takeHead(&reader) else { return response = .head(reader) }

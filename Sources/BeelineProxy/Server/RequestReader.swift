@@ -69,13 +69,7 @@ final class RequestReader: WireOwner {
 
     func received(_ bytes: ByteBuffer, from wire: Wire) {
         if case .lingering = state { return }
-        if input.readableBytes == 0 {
-            input = bytes
-        } else {
-            // Release the memory of skipped empty lines.
-            input.discardReadBytes()
-            input.writeImmutableBuffer(bytes)
-        }
+        input.feed(bytes)
         if case .approaching = state {
             if input.readableBytes >= Self.aheadLimit { client.pause() }
         } else {

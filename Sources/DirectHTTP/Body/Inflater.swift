@@ -62,13 +62,7 @@ final class Inflater {
     /// Adds coded bytes. Call it only when ``next()`` has returned nil.
     func feed(_ bytes: ByteBuffer) {
         hasStarted = true
-        if input.readableBytes == 0 {
-            input = bytes
-        } else {
-            // Without this, the input of a long body would grow without end, and a buffer holds at most 4 GiB.
-            input.discardReadBytes()
-            input.writeImmutableBuffer(bytes)
-        }
+        input.feed(bytes)
     }
 
     /// The memory of the input buffer in bytes.

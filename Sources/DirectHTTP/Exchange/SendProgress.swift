@@ -29,8 +29,17 @@ struct SendProgress {
     /// Records bytes that are written to the channel.
     mutating func wrote(_ bytes: Int) { written &+= Int64(bytes) }
 
-    /// Records that the peer has received everything, because it answered. Later bytes are then not mistaken for progress.
-    mutating func settle() { (delivered, wasBehind) = (written, false) }
+    /// More unsettled bytes than this may still be in the kernel, for example those of a cancelled upload.
+    private static let certain = 64 * 1024
+
+    /// Records that the peer has received what was written for earlier requests. Later bytes are then not mistaken for progress.
+    /// After a large upload, which may have been cancelled, the queues are asked.
+    mutating func settle(on channel: any Channel) {
+        var waiting = 0
+        if written - delivered > Self.certain { waiting = queued(channel) ?? 0 }
+        delivered = max(delivered, written - Int64(waiting))
+        wasBehind = waiting > 0
+    }
 
     /// Looks at the queues. A system call, so it is made only when a time limit is reached.
     mutating func look(at channel: any Channel, now: NIODeadline) {

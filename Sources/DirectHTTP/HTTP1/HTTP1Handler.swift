@@ -92,7 +92,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         hasLongBody = false
         isBodyRefused = false
         reader.expect(method: exchange.request.method)
-        progress.settle()
+        progress.settle(on: context.channel)
         // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
         HTTP1RequestWriter.write(exchange.request, isForwarded: isForwarded, into: &head)

@@ -107,7 +107,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
             endStream: isWhole && body.readableBytes == 0,
             mayHaveBody: request.method != .head
         )
-        if streams.isEmpty { progress.settle() }
+        if streams.isEmpty { progress.settle(on: context.channel) }
         let stream = HTTP2Stream(id: id, exchange: exchange)
         streams[id] = stream
         stream.sentMark = sentMark

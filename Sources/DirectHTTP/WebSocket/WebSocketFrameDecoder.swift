@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 import NIOCore
 
 /// Decodes the bytes of a server into frames (RFC 6455 §5), strictly. Performs no I/O; memory is bounded.
@@ -17,14 +18,7 @@ struct WebSocketFrameDecoder {
         self.allowsCompression = allowsCompression
     }
 
-    mutating func feed(_ bytes: ByteBuffer) {
-        if buffer.readableBytes == 0 {
-            buffer = bytes
-        } else {
-            buffer.discardReadBytes()
-            buffer.writeImmutableBuffer(bytes)
-        }
-    }
+    mutating func feed(_ bytes: ByteBuffer) { buffer.feed(bytes) }
 
     /// The allocated size of the buffer, in bytes.
     var capacity: Int { buffer.storageCapacity }

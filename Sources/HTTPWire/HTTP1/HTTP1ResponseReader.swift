@@ -77,15 +77,7 @@ package struct HTTP1ResponseReader {
         state = .head(HTTP1HeadReader(.response, limit: limits.headBytes))
     }
 
-    package mutating func feed(_ bytes: ByteBuffer) {
-        if buffer.readableBytes == 0 {
-            buffer = bytes
-        } else {
-            // Release the consumed bytes. Otherwise a stream whose pieces never end at a line or frame boundary stays in memory.
-            buffer.discardReadBytes()
-            buffer.writeImmutableBuffer(bytes)
-        }
-    }
+    package mutating func feed(_ bytes: ByteBuffer) { buffer.feed(bytes) }
 
     /// The next event; nil if more bytes are needed.
     package mutating func next() throws(HTTP1Error) -> Event? {

@@ -41,15 +41,7 @@ struct HTTP2FrameReader {
         self.maximumBlock = maximumBlock
     }
 
-    mutating func feed(_ bytes: ByteBuffer) {
-        if buffer.readableBytes == 0 {
-            buffer = bytes
-        } else {
-            // Release the consumed bytes. Otherwise a stream whose pieces never end at a line or frame boundary stays in memory.
-            buffer.discardReadBytes()
-            buffer.writeImmutableBuffer(bytes)
-        }
-    }
+    mutating func feed(_ bytes: ByteBuffer) { buffer.feed(bytes) }
 
     /// The allocated size of the buffer, in bytes.
     var capacity: Int { buffer.storageCapacity }
