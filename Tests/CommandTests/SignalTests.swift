@@ -52,8 +52,8 @@ extension ProcessTests {
             let arguments = ["-c", "exec \"$0\" -s \"$1\" >pipe", CommandRun.beeline, lab.plainURL()]
             let run = try await CommandRun.run("/bin/sh", arguments, in: lab.folder) { process in
                 var waiting: CInt = 0
-                // The pipe is full: the next write blocks.
-                while waiting < 65_536 {
+                // The pipe is nearly full, and the next write blocks.
+                while waiting < 49_152 {
                     await Task.yield()
                     _ = ioctl(reader, UInt(FIONREAD), &waiting)
                 }

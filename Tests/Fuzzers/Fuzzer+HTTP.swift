@@ -89,7 +89,13 @@ extension Fuzzer {
         var outcome = ""
         var body: [UInt8] = []
         func take(_ event: HTTP1ResponseReader.Event) {
-            if case .body(let part) = event { body += part.readableBytesView } else { outcome += "\(event)" }
+            switch event {
+            case .body(let part): body += part.readableBytesView
+            case .informational(let response, let raw): outcome += "\(response) \(String(buffer: raw))"
+            case .head(let response, let raw, let keepAlive):
+                outcome += "\(response) \(String(buffer: raw)) \(keepAlive)"
+            case .end(let trailers): outcome += "end \(String(describing: trailers))"
+            }
         }
         do {
             var rest = bytes[...]
@@ -101,7 +107,7 @@ extension Fuzzer {
             if let event = try parser.finishAtClose() { take(event) }
         } catch {
             // The part of a body that is delivered before an error depends on how the bytes are split.
-            return outcome + "\(error.code)"
+            return outcome + "\(error)"
         }
         return outcome + "\(body)"
     }
