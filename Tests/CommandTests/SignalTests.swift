@@ -54,6 +54,7 @@ extension ProcessTests {
                 var waiting: CInt = 0
                 // The pipe is nearly full, and the next write blocks.
                 while waiting < 49_152 {
+                    try Task.checkCancellation()
                     await Task.yield()
                     _ = ioctl(reader, UInt(FIONREAD), &waiting)
                 }
