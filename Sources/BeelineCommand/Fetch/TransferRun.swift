@@ -114,8 +114,7 @@ struct TransferRun {
         case .failure(let error): record.hops = error.hops
         }
         tell(record.hops)
-        record.heads = received.take()
-        record.headBytes += received.takeSize()
+        (record.heads, record.headBytes) = received.take()
         try dump(record.heads)
         if record.headBytes > HeadLog.limit {
             throw CommandFailure(.tooLarge, "the response heads have more than \(HeadLog.limit) bytes in all")

@@ -28,19 +28,11 @@ final class HeadLog: Sendable {
         }
     }
 
-    /// Removes and returns the heads since the last call.
-    func take() -> [ByteBuffer] {
+    /// Removes and returns the heads since the last call, and their size.
+    func take() -> (heads: [ByteBuffer], size: Int) {
         state.withLockedValue { state in
-            defer { state.heads = [] }
-            return state.heads
-        }
-    }
-
-    /// Returns the size of the heads since the last call.
-    func takeSize() -> Int {
-        state.withLockedValue { state in
-            defer { state.size = 0 }
-            return state.size
+            defer { state = State() }
+            return (state.heads, state.size)
         }
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
-import NIOCore
 
 /// A variable of `-w`, with curl's name.
 enum WriteOutVariable: String, CaseIterable {
