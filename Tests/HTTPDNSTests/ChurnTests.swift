@@ -87,32 +87,30 @@ struct ChurnTests {
         let hosts = try (0..<names).map { try Host("n\($0).test") }
         let request = hosts.map { LookupRequest(host: $0, families: .both) }
         let plan = UpstreamSchedule.Plan(candidates: [], atOnce: 1, limit: .seconds(5), resolutionDelay: .zero)
-        var table = Resolver.OngoingLookups()
-        var model: [Int: Resolver.Lookup] = [:]
+        var table = OngoingLookups()
+        var model: [Int: LookupID] = [:]
         for round in 0..<ChurnRounds.count {
             if round % 256 == 0 { await Task.yield() }
             let index = Int.random(in: 0..<names, using: &random)
-            let key = Resolver.LookupKey(request[index], 1)
-            #expect(table[key] === model[index])
-            #expect(table[Resolver.LookupKey(request[index], 2)] == nil)
+            let key = LookupKey(request[index], 1)
+            #expect(table[key] == model[index])
+            #expect(table[LookupKey(request[index], 2)] == nil)
             if let lookup = model[index] {
                 guard Bool.random(using: &random) else { continue }
-                let (first, second) = (table.land(lookup), table.land(lookup))
-                #expect(first.isEmpty && second.isEmpty && lookup.isOver)
+                let (first, second) = (table.remove(lookup), table.remove(lookup))
+                #expect(first?.context.request.host == hosts[index] && second == nil && table[lookup] == nil)
                 model[index] = nil
             } else {
-                let context = Resolver.LookupContext(
+                let context = LookupContext(
                     request: request[index],
                     realm: 1,
                     network: "",
-                    trustsSystem: false,
+                    isTrusted: false,
                     isFresh: false,
                     generation: 0
                 )
                 let schedule = UpstreamSchedule(plan, families: .both, now: Moment(nanoseconds: 0))
-                let lookup = Resolver.Lookup(key, context, schedule)
-                table.start(lookup)
-                model[index] = lookup
+                model[index] = table.start(Lookup(key, context, schedule))
             }
             #expect(table.count == model.count)
         }

@@ -134,14 +134,18 @@ struct ControlTests {
         #expect(!state.received(try Self.document(true, issued: 9, expires: 200), now: 21))
         #expect(!state.received(try Self.document(true, issued: 11, expires: 21), now: 21))
         #expect(state.document?.isEnabled == false)
-        #expect(state.failed(interval: .seconds(3_600)) == .seconds(60))
-        #expect(state.failed(interval: .seconds(3_600)) == .seconds(120))
-        #expect(state.failed(interval: .seconds(90)) == .seconds(90))
+        #expect(state.pause(interval: .seconds(50), now: 21) == .seconds(50))
+        #expect(state.pause(interval: .seconds(3_600), now: 21) == .seconds(79), "it ends with the document")
         let tooSoon = state.expire(now: 99)
         let inTime = state.expire(now: 100)
         #expect(!tooSoon)
         #expect(inTime)
         #expect(state.document == nil)
+        for pause in [60, 120, 240] as [Int64] {
+            state.failed()
+            #expect(state.pause(interval: .seconds(3_600), now: 100) == .seconds(pause))
+        }
+        #expect(state.pause(interval: .seconds(90), now: 100) == .seconds(90))
         // Each document expires after the longest lifetime at the latest.
         #expect(state.received(try Self.document(false, issued: 12, expires: .max), now: 0))
         #expect(state.document?.expires == RemoteDocument.longestLife)
@@ -206,7 +210,8 @@ struct ControlTests {
         _ = try await resolver.resolve(host("pay.example.com"))
         _ = try await resolver.resolve(host("www.example.com"))
         let text = #"{"enabled":true,"expires":9,"denied":["pay.example.com"]}"#
-        resolver.received(try RemoteDocument(Array(text.utf8), signedBy: nil))
+        let document = try RemoteDocument(Array(text.utf8), signedBy: nil)
+        resolver.handle(.documentReceived(document, wall: 0), now: Moment(nanoseconds: 0))
         #expect(try await resolver.resolve(host("pay.example.com")).upstream == "system")
         #expect(try await resolver.resolve(host("www.example.com")).source == .cached)
     }

@@ -13,79 +13,6 @@ import Testing
 struct RaceTests {
     static let www = host("www.example.com")
 
-    /// An upstream that runs a closure once, when its name is read.
-    final class NamedUpstream: Upstream {
-        let onName = NIOLockedValueBox<(@Sendable () -> Void)?>(nil)
-
-        var name: String {
-            onName.withLockedValue { $0.take() }?()
-            return "one"
-        }
-
-        func answer(_ question: Question) async throws(UpstreamError) -> Answer { v4("192.0.2.1") }
-    }
-
-    @Test("turning the resolver off during a change of network leaves all cache shards in the same realm")
-    func switchDuringNetworkChange() async {
-        let upstream = NamedUpstream()
-        let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
-        upstream.onName.withLockedValue { $0 = { resolver.isEnabled = false } }
-        await resolver.networkChanged(to: Network(id: "work", families: .both))
-        let realm = resolver.state.withLockedValue { $0.realm }
-        #expect(realm == .system)
-        #expect(resolver.shards.allSatisfy { $0.withLockedValue { $0.realm } == realm })
-    }
-
-    /// A resolver whose upstream has answered for IPv4, and a lookup that waits for IPv6.
-    private static func half(
-        _ gate: Gate,
-        _ clock: ManualClock,
-        _ other: ScriptedUpstream
-    ) async throws -> (Resolver, Resolver.Lookup, Task<Resolution, any Error>) {
-        let six = Answer(v6: .addresses(addresses("2001:db8::1"), ttl: .seconds(60)))
-        let upstream = ScriptedUpstream("one", oneFamily: true) { question in
-            question.families == .v4 ? .answer(v4("192.0.2.1")) : .hold(gate, six)
-        }
-        let resolver = ResolverTests.resolver([upstream, other], clock: clock, families: .both)
-        let waiting = Task<Resolution, any Error> { try await resolver.resolve(www) }
-        try await gate.arrivals(atLeast: 1)
-        await until { resolver.state.withLockedValue { $0.lookups.all.first?.schedule.hasAnswer ?? false } }
-        let lookup = try #require(resolver.state.withLockedValue { $0.lookups.all.first })
-        return (resolver, lookup, waiting)
-    }
-
-    @Test("a hedge that was chosen before an answer arrived is not sent after it")
-    func hedgeBehindAnswer() async throws {
-        let (gate, clock, other) = (Gate(), ManualClock(), ScriptedUpstream("two", .silence))
-        let (resolver, lookup, waiting) = try await Self.half(gate, clock, other)
-        #expect(resolver.questionsSent == 2)
-        resolver.perform([.ask(upstream: 1, .both)], lookup, Moment(nanoseconds: 0))
-        #expect(resolver.questionsSent == 2)
-        gate.open()
-        #expect(try await waiting.value.addresses.count == 2)
-        await resolver.shutdown()
-        #expect(other.questions.isEmpty)
-    }
-
-    @Test("a partial answer that is delivered after its lookup ended does not replace the complete one")
-    func deliveryBehindEnd() async throws {
-        let (gate, clock) = (Gate(), ManualClock())
-        let (resolver, lookup, waiting) = try await Self.half(gate, clock, ScriptedUpstream("two"))
-        gate.open()
-        let whole = try await waiting.value
-        #expect(whole.addresses.count == 2)
-        let half = UpstreamSchedule.Outcome(answer: v4("192.0.2.1"), upstream: 0)
-        resolver.deliver(half, lookup, Moment(nanoseconds: 0))
-        #expect(resolver.cached(Self.www)?.addresses == whole.addresses)
-        // The same for an end between the check and the store.
-        var entry = AnswerCache.Entry(provenance: Provenance(upstream: "one", kind: .service))
-        let now = Moment(nanoseconds: 0)
-        (entry.v4, entry.v6) = KeepingRules().kept(v4("192.0.2.1"), asked: .both, now: now)
-        resolver.store(lookup.context.request, lookup.context.realm, &entry, guessed: .v6, now)
-        #expect(resolver.cached(Self.www)?.addresses == whole.addresses)
-        await resolver.shutdown()
-    }
-
     @Test("failures of questions from the previous network do not count against an upstream")
     func healthOfAnotherNetwork() async throws {
         let clock = ManualClock()
@@ -261,7 +188,8 @@ struct RaceTests {
                     group.addTask { await resolver.networkChanged(to: Network(id: "\(id)", families: .v4)) }
                 }
             }
-            if resolver.network.id != resolver.state.withLockedValue({ $0.network.id }) { mismatches += 1 }
+            let (network, realms) = resolver.state.withLockedValue { ($0.machine.ranking.network, $0.machine.realms) }
+            if network.id != realms.all.last?.id { mismatches += 1 }
         }
         #expect(mismatches == 0)
         await resolver.shutdown()
@@ -288,7 +216,7 @@ struct RaceTests {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .silence, .silence, .silence)
         let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.networkMonitor = monitor }
         let running = Task { await resolver.run() }
-        await until { resolver.shards.allSatisfy { $0.withLockedValue { $0.realm } == 2 } }
+        await until { resolver.state.withLockedValue { $0.machine.answers.realm } == 2 }
         for _ in 0..<3 { _ = try await resolver.resolve(Self.www) }
         for id in ["dead", "work"] {
             monitor.change(to: Network(id: id, families: .both))

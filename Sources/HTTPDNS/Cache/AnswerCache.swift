@@ -6,7 +6,7 @@ import Names
 /// maintained, so that threads that use the same names do not write it all the time.
 ///
 /// A hash table of indices into one array of nodes, which also form a linked list by use. An entry with one address
-/// takes about 300 octets, and a lookup allocates nothing. The resolver has several caches, each behind a lock.
+/// takes about 300 octets, and a lookup allocates nothing.
 struct AnswerCache {
     /// Identifies an entry.
     struct Key: Equatable {
@@ -183,11 +183,11 @@ struct AnswerCache {
         for node in all() where body(node.key, node.entry) { remove(node.key) }
     }
 
-    /// All entries, the newest first.
-    func all() -> [(key: Key, entry: Entry)] {
+    /// All entries or the first `limit`, the newest first.
+    func all(atMost limit: Int = .max) -> [(key: Key, entry: Entry)] {
         var result: [(Key, Entry)] = []
         var index = newest
-        while index >= 0 {
+        while index >= 0, result.count < limit {
             let node = nodes[Int(index)]
             result.append((node.key, node.entry))
             index = node.older

@@ -14,21 +14,12 @@ public struct CacheCounts: Hashable, Sendable {
     /// Counts of zero.
     public init() {}
 
-    mutating func add(_ found: Resolver.Found) {
+    mutating func add(_ found: CachedAnswers.Found) {
         switch found {
         case .current: cached &+= 1
         case .stale: stale &+= 1
         case .absent: absent &+= 1
         case .unknown: missed &+= 1
         }
-    }
-
-    static func + (one: CacheCounts, other: CacheCounts) -> CacheCounts {
-        var sum = one
-        sum.cached &+= other.cached
-        sum.stale &+= other.stale
-        sum.absent &+= other.absent
-        sum.missed &+= other.missed
-        return sum
     }
 }

@@ -89,11 +89,16 @@ struct RemoteState {
     }
 
     /// Records a failure to fetch a document; the last one still applies.
+    mutating func failed() { failures += 1 }
+
+    /// The time until the document is fetched again: `interval`, or less after failures and before the document
+    /// expires; at least 1 s in that case.
     ///
-    /// - Returns: The time until the next attempt.
-    mutating func failed(interval: Duration) -> Duration {
-        failures += 1
-        return min(Self.firstRetry * (1 << min(failures - 1, 10)), interval)
+    /// - Parameter now: Seconds since 1970.
+    func pause(interval: Duration, now: Int64) -> Duration {
+        let pause = failures == 0 ? interval : min(Self.firstRetry * (1 << min(failures - 1, 10)), interval)
+        guard let document else { return pause }
+        return min(pause, .seconds(max(1, document.expires - now)))
     }
 
     /// Drops an expired document and returns whether there was one.

@@ -129,3 +129,22 @@ struct UpstreamHealth {
         states[upstream].probeAt != nil || states[upstream].pausedUntil > now
     }
 }
+
+extension UpstreamHealth {
+    /// Records the result of a question.
+    mutating func note(_ event: UpstreamSchedule.Event, after time: Duration, now: Moment) {
+        switch event {
+        case .answered(let upstream, _, _):
+            succeeded(upstream, after: time)
+            answered(upstream, at: now)
+        case .failed(let upstream, _, let error): failed(upstream, error, now: now)
+        case .tick: break
+        }
+    }
+
+    /// Records a failure. Cancellation and too many questions under way are not the upstream's fault and do not count.
+    mutating func failed(_ upstream: Int, _ error: UpstreamError, now: Moment) {
+        guard error.code != .cancelled, error.code != .busy else { return }
+        failed(upstream, error.code.reaction, now: now)
+    }
+}

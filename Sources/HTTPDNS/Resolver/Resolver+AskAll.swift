@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOConcurrencyHelpers
 public import Names
 
 /// The result of one upstream in ``Resolver/askAll(_:families:subnet:system:)``.
@@ -34,7 +33,9 @@ extension Resolver {
         subnet: IPNetwork? = nil,
         system: Bool = true
     ) async -> [UpstreamReport] {
-        let families = families ?? configuration.families
+        // An upstream that answers one family per question is asked for both in turn here, so that the time covers
+        // both.
+        let question = Question(host, families: families ?? configuration.families, subnet: subnet)
         let upstreams = configuration.upstreams
         let isForUpstreams = !isKeptFromUpstreams(host)
         let asksSystem =
@@ -42,7 +43,7 @@ extension Resolver {
         return await withTaskGroup(of: (Int, UpstreamReport).self) { group in
             for index in 0..<(upstreams.count + (asksSystem ? 1 : 0))
             where isForUpstreams || upstream(index).kind != .service {
-                group.addTask { (index, await self.report(of: index, host, families, subnet, trusts: !isForUpstreams)) }
+                group.addTask { (index, await self.report(of: index, to: question, isTrusted: !isForUpstreams)) }
             }
             var reports: [(Int, UpstreamReport)] = []
             for await report in group { reports.append(report) }
@@ -50,36 +51,16 @@ extension Resolver {
         }
     }
 
-    private func report(
-        of index: Int,
-        _ host: Host,
-        _ families: Families,
-        _ subnet: IPNetwork?,
-        trusts isTrusted: Bool
-    ) async -> UpstreamReport {
+    private func report(of index: Int, to question: Question, isTrusted: Bool) async -> UpstreamReport {
         let begin = time.now()
         let upstream = upstream(index)
-        // An upstream that answers one family per question is asked for both in turn here, so that the time covers
-        // both.
-        let question = Question(host, families: families, subnet: subnet)
-        // Counted, so that `shutdown()` waits until no upstream is being asked.
-        let isOpen = state.withLockedValue { state in
-            guard !state.isClosed else { return false }
-            state.questionsSent += 1
-            state.running += 1
-            return true
-        }
-        guard isOpen else {
+        guard questionBegins() else {
             let error = UpstreamError(.cancelled, "the resolver was shut down")
             return UpstreamReport(upstream: upstream.name, kind: upstream.kind, result: .failure(error), time: .zero)
         }
-        defer { answered() }
-        let result = await withinBudget { () async -> Result<Answer, UpstreamError> in
-            do throws(UpstreamError) {
-                return .success(try await self.checked(question, index, isTrusted))
-            } catch {
-                return .failure(error)
-            }
+        defer { questionEnded() }
+        let result = await withinBudget {
+            await self.checkedAnswer(to: question, from: index, isTrusted: isTrusted)
         }
         let late = UpstreamError(.timeLimit, "no answer within \(configuration.upstreamBudget)")
         return UpstreamReport(
@@ -88,5 +69,19 @@ extension Resolver {
             result: result ?? .failure(late),
             time: time.now() - begin
         )
+    }
+
+    // MARK: Tables
+
+    /// Whether an upstream is a table that the user wrote.
+    package var hasTables: Bool { configuration.upstreams.contains { $0.kind == .fixed } }
+
+    /// The answer of the first table that has the name; nil if none has it.
+    package func tableAnswer(to question: Question) async -> Answer? {
+        for table in configuration.upstreams where table.kind == .fixed {
+            let answer = await withinBudget { try? await table.answer(question) } ?? nil
+            if let answer { return answer }
+        }
+        return nil
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
 public import Names
 
 extension Resolver {
@@ -19,16 +21,116 @@ extension Resolver {
         var unknown: [Host] = []
         var seen: Set<Host> = []
         for host in hosts where host.address == nil && !host.isLocalhost && seen.insert(host).inserted {
-            if case .unknown = find(LookupRequest(host: host, families: families), 443, time.now()) {
+            if case .unknown = find(LookupRequest(host: host, families: families), port: 443, now: time.now()) {
                 unknown.append(host)
             }
         }
-        if let (index, batch) = firstBatchUpstream, unknown.count > 1 {
-            unknown = await fetch(unknown, families, from: batch, index)
-        }
+        if unknown.count > 1 { unknown = await fetch(unknown, families) }
         await forEach(unknown) { _ = try? await self.resolve($0) }
         if let port { await probe(hosts, port: port) }
     }
+
+    /// Asks for several names per question, if the first upstream that is up can answer that.
+    ///
+    /// - Returns: The names without an answer.
+    private func fetch(_ hosts: [Host], _ families: Families) async -> [Host] {
+        guard let first = batch(families)?.upstream, let upstream = upstream(first) as? any BatchUpstream
+        else { return hosts }
+        let names = state.withLockedValue { state in
+            hosts.filter { state.machine.isOn && state.machine.policy.isForUpstreams($0) }
+        }
+        let left = NIOLockedValueBox(Set(hosts))
+        let size = max(1, upstream.maxNames)
+        let chunks = stride(from: 0, to: names.count, by: size).map { Array(names[$0..<min($0 + size, names.count)]) }
+        await forEach(chunks) { chunk in
+            // The answer belongs to the network in which it was requested.
+            guard !Task.isCancelled, let batch = self.batch(families, of: first), self.questionBegins() else { return }
+            let result = await self.result(of: batch, for: chunk, from: upstream)
+            if let result {
+                self.handle(.batchAnswered(batch, result), now: self.time.now())
+                let answered = (try? result.get()) ?? [:]
+                left.withLockedValue { $0.subtract(answered.keys) }
+            }
+            self.questionEnded()
+        }
+        return hosts.filter { host in left.withLockedValue { $0.contains(host) } }
+    }
+
+    /// The question for several names to the first upstream that is up, or to this one; nil if it may not be asked.
+    private func batch(_ families: Families, of upstream: Int? = nil) -> BatchQuestion? {
+        let now = time.now()
+        return state.withLockedValue { $0.machine.batch(of: upstream, families: families, now: now) }
+    }
+
+    /// The usable answers to a question for several names; nil if the resolver or the task has ended.
+    private func result(
+        of batch: BatchQuestion,
+        for hosts: [Host],
+        from upstream: any BatchUpstream
+    ) async -> Result<[Host: Answer], UpstreamError>? {
+        let result = await withinBudget { () async -> Result<[Host: Answer], UpstreamError> in
+            do throws(UpstreamError) {
+                return .success(try await upstream.answers(hosts, families: batch.families))
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let result else {
+            // Cancellation and shutdown also end the budget; neither is the upstream's fault.
+            guard !Task.isCancelled, !state.withLockedValue({ $0.machine.isClosed }) else { return nil }
+            return .failure(UpstreamError(.timeLimit, "no answer in time"))
+        }
+        return result.map { answers in
+            answers.compactMapValues { answer in
+                guard let checked = try? configuration.check.checked(answer, from: upstream.kind) else { return nil }
+                // A partial answer is looked up again by name.
+                let isWhole = batch.families.isSubset(of: checked.families)
+                return isWhole && checked.hasAddresses(of: batch.families) ? checked : nil
+            }
+        }
+    }
+
+    // MARK: Measuring
+
+    /// Measures the endpoints of names with a TCP connection to each, which is closed once established. Returns when
+    /// all have been tried. Later resolutions with the same port put near endpoints first and failed ones last.
+    ///
+    /// A probe costs the server a connection and sends no data; use it for the few names that a program depends on.
+    /// Names with a single address are skipped.
+    ///
+    /// - Parameters:
+    ///   - hosts: The names; those that cannot be resolved are skipped.
+    ///   - port: The port to connect to.
+    public func probe(_ hosts: [Host], port: UInt16 = 443) async {
+        var places: [(host: Host, endpoint: Endpoint)] = []
+        for host in hosts where host.address == nil {
+            guard let resolution = try? await resolve(host, port: port), resolution.addresses.count > 1 else {
+                continue
+            }
+            places += resolution.endpoints.prefix(configuration.maxProbedEndpoints).map { (host, $0) }
+        }
+        await forEach(places) { place in
+            let begin = self.time.now()
+            let isConnected = await self.connects(to: place.endpoint)
+            let outcome: AttemptOutcome = isConnected ? .connected(after: self.time.now() - begin) : .failed
+            guard !Task.isCancelled else { return }
+            self.report(outcome, at: place.endpoint, for: place.host)
+        }
+    }
+
+    private func connects(to endpoint: Endpoint) async -> Bool {
+        do {
+            let address = try SocketAddress(ipAddress: "\(endpoint.address)", port: Int(endpoint.port))
+            let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(configuration.probeLimit))
+            // The server may have closed the connection already; only that it was established counts.
+            try await bootstrap.connect(to: address).get().close(promise: nil)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    // MARK: Common
 
     /// Runs `body` for each element, at most ``ResolverConfiguration/prefetchWidth`` at a time. Skips the rest when the task
     /// is cancelled or the resolver is shut down.
@@ -36,102 +138,10 @@ extension Resolver {
         await withTaskGroup(of: Void.self) { group in
             for (index, element) in elements.enumerated() {
                 if index >= max(1, configuration.prefetchWidth) { await group.next() }
-                guard !Task.isCancelled, !state.withLockedValue({ $0.isClosed }) else { break }
+                guard !Task.isCancelled, !state.withLockedValue({ $0.machine.isClosed }) else { break }
                 group.addTask { await body(element) }
             }
         }
-    }
-
-    private var firstBatchUpstream: (Int, any BatchUpstream)? {
-        let now = time.now()
-        let first = state.withLockedValue { state -> Int? in
-            guard state.isOn, !state.isClosed else { return nil }
-            return configuration.upstreams.indices.first { !state.health.isDown($0, now: now) }
-        }
-        guard let first, let batch = configuration.upstreams[first] as? any BatchUpstream else { return nil }
-        return (first, batch)
-    }
-
-    /// Asks for several names per question.
-    ///
-    /// - Returns: The names without an answer.
-    private func fetch(
-        _ hosts: [Host],
-        _ families: Families,
-        from upstream: any BatchUpstream,
-        _ index: Int
-    ) async -> [Host] {
-        let names = hosts.filter { belongsToUpstreams($0) }
-        let left = NIOLockedValueBox(Set(hosts))
-        let size = max(1, upstream.maxNames)
-        let chunks = stride(from: 0, to: names.count, by: size).map { Array(names[$0..<min($0 + size, names.count)]) }
-        await forEach(chunks) { chunk in
-            let begun = self.state.withLockedValue { state -> (realm: Realm, network: String, generation: Int)? in
-                guard !state.isClosed, state.isOn, !Task.isCancelled else { return nil }
-                state.questionsSent += 1
-                state.running += 1
-                return (state.realm, state.network.id, state.health.generation)
-            }
-            // The answer belongs to the network in which it was requested.
-            guard let begun else { return }
-            defer { self.answered() }
-            let result = await self.withinBudget { () async -> Result<[Host: Answer], UpstreamError> in
-                do throws(UpstreamError) {
-                    return .success(try await upstream.answers(chunk, families: families))
-                } catch {
-                    return .failure(error)
-                }
-            }
-            let now = self.time.now()
-            switch result {
-            case .success(let answers)?:
-                for (host, answer) in answers
-                where self.keep(host, answer, families, from: index, realm: begun.realm, network: begun.network, now) {
-                    left.withLockedValue { _ = $0.remove(host) }
-                }
-            case .failure(let error)?: self.note(error, of: index, begun.generation, now)
-            case nil:
-                // Cancellation and shutdown also end the budget; neither is the upstream's fault.
-                guard !Task.isCancelled, !self.state.withLockedValue({ $0.isClosed }) else { return }
-                self.note(UpstreamError(.timeLimit, "no answer in time"), of: index, begun.generation, now)
-            }
-        }
-        return hosts.filter { host in left.withLockedValue { $0.contains(host) } }
-    }
-
-    private func note(_ error: UpstreamError, of index: Int, _ generation: Int, _ now: Moment) {
-        state.withLockedValue { state in
-            if state.health.generation == generation { state.health.failed(index, error, now: now) }
-        }
-    }
-
-    /// Stores an answer of a batch question if it is complete and passes the checks.
-    private func keep(
-        _ host: Host,
-        _ answer: Answer,
-        _ families: Families,
-        from index: Int,
-        realm: Realm,
-        network: String,
-        _ now: Moment
-    ) -> Bool {
-        guard let checked = try? configuration.check.checked(answer, from: upstream(index).kind) else { return false }
-        // A partial answer is looked up again by name.
-        guard families.members.allSatisfy({ checked[$0] != nil }),
-            families.members.contains(where: { !(checked[$0]?.addresses.isEmpty ?? true) })
-        else { return false }
-        let upstream = upstream(index)
-        var entry = AnswerCache.Entry(
-            provenance: Provenance(
-                upstream: upstream.name,
-                kind: upstream.kind,
-                network: network,
-                extra: checked.extra
-            )
-        )
-        (entry.v4, entry.v6) = configuration.keepingRules(for: host).kept(checked, asked: families, now: now)
-        store(LookupRequest(host: host, families: families), realm, &entry, now)
-        return true
     }
 
     /// Runs `work` within ``ResolverConfiguration/upstreamBudget``; nil if the time runs out or the resolver is shut

@@ -4,6 +4,18 @@ import NIOConcurrencyHelpers
 import Names
 
 extension Resolver {
+    /// The state of the background work.
+    struct Background {
+        /// The number of network changes that are complete.
+        var networkChanges = 0
+        /// Streams that finish when the network changes, by the number of the waiting work.
+        var onNetworkChange: [Int: AsyncStream<Void>.Continuation] = [:]
+        /// Whether the network's NAT64 prefixes are still unknown.
+        var owesNAT64 = false
+        /// Failed attempts to read the store; nil after a success.
+        var failedRestores: Int? = 0
+    }
+
     /// Runs the background work until its task is cancelled or ``shutdown()`` is called: watches the network and the
     /// remote switch, keeps names fresh and upstreams' addresses up to date, and writes answers to the store. Call it
     /// once, in a task of your program. The resolver works without it, but does none of this.
@@ -32,7 +44,7 @@ extension Resolver {
             }
             group.addTask { await self.closed() }
             // The other tasks return early only if they have nothing to do.
-            while await group.next() != nil, !Task.isCancelled, !state.withLockedValue({ $0.isClosed }) {}
+            while await group.next() != nil, !Task.isCancelled, !state.withLockedValue({ $0.machine.isClosed }) {}
             group.cancelAll()
         }
         await save()
@@ -55,7 +67,7 @@ extension Resolver {
     private func repeatedly(_ number: Int, _ work: (_ hasWaited: Bool) async -> Duration?) async {
         var hasWaited = false
         while !Task.isCancelled {
-            let changes = state.withLockedValue { $0.networkChanges }
+            let changes = state.withLockedValue { $0.background.networkChanges }
             let pause = await work(hasWaited)
             hasWaited = await withTaskGroup(of: Bool.self) { group in
                 if let pause { group.addTask { (try? await self.time.sleep(pause)) != nil } }
@@ -73,26 +85,12 @@ extension Resolver {
     private func networkChange(after count: Int, _ number: Int) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let isOver = state.withLockedValue { state in
-            guard state.networkChanges == count else { return true }
-            state.onNetworkChange[number] = continuation
+            guard state.background.networkChanges == count else { return true }
+            state.background.onNetworkChange[number] = continuation
             return false
         }
         if isOver { return }
         for await _ in stream {}
-    }
-
-    /// Returns when the resolver is shut down or the task is cancelled.
-    func closed() async {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-        let number = state.withLockedValue { state -> Int? in
-            guard !state.isClosed else { return nil }
-            defer { state.nextCloseWatcher += 1 }
-            state.onClose[state.nextCloseWatcher] = continuation
-            return state.nextCloseWatcher
-        }
-        guard let number else { return }
-        for await _ in stream {}
-        state.withLockedValue { $0.onClose[number] = nil }
     }
 
     // MARK: Background work
@@ -123,7 +121,7 @@ extension Resolver {
         let pauses = (first: Duration.seconds(1), longest: Duration.seconds(60))
         var pause = pauses.first
         await repeatedly(number) { hasWaited in
-            let (owes, now) = state.withLockedValue { ($0.owesNAT64, $0.networkChanges) }
+            let (owes, now) = state.withLockedValue { ($0.background.owesNAT64, $0.background.networkChanges) }
             guard owes else { return nil }
             guard hasWaited else {
                 pause = pauses.first
@@ -134,7 +132,7 @@ extension Resolver {
                 return pause
             }
             state.withLockedValue { state in
-                if state.networkChanges == now { state.owesNAT64 = false }
+                if state.background.networkChanges == now { state.background.owesNAT64 = false }
             }
             return nil
         }
@@ -143,22 +141,16 @@ extension Resolver {
     private func watchSwitch() async {
         guard let remote = configuration.remoteSwitch else { return }
         await repeatedly {
-            expireRemoteDocument()
+            handle(.documentChecked(wall: time.wall()), now: time.now())
             do throws(UpstreamError) {
-                received(try await remote.fetch())
-                return untilExpiry(atMost: remote.interval)
+                let document = try await remote.fetch()
+                handle(.documentReceived(document, wall: time.wall()), now: time.now())
             } catch {
-                let pause = state.withLockedValue { $0.remote.failed(interval: remote.interval) }
-                return untilExpiry(atMost: pause)
+                handle(.documentMissed, now: time.now())
             }
+            let remoteState = state.withLockedValue { $0.machine.remote }
+            return remoteState.pause(interval: remote.interval, now: time.wall())
         }
-    }
-
-    /// The time until the remote switch's document expires, at least 1 s and at most `pause`.
-    private func untilExpiry(atMost pause: Duration) -> Duration {
-        let expires = state.withLockedValue { $0.remote.document?.expires }
-        guard let expires else { return pause }
-        return min(pause, .seconds(max(1, expires - time.wall())))
     }
 
     private func keepFresh(_ host: Host) async {
@@ -172,11 +164,6 @@ extension Resolver {
         }
     }
 
-    private func writeRegularly() async {
-        guard configuration.store != nil else { return }
-        while (try? await time.sleep(configuration.storeInterval)) != nil { await save() }
-    }
-
     private func countRegularly() async {
         guard let metrics = configuration.metrics else { return }
         var last = CacheCounts()
@@ -185,5 +172,62 @@ extension Resolver {
             metrics.found(now, since: last)
             last = now
         }
+    }
+
+    // MARK: The store
+
+    /// Reads the store's answers into the cache. Skips answers that are more than ``ResolverConfiguration/maxStale``
+    /// past their TTL, and names that are already cached, because those are newer. ``run()`` calls it at its start.
+    public func restore() async {
+        guard let store = configuration.store else { return }
+        guard let answers = try? await store.load() else {
+            return state.withLockedValue { state in
+                if let failed = state.background.failedRestores { state.background.failedRestores = failed + 1 }
+            }
+        }
+        state.withLockedValue { $0.background.failedRestores = nil }
+        let wall = time.wall()
+        let now = time.now()
+        let known = Array(answers.prefix(configuration.maxCachedNames))
+        // A few at a time, because callers wait for the lock.
+        for start in stride(from: 0, to: known.count, by: 64) {
+            handle(.restored(Array(known[start..<min(start + 64, known.count)]), wall: wall), now: now)
+        }
+    }
+
+    /// Failed reads after which a store is overwritten.
+    private static let maxRestores = 5
+
+    /// Writes the answers of services to the store. ``run()`` calls it every ``ResolverConfiguration/storeInterval``
+    /// and at its end.
+    public func save() async {
+        guard let store = configuration.store else { return }
+        // A store that is temporarily unreadable must not be replaced by the few names of this run; a damaged one must.
+        if state.withLockedValue({ $0.background.failedRestores }) != nil {
+            await restore()
+            let failed = state.withLockedValue { $0.background.failedRestores }
+            if let failed, failed < Self.maxRestores { return }
+        }
+        let (entries, realms) = state.withLockedValue { ($0.machine.answers.cache.all(), $0.machine.realms.all) }
+        let networks = Dictionary(realms.map { ($0.realm, $0.id) }, uniquingKeysWith: { first, _ in first })
+        let (wall, now) = (time.wall(), time.now())
+        let answers = entries.compactMap { key, entry in
+            networks[key.realm].flatMap { network in
+                StoredAnswer(
+                    entry,
+                    name: key.name,
+                    network: network,
+                    maxStale: configuration.maxStale,
+                    wall: wall,
+                    now: now
+                )
+            }
+        }
+        try? await store.save(answers)
+    }
+
+    private func writeRegularly() async {
+        guard configuration.store != nil else { return }
+        while (try? await time.sleep(configuration.storeInterval)) != nil { await save() }
     }
 }

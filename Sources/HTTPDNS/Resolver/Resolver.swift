@@ -22,32 +22,10 @@ public final class Resolver: Sendable {
     public let configuration: ResolverConfiguration
 
     let time: Timekeeper
-    /// A random number in 0..<1.
-    let random: @Sendable () -> Double
-    /// The cache, split into shards with one lock each.
-    let shards: [NIOLockedValueBox<Shard>]
-    /// The results of connection attempts. Its lock may be taken inside a shard's or the state's lock, never the other way
-    /// round.
-    let ranking: NIOLockedValueBox<EndpointRanking>
-    /// Lookups under way, the upstreams' health and the switches. A shard's lock may be taken inside its lock, never
-    /// the other way round.
+    /// The decisions, and the work that they started. Actions are carried out outside this lock.
     let state: NIOLockedValueBox<State>
-    /// The hosts of each address. Its lock is never held together with another.
-    let book: NIOLockedValueBox<AddressBook>
     /// The event loop for callers that are on none. It is always the same, so that connections to upstreams are reused.
     let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
-
-    /// One shard of the cache.
-    struct Shard {
-        var cache: AnswerCache
-        /// The realm of the answers in use.
-        var realm: Realm
-        /// One for each upstream and one for the system, shared by all their answers without failures. Each shard has
-        /// its own copies: threads that look up different names would contend for a common reference count.
-        var provenances: [Provenance]
-        /// The results of cache lookups, for ``Resolver/counts``.
-        var counts = CacheCounts()
-    }
 
     /// A resolver with a configuration.
     ///
@@ -65,28 +43,12 @@ public final class Resolver: Sendable {
         wallClock: (@Sendable () -> Int64)? = nil
     ) {
         self.configuration = configuration
-        self.random = random
         time = Timekeeper(clock, wallClock: wallClock ?? SigningClock.deviceTime)
-        // A small cache has one shard, so that eviction is by the age of all entries.
-        var count = 1
-        while count < 64, configuration.maxCachedNames / (count * 2) >= 128 { count *= 2 }
-        let state = State(configuration)
-        shards = (0..<count).map { _ in
-            let cache = AnswerCache(
-                maxEntries: configuration.maxCachedNames / count,
-                maxOctets: configuration.maxCachedOctets / count
-            )
-            return NIOLockedValueBox(
-                Shard(cache: cache, realm: state.realms.current, provenances: configuration.provenances(""))
-            )
-        }
-        ranking = NIOLockedValueBox(EndpointRanking(limits: configuration.rankingLimits))
-        self.state = NIOLockedValueBox(state)
-        book = NIOLockedValueBox(AddressBook(maxAddresses: configuration.maxRememberedAddresses))
+        state = NIOLockedValueBox(State(machine: LookupMachine(configuration, random: random)))
     }
 
     deinit {
-        state.withLockedValue { $0.ticker?.task.cancel() }
+        state.withLockedValue { $0.ticker?.cancel() }
     }
 
     // MARK: Resolving
@@ -110,8 +72,9 @@ public final class Resolver: Sendable {
     ) async throws(ResolutionError) -> Resolution {
         let request = LookupRequest(host: host, families: families ?? configuration.families, subnet: subnet)
         let now = time.now()
-        if let known = try known(request, port, fresh: fresh, now) { return known }
-        return try resolution(try await join(request, isFresh: fresh, now), request, port)
+        if let known = try known(request, port: port, isFresh: fresh, now: now) { return known }
+        let result = try await lookUp(request, isFresh: fresh, now: now)
+        return try resolution(of: result, for: request, port: port)
     }
 
     /// Answers that need no upstream. Kept out of ``resolve(_:port:families:subnet:fresh:)`` so that the async frame
@@ -119,27 +82,38 @@ public final class Resolver: Sendable {
     @inline(never)
     private func known(
         _ request: LookupRequest,
-        _ port: UInt16,
-        fresh: Bool,
-        _ now: Moment
+        port: UInt16,
+        isFresh: Bool,
+        now: Moment
     ) throws(ResolutionError) -> Resolution? {
-        if let known = own(request.host, port) { return known }
-        if !fresh {
-            switch find(request, port, now) {
+        if let literal = literal(request.host, port: port) { return literal }
+        if !isFresh {
+            switch find(request, port: port, now: now) {
             case .current(let resolution, let isDue):
-                if isDue { refresh(request) }
+                if isDue { handle(.refreshDue(request), now: now) }
                 return resolution
             case .absent(let error): throw error
             case .stale(let resolution, let mayAsk):
                 // A stale resolution with a remaining TTL has only one family, and the caller wants both.
                 guard mayAsk, resolution.ttl > .zero || resolution.ttl <= .zero - configuration.staleWhileRefresh else {
-                    if mayAsk { refreshMissed(request) }
+                    if mayAsk { handle(.missed(request), now: now) }
                     return resolution
                 }
             case .unknown: break
             }
         }
-        return loopback(request, port)
+        return loopback(request, port: port)
+    }
+
+    private func resolution(
+        of result: LookupResult,
+        for request: LookupRequest,
+        port: UInt16
+    ) throws(ResolutionError) -> Resolution {
+        let resolution = state.withLockedValue { state in
+            Result { () throws(ResolutionError) in try state.machine.resolution(of: result, for: request, port: port) }
+        }
+        return try resolution.get()
     }
 
     /// The endpoints of an origin.
@@ -160,63 +134,117 @@ public final class Resolver: Sendable {
         families: Families? = nil,
         subnet: IPNetwork? = nil
     ) -> Resolution? {
-        if let known = own(host, port) { return known }
+        if let literal = literal(host, port: port) { return literal }
         let request = LookupRequest(host: host, families: families ?? configuration.families, subnet: subnet)
-        switch find(request, port, time.now()) {
+        let now = time.now()
+        switch find(request, port: port, now: now) {
         case .current(let resolution, let isDue):
-            if isDue { refresh(request) }
+            if isDue { handle(.refreshDue(request), now: now) }
             return resolution
         case .absent: return nil
         case .stale(let resolution, let mayAsk):
-            if mayAsk { refreshMissed(request) }
+            if mayAsk { handle(.missed(request), now: now) }
             return resolution
         case .unknown:
-            if let loopback = loopback(request, port) { return loopback }
-            refreshMissed(request)
+            if let loopback = loopback(request, port: port) { return loopback }
+            handle(.missed(request), now: now)
             return nil
         }
     }
 
-    // MARK: Forgetting
+    /// The cached resolution of a name within its TTL; nil otherwise. Starts a refresh in the background if the TTL is
+    /// nearly over.
+    ///
+    /// A miss asks no upstream and is not counted: ``resolve(_:port:families:subnet:fresh:)`` does both.
+    package func current(_ host: Host, families: Families, subnet: IPNetwork?) -> Resolution? {
+        if let literal = literal(host, port: 0) { return literal }
+        let request = LookupRequest(host: host, families: families, subnet: subnet)
+        let now = time.now()
+        guard case .current(let resolution, let isDue) = find(request, port: 0, now: now, countsMisses: false) else {
+            return nil
+        }
+        if isDue { handle(.refreshDue(request), now: now) }
+        return resolution
+    }
+
+    /// Looks up a name in the cache.
+    func find(
+        _ request: LookupRequest,
+        port: UInt16,
+        now: Moment,
+        countsMisses: Bool = true
+    ) -> CachedAnswers.Found {
+        state.withLockedValue { $0.machine.cached(request, port: port, now: now, countsMisses: countsMisses) }
+    }
+
+    /// The resolution of a host that is an address; nil for names. In a network without IPv4, an IPv4 address is
+    /// translated by NAT64.
+    private func literal(_ host: Host, port: UInt16) -> Resolution? {
+        guard let address = host.address else { return nil }
+        let addresses = address.family == .v4 ? network.reachable(address) : [address]
+        return Resolution(literal: host, addresses: addresses, port: port)
+    }
+
+    /// The resolution of `localhost`, which needs no upstream (RFC 6761 §6.3); nil for other names.
+    private func loopback(_ request: LookupRequest, port: UInt16) -> Resolution? {
+        guard request.host.isLocalhost else { return nil }
+        let addresses = request.families.members.map { $0 == .v6 ? IPAddress(v6: 0, 1) : IPAddress(v4: 0x7f00_0001) }
+        return Resolution(literal: request.host, addresses: addresses, port: port)
+    }
+
+    // MARK: Reporting and forgetting
+
+    /// Reports the outcome of an attempt at one of a name's endpoints. An endpoint that failed is tried last for a
+    /// while. After all endpoints of the name have failed, the upstreams are asked again.
+    public func report(_ outcome: AttemptOutcome, at endpoint: Endpoint, for host: Host) {
+        handle(.attemptEnded(outcome, at: endpoint, of: host), now: time.now())
+    }
 
     /// Removes a name from the cache, for the current network and the system. Answers for subnets are kept.
-    public func forget(_ host: Host) {
-        let hash = AnswerCache.Key.hash(of: host.text)
-        shard(hash).withLockedValue { shard in
-            for realm in [Realm.system, shard.realm] {
-                shard.cache.remove(AnswerCache.Key(host.text, realm: realm, hash: hash))
-            }
-        }
-    }
+    public func forget(_ host: Host) { handle(.forgotten(host), now: time.now()) }
 
     /// Removes all names from the cache.
-    public func forgetAll() {
-        for shard in shards { shard.withLockedValue { $0.cache.removeAll() } }
+    public func forgetAll() { handle(.forgotten(nil), now: time.now()) }
+
+    // MARK: State
+
+    /// Turns the resolver on or off. While it is off, all names go to the system's resolver. Cached answers are kept
+    /// but not used until it is on again. A remote switch that is off has the same effect.
+    public var isEnabled: Bool {
+        get { state.withLockedValue { $0.machine.isEnabled } }
+        set { handle(.switched(on: newValue), now: time.now()) }
     }
 
-    // MARK: Shutdown
+    /// Whether names go to the upstreams now: both switches are on.
+    public var isActive: Bool { state.withLockedValue { $0.machine.isOn } }
 
-    /// Ends all lookups and returns when no upstream is being asked. Waiting callers get the error `shutDown`.
-    /// ``cached(_:port:families:subnet:)`` still returns what the cache has.
-    public func shutdown() async {
-        close()
-        await settled()
-    }
+    /// The network that the resolver assumes.
+    public var network: Network { state.withLockedValue { $0.machine.ranking.network } }
 
-    /// Returns when no upstream is being asked.
-    package func settled() async {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let isIdle = state.withLockedValue { state in
-                guard state.running > 0 else { return true }
-                state.idlers.append(continuation)
-                return false
-            }
-            if isIdle { continuation.resume() }
-        }
-    }
+    /// The number of questions sent to upstreams so far.
+    public var questionsSent: Int { state.withLockedValue { $0.questionsSent } }
+
+    /// The number of names in the cache.
+    public var cachedNames: Int { state.withLockedValue { $0.machine.answers.cache.count } }
+
+    /// The results of cache lookups so far.
+    public var counts: CacheCounts { state.withLockedValue { $0.machine.answers.counts } }
 
     /// The number of callers that wait for a lookup.
-    package var waitingCallers: Int {
-        state.withLockedValue { $0.lookups.all.reduce(0) { $0 + $1.callers.count } }
+    package var waitingCallers: Int { state.withLockedValue { $0.machine.lookups.callerCount } }
+
+    /// The hosts that resolved to an address since the resolver was created, in order; at most eight. Empty if the
+    /// address never occurred, or came after ``ResolverConfiguration/maxRememberedAddresses`` was reached.
+    ///
+    /// If there is one host, all questions that returned this address were for that host. Other resolvers and earlier
+    /// processes may have received the address for other names.
+    public func hosts(of address: IPAddress) -> [Host] {
+        state.withLockedValue { $0.machine.answers.book.hosts(of: address) }
+    }
+
+    /// Whether a name is never sent to the upstreams, so that only tables and the system are asked for it. Ignores the
+    /// switches and the canary, which apply to all names alike.
+    package func isKeptFromUpstreams(_ host: Host) -> Bool {
+        state.withLockedValue { $0.machine.policy.isKept(host) }
     }
 }

@@ -17,10 +17,10 @@ public struct ResolverMetrics: Sendable {
         self.factory = factory
     }
 
-    func answered(_ upstream: String, _ event: UpstreamSchedule.Event, after time: Duration) {
+    func answered(_ upstream: String, _ result: Result<Answer, UpstreamError>, after time: Duration) {
         let outcome: String
-        switch event {
-        case .answered:
+        switch result {
+        case .success:
             outcome = "answer"
             let timer = Timer(
                 label: "beeline_dns_answer_time",
@@ -28,8 +28,7 @@ public struct ResolverMetrics: Sendable {
                 factory: factory
             )
             timer.recordNanoseconds(time.nanoseconds)
-        case .failed(_, _, let error): outcome = error.code.description
-        case .tick: return
+        case .failure(let error): outcome = error.code.description
         }
         Counter(
             label: "beeline_dns_questions",

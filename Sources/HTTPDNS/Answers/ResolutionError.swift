@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 /// The error of a name without endpoints. `description` is one line; `failures` has the error of each upstream.
 public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error, to branch on.
@@ -57,4 +59,45 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
 
     /// The text for logs.
     public var description: String { message }
+}
+
+extension ResolutionError {
+    /// The error for a name that no upstream could answer.
+    static func allFailed(_ host: Host, _ failures: [Failure]) -> ResolutionError {
+        guard !failures.isEmpty else {
+            return ResolutionError(
+                .allUpstreamsFailed,
+                "\(host): no upstream can be asked now; all have failed lately, or none is configured"
+            )
+        }
+        let isBogus = failures.contains { $0.error.code == .bogusAnswer }
+        let list = failures.map(\.description).joined(separator: "; ")
+        return ResolutionError(
+            isBogus ? .bogusAnswer : .allUpstreamsFailed,
+            "\(host): no upstream gave a usable answer: \(list)",
+            failures: failures
+        )
+    }
+
+    /// The error for a lookup that exceeded its time limit.
+    static func overdue(_ host: Host, limit: Duration, _ failures: [Failure]) -> ResolutionError {
+        ResolutionError(.timeLimit, "\(host): no upstream answered within \(limit)", failures: failures)
+    }
+
+    /// The error for a name whose cached answer has no address of the families.
+    static func absent(_ host: Host, _ families: Families, _ entry: AnswerCache.Entry) -> ResolutionError {
+        let (upstream, failures) = (entry.provenance.upstream, entry.provenance.failures)
+        if families.members.contains(where: { entry[$0]?.absence == .noName }) {
+            return ResolutionError(
+                .noSuchName,
+                "\(host): there is no such name, according to \(upstream); check the spelling",
+                failures: failures
+            )
+        }
+        return ResolutionError(
+            .noAddress,
+            "\(host): the name has no \(families) address, according to \(upstream)",
+            failures: failures
+        )
+    }
 }

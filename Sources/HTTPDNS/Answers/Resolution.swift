@@ -77,4 +77,30 @@ public struct Resolution: Hashable, Sendable {
         self.ageNanoseconds = age
         self.ttlNanoseconds = ttl
     }
+    /// The resolution of a cached answer with these addresses, for one request.
+    init(
+        of entry: AnswerCache.Entry,
+        addresses: [IPAddress],
+        source: Source,
+        request: LookupRequest,
+        port: UInt16,
+        now: Moment
+    ) {
+        self.init(
+            host: request.host,
+            addresses: addresses,
+            port: port,
+            source: source,
+            provenance: entry.provenance,
+            age: now.nanoseconds(since: entry.storedAt(request.families)),
+            ttl: entry.knownExpiry(of: request.families).nanoseconds(since: now)
+        )
+    }
+
+    private static let literal = Provenance(upstream: "literal", kind: .fixed)
+
+    /// The resolution of a host that needs no lookup.
+    init(literal host: Host, addresses: [IPAddress], port: UInt16) {
+        self.init(host: host, addresses: addresses, port: port, source: .literal, provenance: Self.literal)
+    }
 }

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// The result of a lookup, from which each caller makes its resolution.
+///
+/// A class, because the value is large and is passed to every caller.
+final class LookupResult: Sendable {
+    let entry: AnswerCache.Entry
+    let source: Resolution.Source
+    let time: Moment
+
+    init(entry: AnswerCache.Entry, source: Resolution.Source, time: Moment) {
+        self.entry = entry
+        self.source = source
+        self.time = time
+    }
+}
+
+extension CachedAnswers {
+    /// Stores the outcome of a lookup. If no upstream gave a usable answer, falls back to the cached one.
+    mutating func keep(
+        _ outcome: UpstreamSchedule.Outcome,
+        of context: LookupContext,
+        now: Moment
+    ) -> Result<LookupResult, ResolutionError> {
+        let request = context.request
+        let failures = outcome.failures.map {
+            ResolutionError.Failure(upstream: upstreams[$0.upstream].name, error: $0.error)
+        }
+        let isDenial = !outcome.answer.families.isEmpty && outcome.answer.isUnvouchedDenial
+        guard let index = outcome.upstream, !(isDenial && isUsable(context, now: now)) else {
+            if let found = fallBack(context, failures: failures, now: now) { return .success(found) }
+            let limit = configuration.timeLimit
+            return .failure(
+                outcome.isOverdue
+                    ? .overdue(request.host, limit: limit, failures) : .allFailed(request.host, failures)
+            )
+        }
+        let upstream = upstreams[index]
+        let provenance = Provenance(
+            upstream: upstream.name,
+            kind: upstream.kind,
+            network: context.network,
+            failures: failures,
+            extra: outcome.answer.extra
+        )
+        var entry = AnswerCache.Entry(provenance: provenance)
+        (entry.v4, entry.v6) = configuration.keepingRules(for: request.host)
+            .kept(outcome.answer, asked: request.families, now: now)
+        let guessed = request.families.subtracting(outcome.answer.families)
+        let stale = store(&entry, for: request, realm: context.realm, guessed: guessed, now: now)
+        let source: Resolution.Source =
+            switch upstream.kind {
+            case _ where !stale.isEmpty: .stale
+            case .system: .system
+            case .fixed: .fixed
+            default: outcome.answer.isShared ? .cached : .fresh
+            }
+        return .success(LookupResult(entry: entry, source: source, time: now))
+    }
+
+    /// Stores an answer of a batch question.
+    mutating func keep(_ answer: Answer, of host: Host, from batch: BatchQuestion, now: Moment) {
+        let upstream = upstreams[batch.upstream]
+        let provenance = Provenance(
+            upstream: upstream.name,
+            kind: upstream.kind,
+            network: batch.network,
+            extra: answer.extra
+        )
+        var entry = AnswerCache.Entry(provenance: provenance)
+        (entry.v4, entry.v6) = configuration.keepingRules(for: host).kept(answer, asked: batch.families, now: now)
+        store(&entry, for: LookupRequest(host: host, families: batch.families), realm: batch.realm, now: now)
+    }
+
+    /// The cached result of a lookup that has just ended, or of an earlier one.
+    ///
+    /// - Returns: The result for a caller without asking, if any; and whether there is an address to fall back on if
+    ///   the upstreams take too long.
+    func atHand(
+        _ request: LookupRequest,
+        now: Moment
+    ) -> (result: Result<LookupResult, ResolutionError>?, isUsable: Bool) {
+        let families = request.families
+        guard let entry = cache.peek(AnswerCache.Key(request, realm)) else { return (nil, false) }
+        let isUsable = entry.isUsable(for: families, now: now, maxStale: rules.maxStale)
+        if entry.expiry(of: families) > now {
+            return (.success(LookupResult(entry: entry, source: .cached, time: now)), isUsable)
+        }
+        guard !entry.mayAsk(for: families, now: now) else { return (nil, isUsable) }
+        guard isUsable else { return (.failure(.allFailed(request.host, entry.provenance.failures)), false) }
+        let source = entry.source(for: families, now: now)
+        return (.success(LookupResult(entry: entry, source: source, time: now)), true)
+    }
+
+    /// The cached answer that callers get because the upstreams take long; nil if there is none.
+    mutating func staleResult(of context: LookupContext, now: Moment) -> LookupResult? {
+        let (families, rules) = (context.request.families, rules)
+        return cache.find(AnswerCache.Key(context.request, context.realm)) { entry -> LookupResult? in
+            guard entry.isUsable(for: families, now: now, maxStale: rules.maxStale) else { return nil }
+            return LookupResult(entry: entry, source: entry.source(for: families, now: now), time: now)
+        } ?? nil
+    }
+
+    /// The cached answer that may be used past its TTL because no upstream has a new one; nil if there is none.
+    ///
+    /// The answer is used for ``ResolverConfiguration/staleRecheck`` before the upstreams are asked again. If there is
+    /// no answer, the failure is cached.
+    private mutating func fallBack(
+        _ context: LookupContext,
+        failures: [ResolutionError.Failure],
+        now: Moment
+    ) -> LookupResult? {
+        let key = AnswerCache.Key(context.request, context.realm)
+        let families = context.request.families
+        if let stale = staleResult(of: context, now: now) {
+            // The pause ends with the usable answer: after that, callers would only get the old failure.
+            let end = stale.entry.usableUntil(families, maxStale: rules.maxStale)
+            let pause = max(now + rules.failureTTL, min(now + rules.staleRecheck, end))
+            _ = cache.find(key) { $0.pause(families, until: pause) }
+            return stale
+        }
+        // If all questions failed because too many were under way, no upstream was asked, so the failure says nothing
+        // about the name.
+        guard failures.isEmpty || failures.contains(where: { $0.error.code != .busy }) else { return nil }
+        var entry = AnswerCache.Entry(
+            provenance: Provenance(upstream: "", kind: .service, network: context.network, failures: failures)
+        )
+        // Keep what is known of the other family.
+        if let old = cache.peek(key), old.v4 != nil || old.v6 != nil {
+            entry = old
+            entry.provenance = old.provenance.with(failures)
+        }
+        entry.pause(families, until: now + rules.failureTTL)
+        cache.store(key, entry)
+        return nil
+    }
+
+    /// Whether the cache has a usable address, possibly past its TTL.
+    private func isUsable(_ context: LookupContext, now: Moment) -> Bool {
+        cache.peek(AnswerCache.Key(context.request, context.realm))?
+            .isUsable(for: context.request.families, now: now, maxStale: rules.maxStale) ?? false
+    }
+
+    /// Stores the result of a lookup, and updates `entry` to the stored one.
+    ///
+    /// - Parameter guessed: The families that the upstream did not mention and that the entry has as "none". A usable
+    ///   cached answer for them is kept.
+    /// - Returns: The families whose cached answer is kept although its TTL is over.
+    @discardableResult
+    private mutating func store(
+        _ entry: inout AnswerCache.Entry,
+        for request: LookupRequest,
+        realm: Realm,
+        guessed: Families = [],
+        now: Moment
+    ) -> Families {
+        if let v4 = entry.v4 { book.note(v4.addresses, of: request.host) }
+        if let v6 = entry.v6 { book.note(v6.addresses, of: request.host) }
+        let key = AnswerCache.Key(request, realm)
+        let old = cache.peek(key)
+        var stale: Families = []
+        for family in guessed.members {
+            guard let kept = old?[family],
+                kept.expiresAt > now || kept.isUsable(now: now, maxStale: rules.maxStale)
+            else { continue }
+            entry[family] = kept
+            if kept.expiresAt <= now { stale.insert(Families(family)) }
+        }
+        // A question for one family leaves the other unchanged.
+        entry.v4 = entry.v4 ?? old?.v4
+        entry.v6 = entry.v6 ?? old?.v6
+        entry.forceAt = old?.forceAt ?? .past
+        if let old, old.failed.isDisjoint(with: request.families) { entry.pause(old.failed, until: old.retryAt) }
+        if !stale.isEmpty { entry.pause(stale, until: now + rules.staleRecheck) }
+        entry.provenance = provenances.first { $0 == entry.provenance } ?? entry.provenance
+        cache.store(key, entry)
+        return stale
+    }
+}
+
+extension Answer {
+    /// Whether the answer only denies records, without an SOA that confirms it (RFC 2308 §5).
+    var isUnvouchedDenial: Bool {
+        let isOfUse = { (records: Records) in !records.addresses.isEmpty || records.ttl != nil }
+        return !(v4.map(isOfUse) ?? false) && !(v6.map(isOfUse) ?? false)
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// The cached answers of all names and networks, and the decisions about them: whether an answer may be used, and what
+/// of a new answer is kept.
+struct CachedAnswers {
+    /// The result of a cache lookup.
+    enum Found {
+        /// Within its TTL. `isDue`: in frequent use and about to expire, so it should be refreshed.
+        case current(Resolution, isDue: Bool)
+        /// The name is known to have no address, or all upstreams failed recently.
+        case absent(ResolutionError)
+        /// Past its TTL. `mayAsk`: the upstreams have not failed recently.
+        case stale(Resolution, mayAsk: Bool)
+        /// No usable entry.
+        case unknown
+
+        var isCurrent: Bool {
+            if case .current = self { true } else { false }
+        }
+    }
+
+    let configuration: ResolverConfiguration
+    let rules: UseRules
+    /// The upstreams, and the system last.
+    let upstreams: [UpstreamProfile]
+    var cache: AnswerCache
+    /// The hosts of each address.
+    var book: AddressBook
+    /// The realm of the answers in use.
+    private(set) var realm: Realm
+    /// One for each upstream, shared by all its answers without failures.
+    private(set) var provenances: [Provenance] = []
+    /// The results of cache lookups.
+    private(set) var counts = CacheCounts()
+
+    init(_ configuration: ResolverConfiguration, upstreams: [UpstreamProfile], realm: Realm) {
+        self.configuration = configuration
+        self.upstreams = upstreams
+        self.realm = realm
+        rules = configuration.useRules
+        cache = AnswerCache(maxEntries: configuration.maxCachedNames, maxOctets: configuration.maxCachedOctets)
+        book = AddressBook(maxAddresses: configuration.maxRememberedAddresses)
+        use(realm, network: "")
+    }
+
+    /// Makes lookups use the answers of a realm; new answers are received in `network`.
+    mutating func use(_ realm: Realm, network: String) {
+        self.realm = realm
+        guard provenances.first?.network != network else { return }
+        provenances = upstreams.map { Provenance(upstream: $0.name, kind: $0.kind, network: network) }
+    }
+
+    /// Looks up a name with one hash. Allocates nothing while the stored order of the addresses is valid.
+    mutating func find(
+        _ request: LookupRequest,
+        port: UInt16,
+        now: Moment,
+        ranking: EndpointRanking,
+        countsMisses: Bool
+    ) -> Found {
+        let rules = rules
+        let found =
+            cache.find(AnswerCache.Key(request, realm)) { entry in
+                rules.judge(&entry, for: request, port: port, now: now, ranking: ranking)
+            } ?? .unknown
+        if countsMisses || found.isCurrent { counts.add(found) }
+        return found
+    }
+
+    /// Records a failed or successful attempt at an endpoint of a name: its addresses are put in order anew.
+    ///
+    /// - Returns: Whether all endpoints of the name have failed, so that the upstreams should be asked again.
+    mutating func attemptEnded(
+        at endpoint: Endpoint,
+        of host: Host,
+        hasFailed: Bool,
+        now: Moment,
+        ranking: EndpointRanking
+    ) -> Bool {
+        let (families, rules) = (configuration.families, rules)
+        let key = AnswerCache.Key(host.text, realm: realm, hash: AnswerCache.Key.hash(of: host.text))
+        return cache.find(key) { entry in
+            entry.order.until = .past
+            guard hasFailed, now >= entry.forceAt else { return false }
+            let allFailed = ranking.areAllDemoted(
+                v4: families.contains(.v4) ? entry.v4?.addresses ?? [] : [],
+                v6: families.contains(.v6) ? entry.v6?.addresses ?? [] : [],
+                port: endpoint.port,
+                now: now
+            )
+            guard allFailed else { return false }
+            // Expire the entry, so that the next caller waits for the upstreams; it serves as a fallback if they do
+            // not answer.
+            let over = now + (.zero - rules.staleWhileRefresh)
+            for family in families.members where rules.maxStale > .zero {
+                if let kept = entry[family] { entry[family]?.expiresAt = min(kept.expiresAt, over) }
+            }
+            entry.forceAt = now + rules.forcedRefreshInterval
+            return true
+        } ?? false
+    }
+
+    /// The names that were found in the cache in this network, the most used first; at most
+    /// ``ResolverConfiguration/refreshedOnChange``.
+    func namesInUse() -> [Host] {
+        let count = configuration.refreshedOnChange
+        // The names that were used last are enough to choose from; a large cache takes long to read.
+        return cache.all(atMost: min(count, 1_024) * 64)
+            .filter { $0.key.realm == realm && $0.entry.uses > 0 }
+            .sorted { $0.entry.uses > $1.entry.uses }
+            .prefix(count)
+            .compactMap { try? Host($0.key.name) }
+    }
+
+    // MARK: Forgetting
+
+    /// Removes a name from the realm in use and from the system's. Answers for subnets are kept.
+    mutating func forget(_ host: Host) {
+        let hash = AnswerCache.Key.hash(of: host.text)
+        for realm in [Realm.system, realm] { cache.remove(AnswerCache.Key(host.text, realm: realm, hash: hash)) }
+    }
+
+    /// Removes the answers of a network.
+    mutating func forget(_ realm: Realm) {
+        cache.removeAll { key, _ in key.realm == realm }
+    }
+
+    /// Removes answers that came from a source which the policy does not allow for the name.
+    mutating func apply(_ policy: NamePolicy) {
+        cache.removeAll { key, entry in
+            guard key.realm != .system, let name = key.name.split(separator: "/").first, let host = try? Host(name)
+            else { return false }
+            return policy.isForUpstreams(host) != (entry.provenance.kind == .service)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// Determines whether a cached answer is used, and when it is refreshed.
+struct UseRules {
+    /// For this and the other bounds, see ``ResolverConfiguration``.
+    var refreshUses: UInt32 = 3
+    var failureTTL = Duration.seconds(1)
+    var maxStale = Duration.seconds(43_200)
+    var staleWhileRefresh = Duration.zero
+    var staleRecheck = Duration.seconds(30)
+    var forcedRefreshInterval = Duration.seconds(5)
+
+    /// The result of a cache lookup. Allocates nothing while the stored order of the addresses is valid.
+    func judge(
+        _ entry: inout AnswerCache.Entry,
+        for request: LookupRequest,
+        port: UInt16,
+        now: Moment,
+        ranking: EndpointRanking
+    ) -> CachedAnswers.Found {
+        let expiry = entry.expiry(of: request.families)
+        if expiry > now {
+            entry.uses &+= 1
+            let source: Resolution.Source = entry.provenance.kind == .fixed ? .fixed : .cached
+            guard let resolution = resolution(&entry, source, request, port: port, now: now, ranking: ranking) else {
+                return .absent(.absent(request.host, request.families, entry))
+            }
+            let isDue = entry.uses >= refreshUses && now >= entry.retryAt && entry.isNearlyOver(expiry, now: now)
+            // The pause excludes no family, because nothing has failed: after the TTL, callers join the refresh under
+            // way.
+            if isDue { entry.pause([], until: now + failureTTL) }
+            return .current(resolution, isDue: isDue)
+        }
+        let mayAsk = entry.mayAsk(for: request.families, now: now)
+        let source = entry.source(for: request.families, now: now)
+        if entry.isUsable(for: request.families, now: now, maxStale: maxStale),
+            let resolution = resolution(&entry, source, request, port: port, now: now, ranking: ranking)
+        {
+            return .stale(resolution, mayAsk: mayAsk)
+        }
+        return mayAsk ? .unknown : .absent(.allFailed(request.host, entry.provenance.failures))
+    }
+
+    /// The resolution of an entry; nil if it has no address of the families.
+    private func resolution(
+        _ entry: inout AnswerCache.Entry,
+        _ source: Resolution.Source,
+        _ request: LookupRequest,
+        port: UInt16,
+        now: Moment,
+        ranking: EndpointRanking
+    ) -> Resolution? {
+        let families = request.families
+        if entry.order.until <= now || entry.order.port != port || entry.order.families != families {
+            let ordered = entry.ordered(families, port: port, now: now, by: ranking)
+            entry.ordered = ordered.addresses
+            entry.order = AnswerCache.Order(families: families, port: port, until: ordered.until)
+        }
+        guard !entry.ordered.isEmpty else { return nil }
+        return Resolution(
+            of: entry,
+            addresses: entry.ordered,
+            source: source,
+            request: request,
+            port: port,
+            now: now
+        )
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+extension LookupMachine {
+    // MARK: Network
+
+    /// Uses the answers of another network, separate from those of others, and resets what was measured.
+    mutating func networkChanged(to network: Network) {
+        let inUse = answers.namesInUse()
+        if !inUse.isEmpty { unanswered = inUse }
+        health.networkChanged()
+        ranking.networkChanged(to: network)
+        let forgotten = realms.enter(network.id)
+        answers.use(realm, network: network.id)
+        if let forgotten { answers.forget(forgotten) }
+        actions.append(.announce(network))
+    }
+
+    /// The names to ask for again in the present network. Without a network, and after a failure, they wait for the
+    /// next network.
+    var namesToAskAgain: [Host] { ranking.network == .unknown ? [] : unanswered }
+
+    mutating func nat64Found(_ prefixes: [NAT64Prefix], in network: Network) {
+        guard !prefixes.isEmpty, ranking.network == network else { return }
+        ranking.network.nat64 = prefixes
+        actions.append(.announce(ranking.network))
+    }
+
+    // MARK: Switches
+
+    mutating func switched(on isOn: Bool) {
+        isEnabled = isOn
+        answers.use(realm, network: ranking.network.id)
+    }
+
+    mutating func documentReceived(_ document: RemoteDocument, wall: Int64) {
+        if remote.received(document, now: wall) { applyRemote() }
+    }
+
+    mutating func documentChecked(wall: Int64) {
+        if remote.expire(now: wall) { applyRemote() }
+    }
+
+    private mutating func applyRemote() {
+        policy = remote.applied(to: configuration.names)
+        answers.use(realm, network: ranking.network.id)
+        answers.apply(policy)
+    }
+}

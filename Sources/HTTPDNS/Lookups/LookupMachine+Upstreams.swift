@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// A question for several names to a ``BatchUpstream``, whose answers belong to the network in which it was asked.
+struct BatchQuestion: Sendable {
+    let upstream: Int
+    let families: Families
+    let realm: Realm
+    let network: String
+    /// The ``UpstreamHealth/generation`` when the question was asked.
+    let generation: Int
+}
+
+extension LookupMachine {
+    /// The upstreams to ask for a name.
+    struct Route {
+        var candidates: [Int]
+        /// An upstream to ask in addition, only to check whether it works again.
+        var probe: Int?
+        var realm: Realm
+        /// Whether the name is for the system, whose answers are then not checked.
+        var isTrusted = false
+    }
+
+    /// Whether the upstreams are used: both switches are on.
+    var isOn: Bool { isEnabled && remote.document?.isEnabled ?? true }
+
+    /// The realm for new answers.
+    var realm: Realm { isOn ? realms.current : .system }
+
+    /// Chooses the upstreams for a name, and the probe that is due.
+    mutating func route(to host: Host, now: Moment) -> Route {
+        let count = configuration.upstreams.count
+        let system = configuration.system == nil ? [] : [count]
+        guard isOn else { return Route(candidates: system, realm: .system, isTrusted: true) }
+        guard policy.isForUpstreams(host) else {
+            // A table that the user wrote discloses the name to no service.
+            let tables = (0..<count).filter { upstreams[$0].kind == .fixed }
+            return Route(candidates: tables + system, realm: realms.current, isTrusted: true)
+        }
+        if count == 0 { return Route(candidates: system, realm: realms.current) }
+        let health = health
+        let order = configuration.order.arrange(count, roundTrip: { health.roundTrip($0) }, random: random)
+        let choice = self.health.choose(among: order, now: now)
+        return Route(candidates: choice.upstreams, probe: choice.probe, realm: realms.current)
+    }
+
+    /// The plan for asking the upstreams of a route.
+    func plan(for route: Route) -> UpstreamSchedule.Plan {
+        let candidates = route.candidates.map { index in
+            var candidate = UpstreamSchedule.Candidate(
+                upstream: index,
+                answersOneFamily: upstreams[index].answersOneFamily,
+                budget: configuration.upstreamBudget
+            )
+            if configuration.order == .hedge {
+                let usual = health.usualTime(index) ?? UpstreamOrder.firstHedge
+                candidate.hedgeAfter = max(usual, UpstreamOrder.shortestHedge)
+            }
+            return candidate
+        }
+        var plan = UpstreamSchedule.Plan(
+            candidates: candidates,
+            limit: configuration.timeLimit,
+            resolutionDelay: configuration.resolutionDelay
+        )
+        if case .race(let width) = configuration.order.kind { plan.atOnce = width }
+        return plan
+    }
+
+    // MARK: Questions for several names
+
+    /// The question that may be asked for several names now: to an upstream, or to the first one that is up. Nil while
+    /// the resolver is off or shut down.
+    func batch(of upstream: Int?, families: Families, now: Moment) -> BatchQuestion? {
+        guard isOn, !isClosed,
+            let upstream = upstream
+                ?? configuration.upstreams.indices.first(where: { !health.isDown($0, now: now) })
+        else { return nil }
+        return BatchQuestion(
+            upstream: upstream,
+            families: families,
+            realm: realm,
+            network: ranking.network.id,
+            generation: health.generation
+        )
+    }
+
+    mutating func batchAnswered(
+        _ batch: BatchQuestion,
+        _ result: Result<[Host: Answer], UpstreamError>,
+        now: Moment
+    ) {
+        switch result {
+        case .success(let found): for (host, answer) in found { answers.keep(answer, of: host, from: batch, now: now) }
+        case .failure(let error):
+            if batch.generation == health.generation { health.failed(batch.upstream, error, now: now) }
+        }
+    }
+
+    // MARK: Attempts
+
+    mutating func attemptEnded(_ outcome: AttemptOutcome, at endpoint: Endpoint, of host: Host, now: Moment) {
+        switch outcome {
+        case .connected(let time): ranking.succeeded(endpoint, after: time, now: now)
+        case .failed: ranking.failed(endpoint, now: now)
+        }
+        guard host.address == nil,
+            answers.attemptEnded(
+                at: endpoint,
+                of: host,
+                hasFailed: outcome == .failed,
+                now: now,
+                ranking: ranking
+            )
+        else { return }
+        let request = LookupRequest(host: host, families: configuration.families)
+        lookUp(request, for: nil, checksCache: false, isFresh: true, now: now)
+    }
+}

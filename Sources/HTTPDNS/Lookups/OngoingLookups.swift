@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// Identifies a lookup; no two have the same.
+typealias LookupID = Int
+
+/// Identifies a caller that waits for a lookup; no two have the same.
+typealias CallerID = Int
+
+/// What a lookup is for; callers with the same key share one.
+struct LookupKey: Hashable {
+    private let nameHash: Int
+    private let name: String
+    let families: Families
+    private let realm: Realm
+
+    init(_ request: LookupRequest, _ realm: Realm) {
+        name = request.key
+        nameHash = request.hash
+        families = request.families
+        self.realm = realm
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(nameHash) }
+}
+
+/// The parameters of a lookup.
+struct LookupContext {
+    let request: LookupRequest
+    let realm: Realm
+    let network: String
+    /// Whether answers of the system are not checked, for names that belong to it.
+    let isTrusted: Bool
+    /// Whether to ignore shared answers.
+    let isFresh: Bool
+    /// The ``UpstreamHealth/generation`` when the lookup started.
+    let generation: Int
+}
+
+/// A question of a lookup to one upstream.
+struct UpstreamQuestion: Sendable {
+    /// Identifies the question: a lookup asks an upstream once for a family.
+    struct ID: Hashable, Sendable {
+        let lookup: LookupID
+        let upstream: Int
+        let families: Families
+    }
+
+    let id: ID
+    let question: Question
+    /// Whether the answer is not checked.
+    let isTrusted: Bool
+    /// Whether to ignore shared answers.
+    let isFresh: Bool
+    /// The ``UpstreamHealth/generation`` when the lookup started.
+    let generation: Int
+}
+
+/// A lookup under way and its waiting callers. It lives while a caller waits, or while it is needed for the cache.
+struct Lookup {
+    let key: LookupKey
+    let context: LookupContext
+    var schedule: UpstreamSchedule
+    /// Questions to upstreams under way.
+    var questions: [UpstreamQuestion.ID] = []
+    /// Whether the lookup continues without callers: to refresh the cache, or to complete a delivered answer.
+    var isForCache = false
+    /// Waiting callers, unordered, and when each gets a stale answer.
+    fileprivate(set) var callers: [(id: CallerID, staleAt: Moment)] = []
+    /// When the first caller should get a stale answer; ``Moment/never`` if there is none.
+    fileprivate(set) var staleAt = Moment.never
+
+    /// When the lookup must be ticked.
+    var nextTick: Moment { schedule.hasAnswer ? schedule.nextTick : min(schedule.nextTick, staleAt) }
+
+    init(_ key: LookupKey, _ context: LookupContext, _ schedule: UpstreamSchedule) {
+        self.key = key
+        self.context = context
+        self.schedule = schedule
+    }
+}
+
+/// The lookups under way, one per key, and their callers.
+struct OngoingLookups {
+    private var lookups: [LookupID: Lookup] = [:]
+    private var ids: [LookupKey: LookupID] = [:]
+    /// The lookup of each caller, and the caller's place in it.
+    private var callers: [CallerID: (lookup: LookupID, place: Int)] = [:]
+    private var lastID = 0
+
+    /// The number of lookups under way.
+    var count: Int { lookups.count }
+    /// The number of callers that wait.
+    var callerCount: Int { callers.count }
+
+    /// The lookups under way, in the order in which they started.
+    var all: [LookupID] { lookups.keys.sorted() }
+    /// When the first lookup must be ticked.
+    var nextTick: Moment { lookups.values.lazy.map(\.nextTick).min() ?? .never }
+
+    /// The lookup with a key; nil if none is under way.
+    subscript(key: LookupKey) -> LookupID? { ids[key] }
+
+    /// A lookup; nil if it has ended.
+    subscript(id: LookupID) -> Lookup? { lookups[id] }
+
+    /// Changes a lookup in place; nil if it has ended.
+    @discardableResult
+    mutating func change<Value>(_ id: LookupID, _ body: (inout Lookup) -> Value) -> Value? {
+        guard let index = lookups.index(forKey: id) else { return nil }
+        return body(&lookups.values[index])
+    }
+
+    /// The lookups that must be ticked now, in the order in which they started.
+    func due(at now: Moment) -> [LookupID] {
+        lookups.filter { $0.value.nextTick <= now }.map(\.key).sorted()
+    }
+
+    /// Adds a lookup whose key has none.
+    mutating func start(_ lookup: Lookup) -> LookupID {
+        lastID += 1
+        ids[lookup.key] = lastID
+        lookups[lastID] = lookup
+        return lastID
+    }
+
+    /// Removes a lookup, whose callers then wait for nothing; nil if it has ended.
+    mutating func remove(_ id: LookupID) -> Lookup? {
+        guard let lookup = lookups.removeValue(forKey: id) else { return nil }
+        ids[lookup.key] = nil
+        for caller in lookup.callers { callers[caller.id] = nil }
+        return lookup
+    }
+
+    // MARK: Callers
+
+    /// Adds a caller to a lookup. At `staleAt` it gets the stale answer, if no new one has arrived.
+    mutating func add(_ caller: CallerID, to id: LookupID, staleAt moment: Moment) {
+        let place = change(id) { lookup in
+            lookup.staleAt = min(lookup.staleAt, moment)
+            lookup.callers.append((caller, moment))
+            return lookup.callers.count - 1
+        }
+        if let place { callers[caller] = (id, place) }
+    }
+
+    /// Removes a caller that no longer waits.
+    ///
+    /// - Returns: Its lookup; nil if the caller did not wait.
+    mutating func remove(caller: CallerID) -> LookupID? {
+        guard let (id, place) = callers.removeValue(forKey: caller) else { return nil }
+        // The last caller takes the place, so that a thousand cancelled callers cost a thousand steps.
+        guard let last = lookups[id]?.callers.popLast(), last.id != caller else { return id }
+        lookups[id]?.callers[place] = last
+        callers[last.id]?.place = place
+        return id
+    }
+
+    /// Removes and returns all callers of a lookup.
+    mutating func takeCallers(of id: LookupID) -> [CallerID] {
+        let taken = lookups[id]?.callers.map(\.id) ?? []
+        for caller in taken { callers[caller] = nil }
+        lookups[id]?.callers = []
+        lookups[id]?.staleAt = .never
+        return taken
+    }
+
+    /// Removes and returns the callers of a lookup that should get a stale answer now.
+    mutating func takeLateCallers(of id: LookupID, now: Moment) -> [CallerID] {
+        let late = (lookups[id]?.callers ?? []).filter { $0.staleAt <= now }.map(\.id)
+        for caller in late { _ = remove(caller: caller) }
+        // Thousands of callers may have joined at different times; scan them at most 100 times a second.
+        let next = lookups[id]?.callers.map(\.staleAt).min().map { max($0, now + .milliseconds(10)) }
+        lookups[id]?.staleAt = next ?? .never
+        return late
+    }
+
+    /// Lets the callers of a lookup wait on, because there is no usable stale answer.
+    mutating func keepLateCallers(of id: LookupID) { lookups[id]?.staleAt = .never }
+
+    /// Removes and returns the questions of a lookup to an upstream.
+    mutating func takeQuestions(of id: LookupID, to upstream: Int) -> [UpstreamQuestion.ID] {
+        let taken = (lookups[id]?.questions ?? []).filter { $0.upstream == upstream }
+        lookups[id]?.questions.removeAll { $0.upstream == upstream }
+        return taken
+    }
+}

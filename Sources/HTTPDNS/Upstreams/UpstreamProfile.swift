@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The properties of an upstream that decisions depend on, read once when the resolver is created.
+struct UpstreamProfile: Hashable, Sendable {
+    let name: String
+    let kind: UpstreamKind
+    let answersOneFamily: Bool
+
+    init(_ upstream: any Upstream) {
+        name = upstream.name
+        kind = upstream.kind
+        answersOneFamily = upstream.answersOneFamily
+    }
+}
