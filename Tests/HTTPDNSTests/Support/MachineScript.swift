@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+/// Plays events to a ``LookupMachine`` at given times, and keeps its actions as text. No upstream is ever asked.
+struct MachineScript {
+    /// An event, with the names of upstreams and hosts as text.
+    enum Step {
+        case ask(CallerID, String, fresh: Bool = false)
+        case cancel(CallerID)
+        /// A name is looked up with ``LookupMachine/cached(_:port:now:countsMisses:)`` and refreshed as needed.
+        case use(String)
+        case answer(String, Answer)
+        case fail(String, UpstreamError.Code = .unreachable)
+        /// An upstream's answer that arrives although its question was cancelled.
+        case lateAnswer(String, Answer)
+        case time
+        case attempt(AttemptOutcome, String, String)
+        case network(String)
+        case switched(on: Bool)
+        case close
+    }
+
+    private(set) var machine: LookupMachine
+    private let families: Families
+    /// The questions under way, and those that were cancelled, in the order in which they were asked.
+    private var open: [UpstreamQuestion] = []
+    private var cancelled: [UpstreamQuestion] = []
+
+    init(_ upstreams: [String], families: Families = .v4, _ change: (inout ResolverConfiguration) -> Void = { _ in }) {
+        let scripts = upstreams.map { ScriptedUpstream($0, oneFamily: families == .both) { _ in .silence } }
+        let system = ScriptedUpstream("system", kind: .system) { _ in .silence }
+        var configuration = ResolverConfiguration(upstreams: scripts, system: system)
+        configuration.families = families
+        change(&configuration)
+        self.families = families
+        machine = LookupMachine(configuration, random: { 0.5 })
+    }
+
+    /// Plays one event, and returns the machine's actions.
+    mutating func play(_ step: Step, at milliseconds: Int) -> [String] {
+        let now = Moment(nanoseconds: Int64(milliseconds) * 1_000_000)
+        var used: [String] = []
+        guard let event = event(of: step, now: now, used: &used) else { return used }
+        return used + machine.handle(event, now: now).map { text(of: $0) }
+    }
+
+    private mutating func event(of step: Step, now: Moment, used: inout [String]) -> LookupMachine.Event? {
+        switch step {
+        case .ask(let caller, let name, let isFresh): return .asked(request(name), by: caller, isFresh: isFresh)
+        case .cancel(let caller): return .cancelled(caller)
+        case .use(let name):
+            let (found, words) = find(name, now: now)
+            used.append(words)
+            return found
+        case .answer(let upstream, let answer): return answered(upstream, .success(answer), &open)
+        case .fail(let upstream, let code): return answered(upstream, .failure(UpstreamError(code, "no")), &open)
+        case .lateAnswer(let upstream, let answer): return answered(upstream, .success(answer), &cancelled)
+        case .time: return .timePassed
+        case .attempt(let outcome, let address, let name):
+            let endpoint = IPAddress(address).map { Endpoint($0, port: 443) }
+            return endpoint.map { .attemptEnded(outcome, at: $0, of: host(name)) }
+        case .network(let id): return .networkChanged(Network(id: id, families: .both))
+        case .switched(let isOn): return .switched(on: isOn)
+        case .close: return .closed
+        }
+    }
+
+    private func request(_ name: String) -> LookupRequest { LookupRequest(host: host(name), families: families) }
+
+    private mutating func find(_ name: String, now: Moment) -> (event: LookupMachine.Event?, words: String) {
+        switch machine.cached(request(name), port: 443, now: now) {
+        case .current(let resolution, let isDue):
+            return (isDue ? .refreshDue(request(name)) : nil, "\(resolution.source) \(list(resolution.addresses))")
+        case .stale(let resolution, let mayAsk):
+            return (mayAsk ? .missed(request(name)) : nil, "stale \(list(resolution.addresses))")
+        case .absent(let error): return (nil, "\(error.code)")
+        case .unknown: return (.missed(request(name)), "unknown")
+        }
+    }
+
+    private func answered(
+        _ upstream: String,
+        _ result: Result<Answer, UpstreamError>,
+        _ questions: inout [UpstreamQuestion]
+    ) -> LookupMachine.Event? {
+        let families = (try? result.get().families) ?? []
+        let index = questions.firstIndex { question in
+            machine.upstreams[question.id.upstream].name == upstream
+                && (families.isEmpty || !question.id.families.isDisjoint(with: families))
+        }
+        guard let index else {
+            Issue.record("\(upstream) was not asked")
+            return nil
+        }
+        return .answered(questions.remove(at: index), result, after: .milliseconds(10))
+    }
+
+    private mutating func text(of action: LookupMachine.Action) -> String {
+        switch action {
+        case .ask(let question):
+            open.append(question)
+            return "ask \(words(question.id)) \(question.question.host)"
+        case .stopAsking(let id):
+            cancelled += open.filter { $0.id == id }
+            open.removeAll { $0.id == id }
+            return "stop \(words(id))"
+        case .resume(let callers, let result):
+            let numbers = callers.map { "\($0)" }.joined(separator: ",")
+            switch result {
+            case .success(let found):
+                let ordered = found.entry.ordered(families, port: 443, now: found.time, by: machine.ranking)
+                return "resume \(numbers): \(found.source) \(list(ordered.addresses))"
+            case .failure(let error): return "resume \(numbers): \(error.code)"
+            }
+        case .wake(let moment): return "wake \(moment.nanoseconds / 1_000_000)"
+        case .announce(let network): return "announce \(network)"
+        }
+    }
+
+    private func words(_ id: UpstreamQuestion.ID) -> String {
+        "\(machine.upstreams[id.upstream].name)\(families == .both ? " \(id.families)" : "")"
+    }
+
+    private func list(_ addresses: [IPAddress]) -> String {
+        addresses.isEmpty ? "-" : addresses.map(\.description).joined(separator: " ")
+    }
+}
