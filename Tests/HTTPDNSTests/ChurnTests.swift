@@ -81,7 +81,7 @@ struct ChurnTests {
         }
     }
 
-    @Test("the table of lookups in lookup matches the model", arguments: [5, 2_000])
+    @Test("the table of lookups under way matches the model", arguments: [5, 2_000])
     func lookups(_ names: Int) async throws {
         var random = SeededRandom(seed: UInt64(names))
         let hosts = try (0..<names).map { try Host("n\($0).test") }
@@ -110,7 +110,7 @@ struct ChurnTests {
                     generation: 0
                 )
                 let schedule = UpstreamSchedule(plan, families: .both, now: Moment(nanoseconds: 0))
-                model[index] = table.start(Lookup(key, context, schedule))
+                model[index] = table.start(Lookup(key: key, context: context, schedule: schedule))
             }
             #expect(table.count == model.count)
         }

@@ -85,7 +85,8 @@ extension ResolutionError {
     }
 
     /// The error for a name whose cached answer has no address of the families.
-    static func absent(_ host: Host, _ families: Families, _ entry: AnswerCache.Entry) -> ResolutionError {
+    static func absent(_ request: LookupRequest, _ entry: AnswerCache.Entry) -> ResolutionError {
+        let (host, families) = (request.host, request.families)
         let (upstream, failures) = (entry.provenance.upstream, entry.provenance.failures)
         if families.members.contains(where: { entry[$0]?.absence == .noName }) {
             return ResolutionError(

@@ -23,8 +23,8 @@ struct AnswerCache {
             self.hash = hash
         }
 
-        /// The hash of a name, which also selects its shard. The seed is different in each process, so that an attacker
-        /// cannot choose names that collide.
+        /// The hash of a name. The seed is different in each process, so that an attacker cannot choose names that
+        /// collide.
         static func hash(of name: String) -> Int {
             var hasher = Hasher()
             hasher.combine(name)

@@ -24,9 +24,16 @@ struct UseRules {
         if expiry > now {
             entry.uses &+= 1
             let source: Resolution.Source = entry.provenance.kind == .fixed ? .fixed : .cached
-            guard let resolution = resolution(&entry, source, request, port: port, now: now, ranking: ranking) else {
-                return .absent(.absent(request.host, request.families, entry))
-            }
+            guard
+                let resolution = resolution(
+                    &entry,
+                    source: source,
+                    request: request,
+                    port: port,
+                    now: now,
+                    ranking: ranking
+                )
+            else { return .absent(.absent(request, entry)) }
             let isDue = entry.uses >= refreshUses && now >= entry.retryAt && entry.isNearlyOver(expiry, now: now)
             // The pause excludes no family, because nothing has failed: after the TTL, callers join the refresh under
             // way.
@@ -34,9 +41,15 @@ struct UseRules {
             return .current(resolution, isDue: isDue)
         }
         let mayAsk = entry.mayAsk(for: request.families, now: now)
-        let source = entry.source(for: request.families, now: now)
         if entry.isUsable(for: request.families, now: now, maxStale: maxStale),
-            let resolution = resolution(&entry, source, request, port: port, now: now, ranking: ranking)
+            let resolution = resolution(
+                &entry,
+                source: entry.source(for: request.families, now: now),
+                request: request,
+                port: port,
+                now: now,
+                ranking: ranking
+            )
         {
             return .stale(resolution, mayAsk: mayAsk)
         }
@@ -46,8 +59,8 @@ struct UseRules {
     /// The resolution of an entry; nil if it has no address of the families.
     private func resolution(
         _ entry: inout AnswerCache.Entry,
-        _ source: Resolution.Source,
-        _ request: LookupRequest,
+        source: Resolution.Source,
+        request: LookupRequest,
         port: UInt16,
         now: Moment,
         ranking: EndpointRanking

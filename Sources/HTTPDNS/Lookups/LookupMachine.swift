@@ -157,7 +157,7 @@ struct LookupMachine {
         port: UInt16
     ) throws(ResolutionError) -> Resolution {
         let ordered = result.entry.ordered(request.families, port: port, now: result.time, by: ranking).addresses
-        guard !ordered.isEmpty else { throw .absent(request.host, request.families, result.entry) }
+        guard !ordered.isEmpty else { throw .absent(request, result.entry) }
         return Resolution(
             of: result.entry,
             addresses: ordered,
@@ -182,14 +182,14 @@ struct LookupMachine {
         isFresh: Bool,
         now: Moment
     ) {
-        guard !isClosed else { return refuse(caller, .shutDown, "\(request.host): the resolver was shut down") }
+        guard !isClosed else { return refuse(caller, with: .shutDown, "\(request.host): the resolver was shut down") }
         let known = checksCache || caller != nil ? answers.atHand(request, now: now) : (result: nil, isUsable: false)
         let staleAt = known.isUsable ? now + configuration.staleAnswerDelay : .never
         if let lookup = lookups[LookupKey(request, realm)] { return join(lookup, caller, staleAt: staleAt) }
         if checksCache, let result = known.result { return resume([caller].compactMap { $0 }, result) }
         guard lookups.count < configuration.maxFlights else {
             let count = configuration.maxFlights
-            return refuse(caller, .tooManyFlights, "\(request.host): \(count) names are being looked up already")
+            return refuse(caller, with: .tooManyFlights, "\(request.host): \(count) names are being looked up already")
         }
         let route = route(to: request.host, now: now)
         let (lookup, first) = start(request, by: route, isFresh: isFresh, now: now)
@@ -224,7 +224,8 @@ struct LookupMachine {
         )
         var schedule = UpstreamSchedule(plan(for: route), families: request.families, now: now)
         let first = schedule.start(now: now).actions
-        return (lookups.start(Lookup(LookupKey(request, route.realm), context, schedule)), first)
+        let key = LookupKey(request, route.realm)
+        return (lookups.start(Lookup(key: key, context: context, schedule: schedule)), first)
     }
 
     /// Asks an upstream that is down, only to see whether it works again.
@@ -346,7 +347,7 @@ struct LookupMachine {
     private mutating func cancelled(_ caller: CallerID) {
         guard let id = lookups.remove(caller: caller) else { return }
         if let lookup = lookups[id], lookup.callers.isEmpty, !lookup.isForCache { _ = remove(id) }
-        refuse(caller, .cancelled, "the resolution was cancelled")
+        refuse(caller, with: .cancelled, "the resolution was cancelled")
     }
 
     /// Ends all lookups, because the resolver is shut down.
@@ -365,7 +366,7 @@ struct LookupMachine {
         return lookup
     }
 
-    private mutating func refuse(_ caller: CallerID?, _ code: ResolutionError.Code, _ message: String) {
+    private mutating func refuse(_ caller: CallerID?, with code: ResolutionError.Code, _ message: String) {
         if let caller { resume([caller], .failure(ResolutionError(code, message))) }
     }
 

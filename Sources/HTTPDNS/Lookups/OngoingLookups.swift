@@ -74,7 +74,7 @@ struct Lookup {
     /// When the lookup must be ticked.
     var nextTick: Moment { schedule.hasAnswer ? schedule.nextTick : min(schedule.nextTick, staleAt) }
 
-    init(_ key: LookupKey, _ context: LookupContext, _ schedule: UpstreamSchedule) {
+    init(key: LookupKey, context: LookupContext, schedule: UpstreamSchedule) {
         self.key = key
         self.context = context
         self.schedule = schedule

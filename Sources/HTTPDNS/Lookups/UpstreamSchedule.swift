@@ -118,8 +118,8 @@ struct UpstreamSchedule {
     /// Starts the lookup.
     mutating func start(now: Moment) -> Step {
         var actions: [Action] = []
-        for _ in 0..<max(1, plan.atOnce) { askNext(now, &actions) }
-        endIfNobodyIsLeft(&actions)
+        for _ in 0..<max(1, plan.atOnce) { askNext(now: now, into: &actions) }
+        endIfAllFailed(into: &actions)
         return Step(actions: actions, nextTick: nextTick)
     }
 
@@ -129,18 +129,18 @@ struct UpstreamSchedule {
         var actions: [Action] = []
         switch event {
         case .answered(let upstream, let families, let answer):
-            take(upstream, families, now, &actions) { $0.answer.add(answer) }
+            take(upstream, settled: families, now: now, into: &actions) { $0.answer.add(answer) }
         case .failed(let upstream, let families, let error):
-            take(upstream, families, now, &actions) { $0.failure = error }
+            take(upstream, settled: families, now: now, into: &actions) { $0.failure = error }
         case .tick:
-            tick(now, &actions)
+            tick(now: now, into: &actions)
         }
         return Step(actions: actions, nextTick: nextTick)
     }
 
     // MARK: Steps
 
-    private mutating func askNext(_ now: Moment, _ actions: inout [Action]) {
+    private mutating func askNext(now: Moment, into actions: inout [Action]) {
         guard next < plan.candidates.count else { return }
         let candidate = plan.candidates[next]
         next += 1
@@ -154,20 +154,20 @@ struct UpstreamSchedule {
 
     private mutating func take(
         _ upstream: Int,
-        _ settled: Families,
-        _ now: Moment,
-        _ actions: inout [Action],
+        settled: Families,
+        now: Moment,
+        into actions: inout [Action],
         _ change: (inout Asked) -> Void
     ) {
         guard let index = asked.firstIndex(where: { $0.candidate.upstream == upstream && !$0.outstanding.isEmpty })
         else { return }
         asked[index].outstanding.subtract(settled)
         change(&asked[index])
-        judge(asked[index], now, &actions)
+        judge(asked[index], now: now, into: &actions)
     }
 
-    private mutating func judge(_ one: Asked, _ now: Moment, _ actions: inout [Action]) {
-        if one.answer.hasAddresses(of: families) { return settle(on: one, now, &actions) }
+    private mutating func judge(_ one: Asked, now: Moment, into actions: inout [Action]) {
+        if one.answer.hasAddresses(of: families) { return settle(on: one, now: now, into: &actions) }
         let records = families.members.compactMap { one.answer[$0] }
         if records.contains(where: { if case .absent(.noName, .some) = $0 { true } else { false } }) {
             // A nonexistent name has no record of the other family either.
@@ -176,18 +176,18 @@ struct UpstreamSchedule {
                 denied.answer[family] = records.first
             }
             denied.outstanding = []
-            settle(on: denied, now, &actions)
+            settle(on: denied, now: now, into: &actions)
         } else if one.outstanding.isEmpty {
             if one.failure == nil, !records.isEmpty, records.allSatisfy({ $0.ttl != nil }) {
-                settle(on: one, now, &actions)
+                settle(on: one, now: now, into: &actions)
             } else {
-                giveUp(one, now, &actions)
+                giveUp(one, now: now, into: &actions)
             }
         }
     }
 
     /// Uses this upstream's answer and cancels the questions to the others.
-    private mutating func settle(on one: Asked, _ now: Moment, _ actions: inout [Action]) {
+    private mutating func settle(on one: Asked, now: Moment, into actions: inout [Action]) {
         let upstream = one.candidate.upstream
         if outcome.upstream == nil {
             for other in asked where other.candidate.upstream != upstream && !other.outstanding.isEmpty {
@@ -205,11 +205,11 @@ struct UpstreamSchedule {
             {
                 actions.append(.cancel(upstream: upstream))
             }
-            end(&actions)
+            end(into: &actions)
         }
     }
 
-    private mutating func giveUp(_ one: Asked, _ now: Moment, _ actions: inout [Action]) {
+    private mutating func giveUp(_ one: Asked, now: Moment, into actions: inout [Action]) {
         let upstream = one.candidate.upstream
         if let failure = one.failure {
             outcome.failures.append((upstream, failure))
@@ -219,11 +219,11 @@ struct UpstreamSchedule {
             denial = (upstream, one.answer)
         }
         asked.removeAll { $0.candidate.upstream == upstream }
-        askNext(now, &actions)
-        endIfNobodyIsLeft(&actions)
+        askNext(now: now, into: &actions)
+        endIfAllFailed(into: &actions)
     }
 
-    private mutating func tick(_ now: Moment, _ actions: inout [Action]) {
+    private mutating func tick(now: Moment, into actions: inout [Action]) {
         if let at = deliverAt, at <= now {
             deliverAt = nil
             actions.append(.deliver(outcome))
@@ -239,7 +239,7 @@ struct UpstreamSchedule {
             if let index = asked.firstIndex(where: { $0.candidate.upstream == one.candidate.upstream }) {
                 asked[index].outstanding = []
             }
-            judge(late, now, &actions)
+            judge(late, now: now, into: &actions)
         }
         guard !isOver else { return }
         if deadline <= now {
@@ -247,9 +247,9 @@ struct UpstreamSchedule {
                 actions.append(.cancel(upstream: one.candidate.upstream))
             }
             outcome.isOverdue = outcome.upstream == nil
-            end(&actions)
+            end(into: &actions)
         } else if outcome.upstream == nil, let hedge = hedgeAt, hedge <= now {
-            askNext(now, &actions)
+            askNext(now: now, into: &actions)
         }
     }
 
@@ -258,16 +258,16 @@ struct UpstreamSchedule {
         asked.last.flatMap { last in last.candidate.hedgeAfter.map { last.since + $0 } }
     }
 
-    private mutating func endIfNobodyIsLeft(_ actions: inout [Action]) {
+    private mutating func endIfAllFailed(into actions: inout [Action]) {
         guard !isOver, asked.isEmpty, next >= plan.candidates.count else { return }
         if let denial {
             outcome.upstream = denial.upstream
             outcome.answer = denial.answer
         }
-        end(&actions)
+        end(into: &actions)
     }
 
-    private mutating func end(_ actions: inout [Action]) {
+    private mutating func end(into actions: inout [Action]) {
         isOver = true
         asked = []
         actions.append(.end(outcome))

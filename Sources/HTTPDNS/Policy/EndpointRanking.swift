@@ -100,8 +100,8 @@ struct EndpointRanking {
             addresses.filter { !isDemoted(Endpoint($0, port: port), now: now) }
         }
         let usable = interleaved(
-            measured(preferred(good(v6)), port, now),
-            measured(good(v4), port, now)
+            measured(preferred(good(v6)), port: port, now: now),
+            measured(good(v4), port: port, now: now)
         )
         let demoted = (v6 + v4).compactMap { address -> (address: IPAddress, until: Moment)? in
             guard let state = states[Endpoint(address, port: port)], state.demotedUntil > now else { return nil }
@@ -134,7 +134,7 @@ struct EndpointRanking {
 
     /// Sorts the addresses with a known time among themselves, fastest first. The others keep their places, so that
     /// they get measured too. Times with a small difference count as equal.
-    private func measured(_ addresses: [IPAddress], _ port: UInt16, _ now: Moment) -> [IPAddress] {
+    private func measured(_ addresses: [IPAddress], port: UInt16, now: Moment) -> [IPAddress] {
         var known: [(place: Int, step: Int)] = []
         for (place, address) in addresses.enumerated() {
             guard let time = roundTrip(Endpoint(address, port: port), now: now) else { continue }

@@ -2,10 +2,11 @@
 
 /// A service that resolves names.
 ///
-/// Requirements for conforming types: they keep no state per question and accept concurrent calls. ``answer(_:)`` must
-/// return or throw soon after its task is cancelled, because that is how the resolver enforces time limits. It must not
-/// block its thread, which is an event loop on macOS 15, iOS 18 and later systems and on Linux. `BeelineTesting` has a
-/// suite that checks these requirements.
+/// Requirements for conforming types: they keep no state per question and accept concurrent calls. ``name``, ``kind``
+/// and ``answersOneFamily`` do not change, because the resolver reads them once. ``answer(_:)`` must return or throw soon
+/// after its task is cancelled, because that is how the resolver enforces time limits. It must not block its thread,
+/// which is an event loop on macOS 15, iOS 18 and later systems and on Linux. `BeelineTesting` has a suite that checks
+/// these requirements.
 public protocol Upstream: Sendable {
     /// The name in resolutions, errors and metrics, such as `doh:dns.google`. It must not contain secrets.
     var name: String { get }
