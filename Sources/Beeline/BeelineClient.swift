@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import CookieJar
 public import DirectHTTP
 public import HTTPDNS
 public import HTTPTypes
@@ -36,11 +37,16 @@ public final class BeelineClient: Sendable {
         try self.init(configuration, clock: ContinuousClock())
     }
 
-    /// Creates a client that measures its limits and waits between tries with `clock`.
-    package init(_ configuration: ClientConfiguration, clock: some Clock<Duration>) throws(UpstreamError) {
+    /// Creates a client that measures its limits and waits between tries with `clock`, and compares the dates of servers with
+    /// `date`.
+    package init(
+        _ configuration: ClientConfiguration,
+        clock: some Clock<Duration>,
+        date: @escaping @Sendable () -> CookieTime = { .now }
+    ) throws(UpstreamError) {
         self.configuration = configuration
-        self.clock = CallClock(clock)
-        telemetry = Telemetry(configuration.observability)
+        self.clock = CallClock(clock, date: date)
+        telemetry = Telemetry(configuration.observability, self.clock)
         engine = Engine(configuration: configuration.engine)
         let transportTLS = configuration.tls.forUpstreams
         let transport = EngineTransport(engine: engine, tls: transportTLS)

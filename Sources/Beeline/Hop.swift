@@ -60,7 +60,8 @@ extension Hop {
         _ response: ExchangeResponse,
         _ route: Route,
         cookiesSent: [String],
-        cookiesReceived: [ReceivedCookieOutcome]
+        cookiesReceived: [ReceivedCookieOutcome],
+        receivedAt: CookieTime
     ) {
         url = hop.url
         var fields = request.fields
@@ -87,6 +88,6 @@ extension Hop {
         timings = response.timings
         self.cookiesSent = cookiesSent
         self.cookiesReceived = cookiesReceived
-        receivedAt = .now
+        self.receivedAt = receivedAt
     }
 }

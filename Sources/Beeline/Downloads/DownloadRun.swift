@@ -33,7 +33,7 @@ struct DownloadRun {
         self.path = path
         self.fields = fields
         self.options = options
-        limits = HopLimits(options.request.limits ?? client.configuration.limits, clock: client.clock)
+        limits = HopLimits(options.request.limits ?? client.configuration.limits, now: client.clock.now())
     }
 
     func run() async throws(BeelineError) -> Download {
@@ -113,7 +113,7 @@ struct DownloadRun {
     private func pause(before resume: Int, after error: BeelineError) async throws(BeelineError) {
         guard resume <= options.resumes else { throw error }
         let wait = options.backoff.wait(after: resume, chance: .random(in: 0..<1))
-        if let left = limits.timeLeft, wait >= left { throw error }
+        if let left = limits.timeLeft(at: client.clock.now()), wait >= left { throw error }
         do { try await client.clock.sleep(wait) } catch { throw BeelineError(.init(.cancelled), "\(error)") }
     }
 
@@ -178,7 +178,7 @@ struct DownloadRun {
             head.headerFields[.ifRange] = note.validator
         }
         var request = options.request
-        request.limits = limits.left()
+        request.limits = limits.left(at: client.clock.now())
         return try await client.send(head, to: url, options: request)
     }
 

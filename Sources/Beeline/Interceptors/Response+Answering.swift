@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CookieJar
+public import CookieJar
 import DirectHTTP
 public import HTTPTypes
 public import NIOCore
@@ -16,19 +16,21 @@ extension Response {
     ///   - status: The status.
     ///   - fields: The header fields.
     ///   - body: The body.
+    ///   - receivedAt: The time from which the ages of its cookies count. Default: the current time.
     public init(
         answering request: ClientRequest,
         status: HTTPResponse.Status,
         fields: HTTPFields = [:],
-        body: ByteBuffer = ByteBuffer()
+        body: ByteBuffer = ByteBuffer(),
+        receivedAt: CookieTime = .now
     ) {
         let head = HTTPResponse(status: status, headerFields: fields)
-        self.init(head: head, body: .bytes(body), hops: [Hop(answered: request, by: head)])
+        self.init(head: head, body: .bytes(body), hops: [Hop(answered: request, by: head, receivedAt)])
     }
 }
 
 extension Hop {
-    fileprivate init(answered request: ClientRequest, by response: HTTPResponse) {
+    fileprivate init(answered request: ClientRequest, by response: HTTPResponse, _ receivedAt: CookieTime) {
         var head = request.head
         head.scheme = request.url.origin.scheme.name
         head.authority = head.authority ?? request.url.origin.authority
@@ -47,7 +49,7 @@ extension Hop {
             timings: .none,
             cookiesSent: [],
             cookiesReceived: [],
-            receivedAt: .now
+            receivedAt: receivedAt
         )
     }
 }

@@ -16,12 +16,13 @@ struct HopObservation: Sendable {
     var span: (any Span)?
     /// Header fields that the tracer adds to the request.
     var fields: HTTPFields = [:]
-    private let begin = ContinuousClock.now
+    private let begin: Duration
 
     init(telemetry: Telemetry, method: String, url: HTTPURL) {
         self.telemetry = telemetry
         self.method = method
         self.url = url
+        begin = telemetry.clock.now()
     }
 
     /// Records that the request failed without a response.
@@ -32,7 +33,7 @@ struct HopObservation: Sendable {
             span.setStatus(SpanStatus(code: .error, message: code))
             span.end()
         }
-        record(begin.duration(to: .now), dimensions + [("error.type", code)])
+        record(elapsed, dimensions + [("error.type", code)])
         telemetry.logger?.debug("request failed", metadata: metadata(["error.type": "\(code)"]))
     }
 
@@ -53,7 +54,7 @@ struct HopObservation: Sendable {
             }
         }
         record(hop.timings)
-        let (begin, dimensions) = (begin, dimensions)
+        let dimensions = dimensions
         response.whenOver { [self] error, bodyTime, bytes in
             var dimensions =
                 dimensions + [
@@ -69,7 +70,7 @@ struct HopObservation: Sendable {
             }
             span?.attributes["http.response.body.size"] = bytes
             span?.end()
-            record(begin.duration(to: .now), dimensions)
+            record(elapsed, dimensions)
             phase("body", bodyTime)
             if let metrics = telemetry.metrics {
                 Recorder(
@@ -91,6 +92,8 @@ struct HopObservation: Sendable {
         }
     }
 
+    private var elapsed: Duration { telemetry.clock.now() - begin }
+
     private var dimensions: [(String, String)] {
         [
             ("http.request.method", method), ("server.address", url.host.description),
@@ -102,7 +105,7 @@ struct HopObservation: Sendable {
         var metadata = more
         metadata["http.request.method"] = "\(method)"
         metadata["url.full"] = "\(Telemetry.text(of: url))"
-        metadata["beeline.duration_ms"] = "\(begin.duration(to: .now).nanoseconds / 1_000_000)"
+        metadata["beeline.duration_ms"] = "\(elapsed.nanoseconds / 1_000_000)"
         return metadata
     }
 

@@ -12,12 +12,14 @@ struct Telemetry: Sendable {
     let logger: Logger?
     let metrics: (any MetricsFactory)?
     let tracer: (any Tracer)?
+    let clock: CallClock
 
     /// Creates telemetry; `nil` if nothing is observed.
-    init?(_ observability: Observability) {
+    init?(_ observability: Observability, _ clock: CallClock) {
         logger = observability.logger
         metrics = observability.metrics
         tracer = observability.tracer
+        self.clock = clock
         if logger == nil, metrics == nil, tracer == nil { return nil }
     }
 

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CookieJar
 
-/// A type-erased clock for the client.
+/// The clock of a client. It is type-erased once, because a generic clock would become part of the public type of the client and
+/// of everything that holds one.
 struct CallClock: Sendable {
     /// The time since the clock was created.
     let now: @Sendable () -> Duration
     /// Sleeps for a duration; throws if the task is cancelled.
     let sleep: @Sendable (Duration) async throws -> Void
+    /// The time of day, to compare with dates of servers.
+    let date: @Sendable () -> CookieTime
 
-    init(_ clock: some Clock<Duration>) {
+    init(_ clock: some Clock<Duration>, date: @escaping @Sendable () -> CookieTime) {
         let start = clock.now
         now = { start.duration(to: clock.now) }
         sleep = { try await clock.sleep(for: $0) }
+        self.date = date
     }
-
-    /// Seconds since 1970, to compare with dates of servers.
-    static var date: Int64 { Int64(time(nil)) }
 }

@@ -20,7 +20,7 @@ extension Call {
                 response = try await client.exchange(
                     departure.prepared,
                     departure.route,
-                    limits.left(),
+                    limits.left(at: client.clock.now()),
                     request.options.screen,
                     upgrade
                 )

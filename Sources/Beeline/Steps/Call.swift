@@ -20,7 +20,7 @@ struct Call: Sendable {
     init(_ client: BeelineClient, limits: TimeLimits, upgrade: Upgrade? = nil) {
         self.client = client
         self.upgrade = upgrade
-        self.limits = HopLimits(limits, clock: client.clock)
+        self.limits = HopLimits(limits, now: client.clock.now())
     }
 
     /// Performs the call.
@@ -82,8 +82,8 @@ struct Call: Sendable {
             let hedge = hedgePolicy(of: request)
             let result = if let hedge { await hedged(request, hedge) } else { await once(request) }
             let verdict = schedule.next(
-                after: Self.outcome(of: result),
-                timeLeft: limits.timeLeft,
+                after: outcome(of: result),
+                timeLeft: limits.timeLeft(at: client.clock.now()),
                 chance: .random(in: 0..<1)
             )
             switch verdict {
@@ -98,10 +98,10 @@ struct Call: Sendable {
     }
 
     @inline(never)
-    private static func outcome(of result: Result<Response, BeelineError>) -> RetrySchedule.Outcome {
+    private func outcome(of result: Result<Response, BeelineError>) -> RetrySchedule.Outcome {
         switch result {
         case .success(let response):
-            let wait = RetryAfter.wait(response.fields, now: CallClock.date)
+            let wait = RetryAfter.wait(response.fields, now: client.clock.date().microseconds / 1_000_000)
             return .answered(status: response.status.code, retryAfter: wait)
         case .failure(let error):
             // An earlier hop may have reached a server although this hop was not sent.

@@ -122,7 +122,8 @@ struct HopJourney {
                 response,
                 departure.route,
                 cookiesSent: departure.cookies,
-                cookiesReceived: received
+                cookiesReceived: received,
+                receivedAt: call.client.clock.date()
             )
         )
         departure.observation?.answered(response, hops[hops.count - 1])

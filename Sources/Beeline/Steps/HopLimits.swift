@@ -5,24 +5,24 @@ import DirectHTTP
 /// The remaining time of a call. Its interceptors, tries and hops share one limit.
 struct HopLimits: Sendable {
     private let limits: TimeLimits
-    private let clock: CallClock
     private let begin: Duration
 
-    init(_ limits: TimeLimits, clock: CallClock) {
+    /// - Parameter now: When the call begins, on the client's clock.
+    init(_ limits: TimeLimits, now: Duration) {
         self.limits = limits
-        self.clock = clock
-        begin = clock.now()
+        begin = now
     }
 
     /// The time left for the whole call; `nil` for no limit.
-    var timeLeft: Duration? {
-        limits.whole.map { max(.zero, $0 - (clock.now() - begin)) }
+    func timeLeft(at now: Duration) -> Duration? {
+        limits.whole.map { max(.zero, $0 - (now - begin)) }
     }
 
-    func left() -> TimeLimits {
+    /// The limits of a request that is sent now.
+    func left(at now: @autoclosure () -> Duration) -> TimeLimits {
         guard limits.whole != nil else { return limits }
         var left = limits
-        left.whole = timeLeft
+        left.whole = timeLeft(at: now())
         return left
     }
 }
