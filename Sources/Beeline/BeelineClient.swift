@@ -113,70 +113,41 @@ public final class BeelineClient: Sendable {
         try await Call(self, limits: request.options.limits ?? configuration.limits).run(request)
     }
 
-    /// Leases a connection and sends one request over it. Reports the results of the connection attempts to the resolver.
+    /// Leases a connection and sends one request over it.
     func exchange(
         _ request: PreparedRequest,
-        _ route: Route,
+        _ routing: OriginRouting,
         _ limits: TimeLimits,
         _ screen: EndpointScreen?,
         _ upgrade: Call.Upgrade?
     ) async throws(DirectHTTPError) -> ExchangeResponse {
-        guard case .direct = route else { return try await exchangeElsewhere(request, route, limits, upgrade) }
-        let source = OriginEndpoints(resolver: resolver, pinned: configuration.pinned, screen: screen)
-        do {
-            let response = try await exchange(request, from: source, .direct, limits, upgrade)
-            if !response.isReused { learn(from: response.connection.attempts, of: request.origin.host) }
-            return response
-        } catch {
-            learn(from: error.attempts, of: request.origin.host)
-            throw error
-        }
+        let source = OriginEndpoints(routing, resolver: resolver, screen: screen)
+        if let upgrade { return try await open(upgrade, request, from: source, limits) }
+        return try await engine.exchange(
+            request,
+            from: source,
+            route: routing.route,
+            tls: configuration.tls,
+            limits: limits
+        )
     }
 
-    /// Separate from the common path so that its async frame stays small.
-    @inline(never)
-    private func exchangeElsewhere(
-        _ request: PreparedRequest,
-        _ route: Route,
-        _ limits: TimeLimits,
-        _ upgrade: Call.Upgrade?
-    ) async throws(DirectHTTPError) -> ExchangeResponse {
-        try await exchange(request, from: ProxyEndpoints(resolver), route, limits, upgrade)
-    }
-
-    private func exchange(
-        _ request: PreparedRequest,
-        from source: some EndpointSource,
-        _ route: Route,
-        _ limits: TimeLimits,
-        _ upgrade: Call.Upgrade?
-    ) async throws(DirectHTTPError) -> ExchangeResponse {
-        if let upgrade { return try await open(upgrade, request, from: source, route, limits) }
-        return try await engine.exchange(request, from: source, route: route, tls: configuration.tls, limits: limits)
-    }
-
-    /// Opens a WebSocket. Separate for the same reason.
+    /// Opens a WebSocket. Separate from the common path so that its async frame stays small.
     @inline(never)
     private func open(
         _ upgrade: Call.Upgrade,
         _ request: PreparedRequest,
-        from source: some EndpointSource,
-        _ route: Route,
+        from source: OriginEndpoints,
         _ limits: TimeLimits
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         try await engine.upgrade(
             WebSocketRequest(request, subprotocols: upgrade.subprotocols),
             from: source,
-            route: route,
+            route: source.routing.route,
             tls: configuration.tls,
             settings: upgrade.settings,
             limits: limits
         )
-    }
-
-    @inline(never)
-    func learn(from attempts: [Attempt], of host: Host) {
-        resolver.learn(from: attempts, of: host, stagger: configuration.engine.dial.stagger)
     }
 
     // MARK: HTTPDNS switch and shutdown

@@ -72,7 +72,7 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
     }
 
     /// - Parameter route: The route of the hop that failed. With a proxy, `unresolved` becomes `proxyUnresolved`.
-    init(_ error: DirectHTTPError, hops: [Hop] = [], route: Route = .direct) {
+    package init(_ error: DirectHTTPError, hops: [Hop] = [], route: Route = .direct) {
         self.init(
             error.code == .unresolved && route != .direct ? .proxyUnresolved : Code(error.code),
             error.message,

@@ -74,19 +74,6 @@ extension ClientConfiguration {
     func credentials(for origin: Origin) -> Credentials? {
         credentials.isEmpty ? nil : credentials[origin] ?? credentials[origin.httpEquivalent]
     }
-
-    /// The route to an origin: a Unix domain socket, a proxy, or direct.
-    ///
-    /// - Throws: `proxyUnresolved` if a proxy is configured for the origin but its value is not usable.
-    func route(to origin: Origin) throws(BeelineError) -> Route {
-        if !unixSockets.isEmpty,
-            let path = unixSockets[Pin(origin.host, port: origin.port)] ?? unixSockets[Pin(origin.host)]
-        {
-            return .unixSocket(path)
-        }
-        if let problem = proxies.problem(with: origin) { throw BeelineError(.proxyUnresolved, "\(origin): \(problem)") }
-        return proxies.route(to: origin)
-    }
 }
 
 /// What the client does with a redirect (RFC 9110 §15.4).

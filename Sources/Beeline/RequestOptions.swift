@@ -2,7 +2,6 @@
 
 public import CookieJar
 public import DirectHTTP
-package import HTTPDNS
 package import HTTPTypes
 public import Names
 
@@ -44,8 +43,7 @@ public struct RequestOptions: Sendable {
     /// Called before a redirect is followed. Returns the request to send, or `nil` to return the redirect as the response.
     package var onRedirect: (@Sendable (RedirectProposal, HTTPResponse) async -> RedirectProposal?)?
 
-    /// Chooses the endpoints that may be dialled for the URL's host, when the connection is direct. The resolution is `nil` for
-    /// a pinned host. It is not called for an open connection.
+    /// Chooses the endpoints that may be dialled for the URL.
     package var screen: EndpointScreen?
 
     /// Creates options with default values.
@@ -57,9 +55,6 @@ public struct RequestOptions: Sendable {
         return CookieContext(request: url, from: mainDocument, isTopLevelNavigation: false, method: method.rawValue)
     }
 }
-
-/// Chooses among the endpoints of a host, or throws if none may be dialled.
-package typealias EndpointScreen = @Sendable ([Endpoint], Resolution?) throws -> [Endpoint]
 
 /// The request that follows a redirect.
 package struct RedirectProposal: Sendable {

@@ -258,12 +258,11 @@ struct WireTests {
         }
         let (client, origin) = (try Lab(), try Lab())
         let destination = Destination(try Host("a.test"), port: 80)
-        let proxy: Proxy? = nil
-        pool.keep(origin.wire, destination, proxy, of: client.wire, now: awake)
-        #expect(pool.take(destination, proxy, for: client.wire) === origin.wire)
-        pool.keep(origin.wire, destination, proxy, of: client.wire, now: awake)
+        pool.keep(origin.wire, destination, of: client.wire, now: awake)
+        #expect(pool.take(destination, for: client.wire) === origin.wire)
+        pool.keep(origin.wire, destination, of: client.wire, now: awake)
         elapsed.withLockedValue { $0 = .seconds(3_600) }
-        #expect(pool.take(destination, proxy, for: client.wire) == nil)
+        #expect(pool.take(destination, for: client.wire) == nil)
         #expect(!origin.channel.isActive && pool.isEmpty)
         client.end()
         origin.end()

@@ -99,10 +99,10 @@ struct ChurnTests {
             let endpoint = Endpoint(IPAddress(v4: 0xc000_0200 + UInt32(index)), port: 443)
             switch Int.random(in: 0..<4, using: &random) {
             case 0:
-                memory.note([Attempt(endpoint: endpoint, outcome: .connected)], of: origin, now: now)
+                memory.note(Attempt(endpoint: endpoint, outcome: .connected), of: origin, now: now)
                 model[index] = nil
             case 1:
-                memory.note([Attempt(endpoint: endpoint, outcome: .failed(.connectFailed, ""))], of: origin, now: now)
+                memory.note(Attempt(endpoint: endpoint, outcome: .failed(.connectFailed, "")), of: origin, now: now)
                 let known = model[index].flatMap { $0.until + pause > now ? $0.count : nil } ?? 0
                 let factor = min(1 << min(known, 30), EndpointMemory.maximumFactor)
                 model[index] = (known + 1, now + pause * factor)

@@ -104,7 +104,9 @@ struct DialTests {
                 route: .direct,
                 on: loop,
                 settings: DialSettings(),
-                deadline: nil
+                tls: TLSSettings(),
+                isTunnel: false,
+                attempted: { _ in }
             ) { result in
                 _ = waiting
                 if case .success(let won) = result { won.channel.close(promise: nil) }
@@ -112,6 +114,7 @@ struct DialTests {
                 dialed.succeed()
             }
             bound.value = ({ [weak waiting] in waiting }, dial)
+            dial.start()
         }
         try await dialed.futureResult.get()
         // The dial's own work ends after some turns of the loop; its patience is two seconds.

@@ -39,7 +39,7 @@ public struct ProxySettings: Sendable, Hashable {
     }
 
     /// Explains why an origin is not reachable: its proxy setting is not usable. `nil` if there is no problem.
-    package func problem(with origin: Origin) -> String? {
+    func problem(with origin: Origin) -> String? {
         guard let unusable else { return nil }
         let (proxy, name) = origin.scheme.isSecure ? (https, unusable.https) : (http, unusable.http)
         guard proxy == nil, let name, !exceptions.contains(origin) else { return nil }

@@ -19,7 +19,7 @@ extension Call {
             do {
                 response = try await client.exchange(
                     departure.prepared,
-                    departure.route,
+                    departure.routing,
                     limits.left(at: client.clock.now()),
                     request.options.screen,
                     upgrade

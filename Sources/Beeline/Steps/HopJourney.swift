@@ -12,7 +12,7 @@ struct HopJourney {
     /// The request of a hop, and the state needed to handle its response.
     struct Departure {
         let prepared: PreparedRequest
-        let route: Route
+        let routing: OriginRouting
         fileprivate let context: CookieContext
         fileprivate let cookies: [String]
         fileprivate let credentials: Credentials?
@@ -63,7 +63,10 @@ struct HopJourney {
                 body: hop.body.bytesInMemory
             )
         }
-        let route = try client.configuration.route(to: hop.url.origin)
+        let routing = client.configuration.routing(to: hop.url.origin)
+        if case .refused(let problem) = routing {
+            throw BeelineError(.proxyUnresolved, "\(hop.url.origin): \(problem)")
+        }
         let observation = client.telemetry?.begin(hop, request: call.countRequest())
         do {
             var prepared = try hop.prepared(
@@ -75,7 +78,7 @@ struct HopJourney {
             prepared.onHead = request.options.onHead
             return Departure(
                 prepared: prepared,
-                route: route,
+                routing: routing,
                 context: context,
                 cookies: cookies.names,
                 credentials: credentials,
@@ -83,18 +86,22 @@ struct HopJourney {
                 observation: observation
             )
         } catch {
-            throw lost(error, route, observation)
+            throw lost(error, routing, observation)
         }
     }
 
     /// Creates the error of a hop that has no response.
     @inline(never)
     func lost(_ error: DirectHTTPError, _ departure: Departure) -> BeelineError {
-        lost(error, departure.route, departure.observation)
+        lost(error, departure.routing, departure.observation)
     }
 
-    private func lost(_ error: DirectHTTPError, _ route: Route, _ observation: HopObservation?) -> BeelineError {
-        let error = BeelineError(error, hops: hops, route: route)
+    private func lost(
+        _ error: DirectHTTPError,
+        _ routing: OriginRouting,
+        _ observation: HopObservation?
+    ) -> BeelineError {
+        let error = BeelineError(error, hops: hops, route: routing.route)
         observation?.failed(error)
         return error
     }
@@ -120,7 +127,7 @@ struct HopJourney {
                 hop,
                 departure.prepared,
                 response,
-                departure.route,
+                departure.routing.route,
                 cookiesSent: departure.cookies,
                 cookiesReceived: received,
                 receivedAt: call.client.clock.date()

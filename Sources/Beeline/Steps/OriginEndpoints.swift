@@ -1,50 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DirectHTTP
+package import DirectHTTP
 package import HTTPDNS
 package import Names
 
-/// Finds the endpoints of an origin when the engine dials: pinned addresses first, then the resolver.
-struct OriginEndpoints: EndpointSource {
-    let resolver: Resolver
-    let pinned: [ClientConfiguration.Pin: [IPAddress]]
-    var screen: EndpointScreen?
+/// Chooses the endpoints that may be dialled for an origin; those of the proxy if the routing has one. The resolution is `nil` if
+/// the resolver did not return the endpoints. It is not called for an open connection or a Unix domain socket.
+package typealias EndpointScreen =
+    @Sendable (
+        _ endpoints: [Endpoint], _ routing: OriginRouting, _ resolution: Resolution?
+    ) throws -> [Endpoint]
 
-    func endpoints(for origin: Origin) async throws -> EndpointList {
-        if let endpoints = pinned.endpoints(of: origin.host, port: origin.port, in: resolver.network) {
-            return EndpointList(try screened(endpoints, nil))
+/// Finds the endpoints of an origin as its routing says, and reports the attempts at them to the resolver.
+package struct OriginEndpoints: EndpointSource {
+    package let routing: OriginRouting
+    private let resolver: Resolver
+    private let screen: EndpointScreen?
+
+    /// Creates the source for an origin with this routing.
+    package init(_ routing: OriginRouting, resolver: Resolver, screen: EndpointScreen?) {
+        self.routing = routing
+        self.resolver = resolver
+        self.screen = screen
+    }
+
+    /// The endpoints that are known without waiting; `nil` if there are none.
+    package func known(for origin: Origin) throws -> EndpointList? {
+        switch routing {
+        case .unixSocket: return .unixSocket
+        case .proxy(let proxy): return try proxy.origin.host.address.map { try list([$0], of: proxy) }
+        case .pinned(let addresses): return try list(reachable(addresses, port: origin.port))
+        case .resolve:
+            // Only `endpoints(for:)` can tell whether there is a newer answer than a stale one.
+            guard let known = resolver.cached(origin.host, port: origin.port), known.source != .stale else {
+                return nil
+            }
+            return try list(known)
+        case .refused(let problem): throw DirectHTTPError(.unresolved, problem)
         }
-        let resolution = try await resolver.resolve(origin)
-        let endpoints = try resolution.endpoints.inZone(of: origin.host)
-        return EndpointList(try screened(endpoints, resolution), context: resolution)
     }
 
-    private func screened(_ endpoints: [Endpoint], _ resolution: Resolution?) throws -> [Endpoint] {
-        guard let screen else { return endpoints }
-        return try screen(endpoints, resolution)
+    /// The endpoints of an origin; see `EndpointSource`.
+    package func endpoints(for origin: Origin) async throws -> EndpointList {
+        switch routing {
+        case .resolve: return try list(await resolver.resolve(origin))
+        case .proxy(let proxy) where proxy.origin.host.address == nil:
+            return try list(await addresses(of: proxy.origin.host), of: proxy)
+        default: return try known(for: origin) ?? EndpointList([])
+        }
     }
 
-    func attempted(_ attempt: Attempt, for origin: Origin) {
-        resolver.learn(from: attempt, of: origin.host)
+    /// The endpoints of a newer answer, after all of a cached one failed: the site may have moved.
+    package func endpoints(for origin: Origin, insteadOf failed: EndpointList) async throws -> EndpointList? {
+        guard let known = failed.context as? Resolution, known.source == .cached || known.source == .stale else {
+            return nil
+        }
+        // The resolver knows of the failures, and asks its upstreams again.
+        let newer = try await endpoints(for: origin)
+        return Set(failed.endpoints).isSuperset(of: newer.endpoints) ? nil : newer
     }
-}
 
-extension [ClientConfiguration.Pin: [IPAddress]] {
-    /// The pinned endpoints of a host, mapped to addresses that the network can reach; `nil` if the host is not pinned.
-    package func endpoints(
-        of host: Host,
-        port: UInt16,
-        in network: @autoclosure () -> Network
-    ) -> [Endpoint]? {
-        guard !isEmpty, let addresses = self[.init(host, port: port)] ?? self[.init(host)] else { return nil }
-        let network = network()
-        return addresses.flatMap { network.reachable($0) }.map { Endpoint($0, port: port) }
+    /// Reports an attempt at an endpoint of the origin to the resolver.
+    package func attempted(_ attempt: Attempt, for origin: Origin) {
+        guard case .direct = routing.route else { return }
+        if attempt.outcome == .connected {
+            resolver.report(.connected(after: attempt.connect ?? .zero), at: attempt.endpoint, for: origin.host)
+        } else if attempt.isFailure {
+            resolver.report(.failed, at: attempt.endpoint, for: origin.host)
+        }
+    }
+
+    // MARK: Addresses
+
+    /// The system's resolver returns the addresses of a proxy, because HTTPDNS is only for origins.
+    private func addresses(of proxy: Host) async throws -> [IPAddress] {
+        let families = resolver.configuration.families
+        let answer = try await resolver.configuration.system?.answer(Question(proxy, families: families))
+        return ((answer?.v4?.addresses ?? []) + (answer?.v6?.addresses ?? []))
+            .filter { families.contains(Families($0.family)) }
+    }
+
+    private func list(_ addresses: [IPAddress], of proxy: Proxy) throws -> EndpointList {
+        let endpoints = reachable(addresses, port: proxy.origin.port)
+        guard !endpoints.isEmpty else { throw DirectHTTPError(.unresolved, "the proxy \(proxy) has no address") }
+        return try list(endpoints.inZone(of: proxy.origin.host))
+    }
+
+    private func list(_ resolution: Resolution) throws -> EndpointList {
+        try list(resolution.endpoints.inZone(of: resolution.host), resolution)
+    }
+
+    private func list(_ endpoints: [Endpoint], _ resolution: Resolution? = nil) throws -> EndpointList {
+        EndpointList(try screen?(endpoints, routing, resolution) ?? endpoints, context: resolution)
+    }
+
+    /// Maps addresses to endpoints that the network can reach.
+    private func reachable(_ addresses: [IPAddress], port: UInt16) -> [Endpoint] {
+        let network = resolver.network
+        var endpoints: [Endpoint] = []
+        // The resolver of a NAT64 network may return translated addresses as well (DNS64, RFC 6147).
+        for address in addresses.flatMap({ network.reachable($0) }) {
+            let endpoint = Endpoint(address, port: port)
+            if !endpoints.contains(endpoint) { endpoints.append(endpoint) }
+        }
+        return endpoints
     }
 }
 
 extension [Endpoint] {
     /// The endpoints with the scope of the host's zone, if it has one.
-    func inZone(of host: Host) throws(DirectHTTPError) -> [Endpoint] {
+    fileprivate func inZone(of host: Host) throws(DirectHTTPError) -> [Endpoint] {
         guard host.zone != nil else { return self }
         guard let scope = host.scope else {
             throw DirectHTTPError(.connectFailed, "\(host): this machine has no interface with that name")

@@ -61,23 +61,11 @@ struct GatewayCarrier: Sendable {
                 // The length of a mapped playlist is unknown here.
                 try await pass(response, hidesLength: kind != nil && request.method == .head, send)
             }
-        } catch let error as BeelineError {
-            if let refusal = error.underlyingError as? Refusal { throw refusal }
-            throw Self.refusal(error.code, error.message)
-        } catch let error as DirectHTTPError {
-            throw Self.refusal(BeelineError.Code(error.code), error.message)
-        } catch let refusal as Refusal {
-            throw refusal
         } catch MappingBudget.Fault.tooLarge {
             throw Refusal(502, "\(url): with its links mapped it has more than \(MappingBudget.limit) bytes")
         } catch {
-            throw Refusal(502, "\(url.origin): \(error)")
+            throw Refusal(error, at: url.origin)
         }
-    }
-
-    private static func refusal(_ code: BeelineError.Code, _ message: String) -> Refusal {
-        let slow: [DirectHTTPError.Code] = [.connectTimeout, .idleTimeout, .deadlineExceeded]
-        return Refusal(slow.contains { BeelineError.Code($0) == code } ? 504 : 502, message)
     }
 
     private static func codings(_ response: Response) -> [String] {

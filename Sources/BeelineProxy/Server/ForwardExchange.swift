@@ -26,10 +26,12 @@ final class ForwardExchange: WireOwner {
     private let destination: Destination
     /// The handshake of a gateway WebSocket; nil for a request to the proxy.
     private let gateway: GatewayHandshake?
+    private let purpose: OriginConnector.Purpose
+    /// The upstream proxy that forwards the request; nil if there is none.
+    private let forwarder: Proxy?
     private let start: NIODeadline
     private var origin: Wire?
-    private var proxy: Proxy?
-    private var approach: Approach?
+    private var connector: OriginConnector?
     private var request: HTTP1BodyReader
     private var response = Response.head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
     /// Bytes from the client that were not processed yet.
@@ -67,6 +69,9 @@ final class ForwardExchange: WireOwner {
         self.head = head
         self.destination = destination
         self.gateway = gateway
+        purpose = gateway.map { .webSocket(isSecure: $0.url.origin.scheme.isSecure) } ?? .requests
+        let origin = purpose.origin(of: destination)
+        forwarder = server.client.configuration.routing(to: origin).route.forwarder(for: origin)
         request = HTTP1BodyReader(head.framing)
         input = ByteBuffer()
         start = server.loop.now
@@ -77,46 +82,36 @@ final class ForwardExchange: WireOwner {
     func begin(_ rest: ByteBuffer) {
         client.owner = self
         input = rest
-        if gateway != nil { return dial() }
-        var upstream: Proxy?
-        let url = Origin(scheme: .http, host: destination.host, port: destination.port)
-        if case .proxy(let proxy) = server.client.configuration.proxies.route(to: url) { upstream = proxy }
-        if let kept = server.origins.take(destination, upstream, for: client) {
-            isOriginFromPool = true
-            connected(kept, upstream)
-        } else {
-            dial()
-        }
+        guard gateway == nil, let kept = server.origins.take(destination, for: client) else { return dial() }
+        isOriginFromPool = true
+        connected(kept)
     }
 
     // MARK: Connecting
 
     private func dial() {
         isOriginFromPool = false
-        let purpose = gateway.map { Approach.Purpose.webSocket(isSecure: $0.url.origin.scheme.isSecure) }
-        let approach = Approach(server, to: destination, for: purpose ?? .requests) { [self] result in
-            self.approach = nil
+        let connector = OriginConnector(server, to: destination, for: purpose) { [self] result in
+            self.connector = nil
             switch result {
             case .failure(let refusal): fail(refusal)
-            case .success(let arrival):
+            case .success(let connection):
                 let time = Duration(server.loop.now - start)
-                server.tell(.connected(.forward, destination, arrival.endpoint, after: time))
-                connected(arrival.wire, arrival.proxy)
+                server.tell(.connected(.forward, destination, connection.endpoint, after: time))
+                connected(connection.wire)
             }
         }
-        self.approach = approach
-        approach.start()
+        self.connector = connector
+        connector.start()
     }
 
-    private func connected(_ wire: Wire, _ proxy: Proxy?) {
+    private func connected(_ wire: Wire) {
         origin = wire
-        self.proxy = proxy
         wire.owner = self
         connectedAt = server.loop.now
         if head.fields.authenticatesConnection { wire.isTied = true }
         var form = RequestHead.Form.origin
-        // A WebSocket goes through the upstream proxy in a tunnel.
-        if let proxy, gateway == nil { form = .absolute(authorization: proxy.authorization) }
+        if let forwarder { form = .absolute(authorization: forwarder.authorization) }
         wire.write(head.forwarded(form, addsVia: server.configuration.addsVia))
         client.resume()
         passRequest()
@@ -208,9 +203,11 @@ final class ForwardExchange: WireOwner {
     }
 
     private func responded(_ received: ResponseHead, _ rest: inout ByteBuffer) {
-        if received.status == 407, let proxy, gateway == nil {
+        if received.status == 407, let forwarder {
             // The client cannot supply the credentials for our upstream proxy.
-            return fail(Refusal(502, "the proxy \(proxy) requires a valid user and password: put them into its URL"))
+            return fail(
+                Refusal(502, "the proxy \(forwarder) requires a valid user and password: put them into its URL")
+            )
         }
         let response = gateway?.mapped(received) ?? received
         let addsVia = server.configuration.addsVia
@@ -275,7 +272,7 @@ final class ForwardExchange: WireOwner {
         // A server that responded before it had the whole request may not read the rest of it.
         let isUsable = isOriginKept && !hasPassedEnd && request.isEnded && rest.readableBytes == 0
         if isUsable, server.keepsConnections, !(origin.isTied && closesClient) {
-            server.origins.keep(origin, destination, proxy, of: client, now: server.loop.now)
+            server.origins.keep(origin, destination, of: client, now: server.loop.now)
         } else {
             origin.owner = nil
             origin.close()
@@ -296,8 +293,8 @@ final class ForwardExchange: WireOwner {
         isOver = true
         origin?.owner = nil
         origin?.close()
-        approach?.cancel()
-        approach = nil
+        connector?.cancel()
+        connector = nil
         if case .body(let body) = response, heldHead == nil {
             // The client must not take an incomplete response for a complete one, but it gets the part that has arrived.
             let limit = server.configuration.limits.halfClosed ?? .seconds(120)
@@ -376,14 +373,14 @@ final class ForwardExchange: WireOwner {
         }
         guard !isOver else { return }
         isOver = true
-        approach?.cancel()
-        approach = nil
+        connector?.cancel()
+        connector = nil
         origin?.owner = nil
         origin?.close()
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
-        if let approach { return approach.check(now: now) }
+        if let connector { return connector.check(now: now) }
         let limits = server.configuration.limits
         if let limit = limits.reply, client.isStalled(for: TimeAmount(limit), now: now) {
             return fail(.timedOut)

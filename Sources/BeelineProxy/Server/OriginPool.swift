@@ -6,10 +6,10 @@ import Names
 
 /// Idle connections to `http` origins, for reuse.
 final class OriginPool {
-    /// Identifies interchangeable connections: by the destination's name, never by an address.
+    /// Identifies interchangeable connections: by the destination's name, never by an address. The routing of a destination does
+    /// not change.
     struct Key: Hashable {
         let destination: Destination
-        let proxy: Proxy?
         /// The client that authenticated the connection; nil if all clients can use it.
         var client: ObjectIdentifier?
     }
@@ -32,10 +32,10 @@ final class OriginPool {
     var isEmpty: Bool { count == 0 }
 
     /// Takes a connection for a client's request: one that is tied to the client, or else the most recently used one.
-    func take(_ destination: Destination, _ proxy: Proxy?, for client: Wire) -> Wire? {
+    func take(_ destination: Destination, for client: Wire) -> Wire? {
         // The origins have closed their ends meanwhile, perhaps without a word that reached us.
         if sleep.hasSlept(now: clock()) { closeAll() }
-        var key = Key(destination: destination, proxy: proxy, client: ObjectIdentifier(client))
+        var key = Key(destination: destination, client: ObjectIdentifier(client))
         if idle[key] == nil { key.client = nil }
         guard let kept = idle[key]?.last(where: { $0.wire.isOpen }) else { return nil }
         remove(kept)
@@ -44,8 +44,8 @@ final class OriginPool {
     }
 
     /// Keeps a connection after an exchange with a client. Closes it instead if the limits are reached.
-    func keep(_ wire: Wire, _ destination: Destination, _ proxy: Proxy?, of client: Wire, now: NIODeadline) {
-        let key = Key(destination: destination, proxy: proxy, client: wire.isTied ? ObjectIdentifier(client) : nil)
+    func keep(_ wire: Wire, _ destination: Destination, of client: Wire, now: NIODeadline) {
+        let key = Key(destination: destination, client: wire.isTied ? ObjectIdentifier(client) : nil)
         guard wire.isOpen, !wire.isInputEnded, count < limits.kept, idle[key, default: []].count < limits.keptPerOrigin
         else { return wire.close() }
         let kept = Kept(wire: wire, pool: self, key: key, since: now)

@@ -144,17 +144,28 @@ final class ProxyLoop {
         return wire
     }
 
-    /// Applies the proxy's policy to the gateway's requests, which the client dials.
+    /// Applies the policy to the endpoints of a destination.
     func screen(for destination: Destination) -> EndpointScreen {
-        { [policy = configuration.policy, resolver = client.resolver, own] endpoints, resolution in
-            let source = AccessPolicy.Source(resolution, by: resolver)
-            return try policy.permitted(
-                endpoints,
+        { [policy = configuration.policy, resolver = client.resolver, own] endpoints, routing, resolution in
+            var checked = endpoints
+            var source = AccessPolicy.Source(resolution, by: resolver)
+            if let proxy = routing.proxy {
+                guard !endpoints.contains(where: own.contains) else {
+                    throw Refusal(403, "the upstream proxy \(proxy) is this proxy: set another or none")
+                }
+                // The upstream proxy resolves names, so only a destination given by address can be checked.
+                guard let address = destination.host.address else { return endpoints }
+                checked = [Endpoint(address, port: destination.port)]
+                source = .literal
+            }
+            let permitted = try policy.permitted(
+                checked,
                 for: destination,
                 source: source,
                 own: own,
                 behind: resolver.network.nat64
             )
+            return routing.proxy == nil ? permitted : endpoints
         }
     }
 

@@ -12,7 +12,7 @@ final class RequestReader: WireOwner {
         case resting
         case head(HTTP1HeadReader)
         case socks(SOCKSReader)
-        case approaching
+        case connecting
         /// The request was refused; further input is discarded.
         case lingering
     }
@@ -26,7 +26,7 @@ final class RequestReader: WireOwner {
     private let refusal: Refusal?
     private var state = State.resting
     private(set) var input = ByteBuffer()
-    private var approach: Approach?
+    private var connector: OriginConnector?
     private var since: NIODeadline
     private var isFirst = true
     private var isProceeding = false
@@ -70,7 +70,7 @@ final class RequestReader: WireOwner {
     func received(_ bytes: ByteBuffer, from wire: Wire) {
         if case .lingering = state { return }
         input.feed(bytes)
-        if case .approaching = state {
+        if case .connecting = state {
             if input.readableBytes >= Self.aheadLimit { client.pause() }
         } else {
             proceed()
@@ -89,7 +89,7 @@ final class RequestReader: WireOwner {
         case .resting where input.readableBytes > 0 && !client.isWritable: break
         case .resting, .head, .socks: client.closeAfterFlush()
         // A client that asks for a tunnel may end its input before the tunnel is open.
-        case .approaching, .lingering: break
+        case .connecting, .lingering: break
         }
     }
 
@@ -99,19 +99,19 @@ final class RequestReader: WireOwner {
         case .resting, .head, .socks:
             client.resume()
             proceed()
-        case .approaching, .lingering: break
+        case .connecting, .lingering: break
         }
     }
 
     func closed(_ wire: Wire) {
-        approach?.cancel()
-        approach = nil
+        connector?.cancel()
+        connector = nil
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
         let limits = server.configuration.limits
         switch state {
-        case .approaching: approach?.check(now: now)
+        case .connecting: connector?.check(now: now)
         case .resting where !isFirst && client.waitingBytes > 0:
             // The client has not read all of the last response.
             since = now
@@ -166,7 +166,7 @@ final class RequestReader: WireOwner {
             state = .socks(reader)
             socks(event)
             return event != nil
-        case .resting, .approaching, .lingering: return false
+        case .resting, .connecting, .lingering: return false
         }
     }
 
@@ -225,7 +225,7 @@ final class RequestReader: WireOwner {
         case .resource where head.fields.maxForwards == 0:
             answer(head) { OwnResponse.last(head, closes: $0) }
         case .resource(let destination, _, _):
-            state = .approaching
+            state = .connecting
             let exchange = ForwardExchange(server, client: client, reader: self, head: head, to: destination)
             let rest = input
             input = ByteBuffer()
@@ -265,7 +265,7 @@ final class RequestReader: WireOwner {
 
     /// Handles a request for a URL of the gateway.
     private func serve(_ target: GatewayLinks.Target, _ links: GatewayLinks, _ head: RequestHead) {
-        state = .approaching
+        state = .connecting
         let rest = input
         input = ByteBuffer()
         guard head.wantsUpgrade else {
@@ -291,23 +291,23 @@ final class RequestReader: WireOwner {
         failed: @escaping (Refusal) -> Void,
         succeeded: @escaping () -> Void
     ) {
-        state = .approaching
+        state = .connecting
         let start = server.loop.now
-        let approach = Approach(server, to: destination, for: .tunnel) { [self] result in
-            self.approach = nil
+        let connector = OriginConnector(server, to: destination, for: .tunnel) { [self] result in
+            self.connector = nil
             switch result {
             case .failure(let refusal): failed(refusal)
-            case .success(let arrival):
+            case .success(let connection):
                 succeeded()
                 let time = Duration(server.loop.now - start)
-                server.tell(.connected(kind, destination, arrival.endpoint, after: time))
+                server.tell(.connected(kind, destination, connection.endpoint, after: time))
                 let rest = input
                 input = ByteBuffer()
-                Tunnel(server, client: client, origin: arrival.wire, to: destination).begin(fromClient: rest)
+                Tunnel(server, client: client, origin: connection.wire, to: destination).begin(fromClient: rest)
             }
         }
-        self.approach = approach
-        approach.start()
+        self.connector = connector
+        connector.start()
     }
 
     private func socks(_ event: SOCKSReader.Event?) {

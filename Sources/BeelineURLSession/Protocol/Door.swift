@@ -58,10 +58,11 @@ final class Door: Sendable {
         let named = Dictionary(own.compactMap { key, value in (key as? String).map { ($0, value) } }) { $1 }
         if ProxySettings(systemSettings: named).route(to: url.origin) != .direct { return "the session has a proxy" }
         #endif
-        let proxies = client.configuration.proxies
-        if proxies.route(to: url.origin) != .direct { return "a proxy is in force" }
-        if let problem = proxies.problem(with: url.origin) { return problem }
-        return nil
+        switch client.configuration.routing(to: url.origin) {
+        case .proxy: return "a proxy is in force"
+        case .refused(let problem): return problem
+        case .unixSocket, .pinned, .resolve: return nil
+        }
     }
 
     // MARK: Cookies

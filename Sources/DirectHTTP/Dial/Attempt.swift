@@ -24,6 +24,12 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     public var connect: Duration?
     /// How long TLS (and a proxy's CONNECT) took; nil if it was not completed.
     public var handshake: Duration?
+    /// Whether the endpoint was silent for a whole stagger, until an attempt that began later connected. An address that drops
+    /// packets looks like this.
+    package private(set) var wasSilent = false
+
+    /// Whether the attempt counts against its endpoint.
+    package var isFailure: Bool { if case .failed = outcome { true } else { wasSilent } }
 
     /// Creates an attempt from its parts, for tests and for code that dials by other means.
     public init(
@@ -38,6 +44,11 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
         self.start = start
         self.connect = connect
         self.handshake = handshake
+    }
+
+    /// Records that another attempt of the dial connected.
+    mutating func lose(to winner: Attempt, stagger: Duration) {
+        wasSilent = outcome == .abandoned && connect == nil && winner.start >= start + stagger
     }
 
     /// The endpoint and the outcome in one line, for errors.

@@ -5,23 +5,24 @@ package import Names
 
 /// A ``DialRace`` for callers that carry bytes themselves. It ends with a bare channel on the loop on which it was started.
 package final class ChannelDial {
-    /// A connected channel.
+    /// A connected channel. A tunnel's has no handlers left.
     package struct Dialed {
-        /// The channel. A tunnel's has no handlers left and allows half-closure; TLS does not support half-closure.
+        /// The channel.
         package let channel: any Channel
         /// The endpoint that it is connected to.
         package let endpoint: Endpoint
-        /// All attempts.
-        package let attempts: [Attempt]
+        /// Whether each direction ends separately. TLS with the origin does not support that.
+        package let halfCloses: Bool
     }
 
     /// For origins and proxies with TLS.
     private static let contexts = TLSContexts()
     private static let proxies = AuthMemory()
 
-    private let race: DialRace?
+    private let race: Result<DialRace, DirectHTTPError>
+    private let done: (Result<Dialed, DirectHTTPError>) -> Void
 
-    /// Starts to dial. Called on the loop.
+    /// Called on the loop.
     ///
     /// - Parameters:
     ///   - endpoints: the endpoints in the order to try them; the proxy's if the route has one.
@@ -29,50 +30,69 @@ package final class ChannelDial {
     ///   - route: the way to the origin.
     ///   - loop: the event loop.
     ///   - settings: how to race.
-    ///   - tls: the TLS settings for an origin with a secure scheme; nil: the caller does TLS in the tunnel.
-    ///   - deadline: when the dial fails; nil: no limit.
-    ///   - done: called once, on the loop, perhaps before this initializer returns.
+    ///   - tls: the TLS settings. HTTP/2 is never offered.
+    ///   - isTunnel: whether the caller does TLS with an origin with a secure scheme.
+    ///   - attempted: called on the loop for each attempt as soon as its outcome is known.
+    ///   - done: called once, on the loop, perhaps before ``start()`` returns.
     package init(
         to endpoints: [Endpoint],
         for origin: Origin,
         route: Route,
         on loop: any EventLoop,
         settings: DialSettings,
-        tls: TLSSettings? = nil,
-        deadline: NIODeadline?,
+        tls: TLSSettings,
+        isTunnel: Bool,
+        attempted: @escaping (Attempt) -> Void,
         done: @escaping (Result<Dialed, DirectHTTPError>) -> Void
     ) {
-        let target: DialTarget
-        do {
-            let key = PoolKey(origin: origin, tls: tls ?? TLSSettings(), route: route)
-            target = try DialTarget(key: key, contexts: Self.contexts, proxies: Self.proxies, isTunnel: tls == nil)
-        } catch {
-            race = nil
-            done(.failure(error))
-            return
-        }
-        let race = DialRace(
-            on: loop,
-            to: endpoints,
-            of: target,
-            settings: settings,
-            deadline: deadline,
-            ended: { _ in }
-        ) { result in
-            done(
-                result.map { won in
-                    // With half-closure allowed, NIOSSL waits for its shutdown timeout when it closes first.
-                    if tls == nil || !origin.scheme.isSecure {
-                        try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
-                    }
-                    return Dialed(channel: won.channel, endpoint: won.winner.endpoint, attempts: won.attempts)
-                }
+        self.done = done
+        var tls = tls
+        tls.offersHTTP2 = false
+        let key = PoolKey(origin: origin, tls: tls, route: route)
+        race = Result { () throws(DirectHTTPError) in
+            let target = try DialTarget(
+                key: key,
+                contexts: Self.contexts,
+                proxies: Self.proxies,
+                isTunnel: isTunnel
             )
+            return DialRace(
+                on: loop,
+                to: endpoints,
+                of: target,
+                settings: settings,
+                deadline: nil,
+                ended: attempted
+            ) { result in
+                done(
+                    result.map { won in
+                        // With half-closure allowed, NIOSSL waits for its shutdown timeout when it closes first.
+                        let halfCloses = isTunnel || !origin.scheme.isSecure
+                        if halfCloses {
+                            try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+                        }
+                        return Dialed(
+                            channel: won.channel,
+                            endpoint: won.winner.endpoint,
+                            halfCloses: halfCloses
+                        )
+                    }
+                )
+            }
         }
-        self.race = race
-        race.start()
     }
 
+    /// Starts to dial.
+    package func start() {
+        switch race {
+        case .success(let race): race.start()
+        case .failure(let error): done(.failure(error))
+        }
+    }
+
+    /// Ends the dial because its time is over. `done` is called with code `connectTimeout`, unless it was already called.
+    package func expire() { try? race.get().expire() }
+
     /// Cancels the dial. `done` is called with code `cancelled`, unless it was already called.
-    package func cancel() { race?.cancel() }
+    package func cancel() { try? race.get().cancel() }
 }

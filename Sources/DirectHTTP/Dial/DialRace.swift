@@ -74,11 +74,14 @@ final class DialRace {
             guard deadline > loop.now else {
                 return end(with: .connectTimeout, "no time was left to connect to \(target.key.origin)")
             }
-            limit = loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
-                end(with: .connectTimeout, "no connection to \(target.key.origin) in time")
-            }
+            limit = loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in expire() }
         }
         perform(plan.handle(.start, now: loop.now))
+    }
+
+    /// Ends the race because its time is over.
+    func expire() {
+        end(with: .connectTimeout, "no connection to \(target.key.origin) in time")
     }
 
     func cancel() {
@@ -179,6 +182,7 @@ final class DialRace {
         lane.attempt.handshake = lane.handshakeStart.map { Duration(loop.now - $0) }
         ended(lane.attempt)
         lane.channel = nil
+        for other in lanes { other.attempt.lose(to: lane.attempt, stagger: settings.stagger) }
         finish(
             .success(
                 Won(

@@ -73,11 +73,8 @@ final class PoolKey: Hashable, Sendable {
         return PoolKey(origin: origin, tls: tls, route: route)
     }
 
-    /// The proxy that forwards requests, which then carry the whole URL; nil if there is none.
-    var forwarder: Proxy? {
-        guard case .proxy(let proxy) = route, proxy.kind == .http, origin.scheme == .http else { return nil }
-        return proxy
-    }
+    /// The proxy that forwards requests; nil if there is none.
+    var forwarder: Proxy? { route.forwarder(for: origin) }
 
     static func == (one: PoolKey, other: PoolKey) -> Bool {
         one === other

@@ -7,12 +7,14 @@ import Names
 /// Opens one connection. It runs a ``DialRace`` on an event loop for a waiting task, which may be cancelled.
 struct Dialer: Sendable {
     let target: DialTarget
-    let list: EndpointList
+    var list: EndpointList
     let resolveTime: Duration
     let settings: DialSettings
     let pending: PendingDials
     /// Called for each attempt as soon as its outcome is known.
     let attempted: @Sendable (Attempt) -> Void
+    /// The attempts at the endpoints of earlier lists.
+    var earlier: [Attempt] = []
 
     /// Dials, and calls `make` with the winner's channel on its event loop before any byte is read.
     func dial<Made: Sendable>(
@@ -44,17 +46,21 @@ struct Dialer: Sendable {
         } onCancel: {
             cancellation.cancel()
         }
-        if case .failure(let error) = outcome, error.code == .cancelled, pending.isShutDown, !Task.isCancelled {
-            throw .shutDown.with(attempts: error.attempts)
+        do {
+            return try outcome.get()
+        } catch {
+            let isShutDown = error.code == .cancelled && pending.isShutDown && !Task.isCancelled
+            var error = isShutDown ? .shutDown.with(attempts: error.attempts) : error
+            error.attempts = earlier + error.attempts
+            throw error
         }
-        return try outcome.get()
     }
 
     private func info(of won: DialRace.Won) -> ConnectionInfo {
         ConnectionInfo(
             endpoint: won.winner.endpoint,
             localEndpoint: won.channel.localAddress.flatMap(Endpoint.init),
-            attempts: won.attempts,
+            attempts: earlier + won.attempts,
             context: list.context,
             applicationProtocol: won.applicationProtocol,
             resolveTime: resolveTime,

@@ -21,7 +21,6 @@ struct EndpointMemory: Sendable {
 
     private let pause: TimeAmount
     private let bound: Int
-    private let stagger: Duration
     private var failures: [Key: Failure] = [:]
 
     /// The longest pause as a multiple of ``DialSettings/failurePause``.
@@ -30,7 +29,6 @@ struct EndpointMemory: Sendable {
     init(_ settings: DialSettings) {
         pause = max(.zero, TimeAmount(settings.failurePause))
         bound = max(0, settings.rememberedFailures)
-        stagger = settings.stagger
     }
 
     /// How many failures are remembered.
@@ -54,22 +52,15 @@ struct EndpointMemory: Sendable {
         }.map { endpoints[$0] }
     }
 
-    /// Records the attempts of one dial. An abandoned attempt counts as failed if TCP was not established and the
-    /// winner started at least one stagger later.
-    mutating func note(_ attempts: [Attempt], of origin: Origin, now: NIODeadline) {
-        let winner = attempts.first { $0.outcome == .connected }
-        for attempt in attempts {
-            switch attempt.outcome {
-            case .connected:
-                failures[Key(endpoint: attempt.endpoint)] = nil
-                failures[Key(endpoint: attempt.endpoint, origin: origin)] = nil
-            case .failed:
-                let key = Key(endpoint: attempt.endpoint, origin: attempt.connect == nil ? nil : origin)
-                remember(key, now: now)
-            case .abandoned:
-                guard let winner, attempt.connect == nil, winner.start >= attempt.start + stagger else { continue }
-                remember(Key(endpoint: attempt.endpoint), now: now)
-            }
+    /// Records the outcome of an attempt.
+    mutating func note(_ attempt: Attempt, of origin: Origin, now: NIODeadline) {
+        let everywhere = Key(endpoint: attempt.endpoint)
+        let here = Key(endpoint: attempt.endpoint, origin: origin)
+        if attempt.outcome == .connected {
+            failures[everywhere] = nil
+            failures[here] = nil
+        } else if attempt.isFailure {
+            remember(attempt.connect == nil ? everywhere : here, now: now)
         }
     }
 

@@ -9,12 +9,19 @@ public protocol EndpointSource: Sendable {
     /// - Throws: any error. The exchange then fails with code `unresolved` and this error as its cause.
     func endpoints(for origin: Origin) async throws -> EndpointList
 
+    /// Other endpoints of an origin, after all of a list failed; nil if there are none. Called at most once for each dial. Nil by
+    /// default.
+    func endpoints(for origin: Origin, insteadOf failed: EndpointList) async throws -> EndpointList?
+
     /// Called for each attempt as soon as its outcome is known, before the dial ends. It is called on an event loop and must not
     /// block. Does nothing by default.
     func attempted(_ attempt: Attempt, for origin: Origin)
 }
 
 extension EndpointSource {
+    /// Returns nil.
+    public func endpoints(for origin: Origin, insteadOf failed: EndpointList) -> EndpointList? { nil }
+
     /// Does nothing.
     public func attempted(_ attempt: Attempt, for origin: Origin) {}
 }
@@ -25,6 +32,9 @@ public struct EndpointList: Sendable {
     public var endpoints: [Endpoint]
     /// Returned as ``ConnectionInfo/context``, e.g. the resolution that gave the endpoints.
     public var context: (any Sendable)?
+
+    /// The endpoint that is reported for a Unix domain socket.
+    package static let unixSocket = EndpointList([Endpoint(IPAddress(v4: 0), port: 0)])
 
     /// Creates a list.
     public init(_ endpoints: [Endpoint], context: (any Sendable)? = nil) {

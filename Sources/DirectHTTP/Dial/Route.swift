@@ -17,6 +17,12 @@ public enum Route: Hashable, Sendable {
     package var proxy: Proxy? {
         if case .proxy(let proxy) = self { proxy } else { nil }
     }
+
+    /// The proxy that forwards the requests for an origin, which then carry the whole URL; nil if there is none.
+    package func forwarder(for origin: Origin) -> Proxy? {
+        guard case .proxy(let proxy) = self, proxy.kind == .http, origin.scheme == .http else { return nil }
+        return proxy
+    }
 }
 
 /// A proxy: its address, its protocol and the credentials for it.

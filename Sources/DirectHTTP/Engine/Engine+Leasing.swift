@@ -52,7 +52,7 @@ extension Engine {
             let epoch = pool.epoch
             let dialer = try await dialer(key, source, avoiding: avoided, clock: clock)
             return try await onLoop { () async throws(DirectHTTPError) in
-                let connection = try await open(by: dialer, epoch: epoch, clock: clock)
+                let connection = try await open(by: dialer, from: source, epoch: epoch, clock: clock)
                 return await send(exchange, on: connection, isReused: false)
             }
         } catch {
@@ -94,10 +94,11 @@ extension Engine {
 
     private func open(
         by dialer: Dialer,
+        from source: some EndpointSource,
         epoch: Int,
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Connection {
-        try await dial(by: dialer, clock: clock) { [configuration, pool, wakes] won, info in
+        try await dial(by: dialer, from: source, clock: clock) { [configuration, pool, wakes] won, info in
             let loop = won.channel.eventLoop
             return ConnectionMaker(
                 target: dialer.target,
@@ -127,27 +128,51 @@ extension Engine {
             resolveTime: resolveTime,
             settings: configuration.dial,
             pending: pending,
-            attempted: { source.attempted($0, for: key.origin) }
+            attempted: { [self] in
+                note($0, of: key.origin)
+                source.attempted($0, for: key.origin)
+            }
         )
     }
 
-    /// Dials, and calls `make` with the connected channel.
+    /// Dials, and calls `make` with the connected channel. After all endpoints failed, dials those that the source has instead.
     func dial<Made: Sendable>(
         by dialer: Dialer,
+        from source: some EndpointSource,
         clock: ExchangeClock,
         make: @escaping @Sendable (DialRace.Won, ConnectionInfo) -> Result<Made, DirectHTTPError>
     ) async throws(DirectHTTPError) -> Made {
         let loop = MultiThreadedEventLoopGroup.currentEventLoop ?? group.next()
-        let origin = dialer.target.key.origin
         do {
-            return try await dialer.dial(on: loop, deadline: clock.connectDeadline) { [self] won, info in
-                note(info.attempts, of: origin)
-                return make(won, info)
-            }
+            return try await dialer.dial(on: loop, deadline: clock.connectDeadline, make: make)
         } catch {
-            note(error.attempts, of: origin)
-            throw error
+            guard let other = await self.dialer(after: error, of: dialer, source, clock: clock) else { throw error }
+            return try await other.dial(on: loop, deadline: clock.connectDeadline, make: make)
         }
+    }
+
+    /// A dialer for the endpoints that a source has after all of a dialer's failed; nil if there are none.
+    @inline(never)
+    private func dialer(
+        after error: DirectHTTPError,
+        of dialer: Dialer,
+        _ source: some EndpointSource,
+        clock: ExchangeClock
+    ) async -> Dialer? {
+        let key = dialer.target.key
+        guard error.isOfAllEndpoints,
+            let list = try? await resolve(
+                key,
+                deadline: clock.connectDeadline,
+                {
+                    try await source.endpoints(for: $0, insteadOf: dialer.list)
+                }
+            )
+        else { return nil }
+        var other = dialer
+        other.list = remembering(list, of: key.origin)
+        other.earlier = error.attempts
+        return other
     }
 
     /// The list with recently failed endpoints moved to the end.
@@ -157,8 +182,8 @@ extension Engine {
         return list
     }
 
-    private func note(_ attempts: [Attempt], of origin: Origin) {
-        memory.withLockedValue { $0.note(attempts, of: origin, now: .now()) }
+    private func note(_ attempt: Attempt, of origin: Origin) {
+        memory.withLockedValue { $0.note(attempt, of: origin, now: .now()) }
     }
 
     private func resolve(
@@ -166,15 +191,19 @@ extension Engine {
         _ source: some EndpointSource,
         deadline: NIODeadline?
     ) async throws(DirectHTTPError) -> EndpointList {
-        let dialled: Origin
-        switch key.route {
-        case .direct: dialled = key.origin
-        case .proxy(let proxy): dialled = proxy.origin
-        case .unixSocket: return EndpointList([Endpoint(IPAddress(v4: 0), port: 0)])
-        }
+        if case .unixSocket = key.route { return .unixSocket }
         if let list = source as? EndpointList, !list.endpoints.isEmpty { return list }
+        return try await resolve(key, deadline: deadline) { try await source.endpoints(for: $0) }
+    }
+
+    private func resolve(
+        _ key: PoolKey,
+        deadline: NIODeadline?,
+        _ ask: @escaping @Sendable (Origin) async throws -> EndpointList?
+    ) async throws(DirectHTTPError) -> EndpointList {
+        let dialled = key.route.proxy?.origin ?? key.origin
         // A separate task, so that the time limit can cancel the resolution without cancelling the caller.
-        let question = Task { try await source.endpoints(for: dialled) }
+        let question = Task { try await ask(dialled) }
         guard let id = pending.add({ question.cancel() }) else {
             question.cancel()
             throw .shutDown
@@ -189,7 +218,7 @@ extension Engine {
         timer?.cancel()
         switch answer {
         case .success(let list):
-            guard !list.endpoints.isEmpty else {
+            guard let list, !list.endpoints.isEmpty else {
                 throw DirectHTTPError(.unresolved, "no address is known for \(dialled.host)")
             }
             return list

@@ -248,6 +248,11 @@ extension DirectHTTPError {
         DirectHTTPError(.shutDown, "the engine was shut down: make a new one")
     }
 
+    /// Whether a dial failed because all of its endpoints did. Otherwise it ended early.
+    package var isOfAllEndpoints: Bool {
+        code != .cancelled && code != .shutDown && code != .connectTimeout && !attempts.isEmpty
+    }
+
     func with(attempts: [Attempt]) -> DirectHTTPError {
         var error = self
         if error.attempts.isEmpty { error.attempts = attempts }

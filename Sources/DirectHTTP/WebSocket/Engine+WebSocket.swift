@@ -79,7 +79,7 @@ extension Engine {
         )
         let opened = OneShot<WebSocket>()
         let dialer = try await dialer(key, source, clock: clock)
-        let (channel, info) = try await dial(by: dialer, clock: clock) {
+        let (channel, info) = try await dial(by: dialer, from: source, clock: clock) {
             [webSockets] won, info -> Result<(any Channel, ConnectionInfo), DirectHTTPError> in
             guard webSockets.add(won.channel) else {
                 won.channel.closeTransport()

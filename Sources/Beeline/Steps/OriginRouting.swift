@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DirectHTTP
+package import Names
+
+/// How to reach an origin. The client, the proxy and the gateway all follow it.
+package enum OriginRouting: Hashable, Sendable {
+    /// By the Unix domain socket at this path.
+    case unixSocket(String)
+    /// Through a proxy, which gets the host name.
+    indirect case proxy(Proxy)
+    /// At fixed addresses.
+    case pinned([IPAddress])
+    /// At the addresses that the resolver returns.
+    case resolve
+    /// Not at all, for this reason.
+    case refused(String)
+
+    /// The route of a connection.
+    package var route: Route {
+        switch self {
+        case .unixSocket(let path): .unixSocket(path)
+        case .proxy(let proxy): .proxy(proxy)
+        case .pinned, .resolve, .refused: .direct
+        }
+    }
+
+    /// The proxy; `nil` if there is none.
+    package var proxy: Proxy? {
+        if case .proxy(let proxy) = self { proxy } else { nil }
+    }
+}
+
+extension ClientConfiguration {
+    /// Decides how to reach an origin. A Unix domain socket comes before a proxy, and a proxy before pins and the resolver.
+    package func routing(to origin: Origin) -> OriginRouting {
+        if let path = unixSockets.value(for: origin) { return .unixSocket(path) }
+        if let problem = proxies.problem(with: origin) { return .refused(problem) }
+        if let proxy = proxies.route(to: origin).proxy { return .proxy(proxy) }
+        if let addresses = pinned.value(for: origin) { return .pinned(addresses) }
+        return .resolve
+    }
+}
+
+extension Dictionary where Key == ClientConfiguration.Pin {
+    /// The value for the port of an origin, or else for every port.
+    fileprivate func value(for origin: Origin) -> Value? {
+        isEmpty ? nil : self[Key(origin.host, port: origin.port)] ?? self[Key(origin.host)]
+    }
+}

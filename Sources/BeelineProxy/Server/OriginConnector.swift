@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import DirectHTTP
+import NIOCore
+import Names
+
+/// Connects to one destination as its routing says: finds its endpoints, applies the policy and races them. Runs on the event
+/// loop, and ends once unless it is cancelled.
+final class OriginConnector {
+    /// An established connection.
+    struct Connection {
+        let wire: Wire
+        let endpoint: Endpoint
+    }
+
+    /// The purpose of the connection.
+    enum Purpose {
+        /// A tunnel for the client's bytes.
+        case tunnel
+        /// Forwarded requests for `http` URLs.
+        case requests
+        /// A WebSocket of the gateway, which uses TLS if `isSecure` is set.
+        case webSocket(isSecure: Bool)
+
+        fileprivate var isTunnel: Bool { if case .tunnel = self { true } else { false } }
+
+        /// The origin at a destination.
+        func origin(of destination: Destination) -> Origin {
+            let scheme: Scheme =
+                switch self {
+                case .tunnel: .https
+                case .requests: .http
+                case .webSocket(let isSecure): isSecure ? .wss : .ws
+                }
+            return Origin(scheme: scheme, host: destination.host, port: destination.port)
+        }
+    }
+
+    private let server: ProxyLoop
+    private let destination: Destination
+    private let origin: Origin
+    private let isTunnel: Bool
+    private let source: OriginEndpoints
+    private let deadline: NIODeadline?
+    private var done: ((Result<Connection, Refusal>) -> Void)?
+    private var task: Task<Void, Never>?
+    private var dial: ChannelDial?
+
+    /// - Parameters:
+    ///   - server: provides the client and the policy.
+    ///   - destination: the destination to connect to.
+    ///   - purpose: the purpose of the connection.
+    ///   - done: called once on the event loop, possibly before ``start()`` returns.
+    init(
+        _ server: ProxyLoop,
+        to destination: Destination,
+        for purpose: Purpose,
+        done: @escaping (Result<Connection, Refusal>) -> Void
+    ) {
+        self.server = server
+        self.destination = destination
+        self.done = done
+        origin = purpose.origin(of: destination)
+        isTunnel = purpose.isTunnel
+        source = OriginEndpoints(
+            server.client.configuration.routing(to: origin),
+            resolver: server.client.resolver,
+            screen: server.screen(for: destination)
+        )
+        deadline = server.configuration.limits.connect.map { server.loop.now + TimeAmount($0) }
+    }
+
+    func start() {
+        if isTunnel, let refusal = server.configuration.policy.refusal(ofTunnelTo: destination) {
+            return end(.failure(refusal))
+        }
+        do {
+            if let known = try source.known(for: origin) { return race(known) }
+        } catch {
+            return end(.failure(Refusal(error, at: destination)))
+        }
+        find { [source, origin] in
+            try await source.endpoints(for: origin)
+        } found: { [self] in
+            race($0)
+        }
+    }
+
+    /// Cancels without calling `done`.
+    func cancel() {
+        done = nil
+        task?.cancel()
+        dial?.cancel()
+    }
+
+    /// Fails if the deadline has passed. The proxy checks all clients periodically, so a connector needs no timer of its own.
+    func check(now: NIODeadline) {
+        guard let deadline, now >= deadline, done != nil else { return }
+        if let dial { return dial.expire() }
+        task?.cancel()
+        end(.failure(Refusal(504, "\(destination) was not resolved in time")))
+    }
+
+    /// Finds endpoints off the event loop. ``check(now:)`` enforces the deadline.
+    private func find(
+        _ find: @escaping @Sendable () async throws -> EndpointList,
+        found: @escaping (EndpointList) -> Void
+    ) {
+        let back = NIOLoopBound((connector: self, found: found), eventLoop: server.loop)
+        task = Task { [destination, loop = server.loop] in
+            let result: Result<EndpointList, Refusal>
+            do {
+                result = .success(try await find())
+            } catch {
+                result = .failure(Refusal(error, at: destination))
+            }
+            loop.execute {
+                let (connector, found) = back.value
+                guard connector.done != nil else { return }
+                switch result {
+                case .success(let list): found(list)
+                case .failure(let refusal): connector.end(.failure(refusal))
+                }
+            }
+        }
+    }
+
+    /// - Parameter isLast: whether these endpoints replace others that failed.
+    private func race(_ list: EndpointList, isLast: Bool = false) {
+        let dial = ChannelDial(
+            to: list.endpoints,
+            for: origin,
+            route: source.routing.route,
+            on: server.loop,
+            settings: server.client.configuration.engine.dial,
+            tls: server.client.configuration.tls,
+            isTunnel: isTunnel,
+            attempted: { [source, origin] in source.attempted($0, for: origin) },
+            done: { [self] result in
+                self.dial = nil
+                switch result {
+                case .success(let dialed) where done == nil: dialed.channel.close(promise: nil)
+                case .success(let dialed): connected(dialed)
+                case .failure(let error) where error.isOfAllEndpoints && !isLast && done != nil:
+                    let refusal = Refusal(error, at: destination)
+                    find { [source, origin] in
+                        guard let other = try? await source.endpoints(for: origin, insteadOf: list) else {
+                            throw refusal
+                        }
+                        return other
+                    } found: { [self] in
+                        race($0, isLast: true)
+                    }
+                case .failure(let error): end(.failure(Refusal(error, at: destination)))
+                }
+            }
+        )
+        self.dial = dial
+        dial.start()
+    }
+
+    private func connected(_ dialed: ChannelDial.Dialed) {
+        do {
+            let wire = try server.wire(on: dialed.channel, halfCloses: dialed.halfCloses)
+            end(.success(Connection(wire: wire, endpoint: dialed.endpoint)))
+        } catch {
+            end(.failure(Refusal(502, "\(dialed.endpoint) closed the connection at once")))
+        }
+    }
+
+    private func end(_ result: Result<Connection, Refusal>) {
+        guard let done else { return }
+        self.done = nil
+        task = nil
+        done(result)
+    }
+}

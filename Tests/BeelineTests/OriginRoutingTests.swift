@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import DirectHTTP
+import Names
+import Testing
+
+@Suite("How an origin is reached", .timeLimit(.minutes(1)))
+struct OriginRoutingTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let url: String
+        let routing: String
+
+        init(_ description: String, _ url: String, _ routing: String) {
+            (testDescription, self.url, self.routing) = (description, url, routing)
+        }
+    }
+
+    static let rows: [Row] = [
+        Row("the resolver is asked if nothing else is set", "http://a.test/", "resolve"),
+        Row("an address is resolved too", "http://192.0.2.9/", "resolve"),
+        Row("a pin of the host is for every port", "http://pinned.test:81/", "192.0.2.1"),
+        Row("a pin of the port comes first", "http://pinned.test:82/", "192.0.2.2"),
+        Row("the proxy of the scheme comes before a pin", "https://pinned.test/", "http://proxy.test:3128"),
+        Row("a WebSocket has the proxy of https", "wss://a.test/", "http://proxy.test:3128"),
+        Row("an exception leads to the resolver", "https://direct.test/", "resolve"),
+        Row("an exception leads to a pin", "https://near.test/", "192.0.2.3"),
+        Row("a socket comes before a proxy", "https://daemon.test/", "/run/daemon"),
+        Row("a socket of the port comes first", "https://daemon.test:444/", "/run/other"),
+        Row("a socket comes before a pin", "http://socket.test/", "/run/socket"),
+    ]
+
+    static func configuration() throws -> ClientConfiguration {
+        var configuration = ClientConfiguration()
+        configuration.proxies = ProxySettings(
+            https: Proxy(parsing: "http://proxy.test:3128"),
+            exceptions: ProxyExceptions(parsing: "direct.test,near.test")
+        )
+        func pin(_ name: String, _ port: UInt16? = nil) throws -> ClientConfiguration.Pin {
+            .init(try Host(name), port: port)
+        }
+        for (last, key) in try [pin("pinned.test"), pin("pinned.test", 82), pin("near.test"), pin("socket.test")]
+            .enumerated()
+        {
+            configuration.pinned[key] = [IPAddress(v4: 0xc000_0201 + UInt32(last))]
+        }
+        configuration.unixSockets = [
+            try pin("daemon.test"): "/run/daemon", try pin("daemon.test", 444): "/run/other",
+            try pin("socket.test"): "/run/socket",
+        ]
+        return configuration
+    }
+
+    private static func text(_ routing: OriginRouting) -> String {
+        switch routing {
+        case .unixSocket(let path): path
+        case .proxy(let proxy): "\(proxy)"
+        case .pinned(let addresses): addresses.map(\.description).joined(separator: " ")
+        case .resolve: "resolve"
+        case .refused(let problem): problem
+        }
+    }
+
+    @Test("the configuration decides how an origin is reached", arguments: rows)
+    func decides(_ row: Row) throws {
+        let routing = try Self.configuration().routing(to: HTTPURL(row.url).origin)
+        #expect(Self.text(routing) == row.routing)
+    }
+
+    @Test("a proxy setting that is not usable refuses its origins, but not their sockets and exceptions")
+    func refuses() throws {
+        var configuration = try Self.configuration()
+        configuration.proxies = ProxySettings(environment: [
+            "https_proxy": "socks4://127.0.0.1:1", "no_proxy": "direct.test",
+        ])
+        func routing(_ url: String) throws -> String { Self.text(configuration.routing(to: try HTTPURL(url).origin)) }
+        #expect(try routing("https://pinned.test/").hasPrefix("the value of https_proxy is not a usable proxy"))
+        #expect(try routing("https://direct.test/") == "resolve")
+        #expect(try routing("https://daemon.test/") == "/run/daemon")
+        #expect(try routing("http://a.test/") == "resolve")
+    }
+
+    @Test("a site that moved is found again in the same request, although its old address is cached")
+    func moved() async throws {
+        let lab = try await ClientLab { _ in .text("found") }
+        let gone = try #require(IPAddress("127.0.0.3"))
+        try lab.upstream.zone.set("a.test", to: ["\(gone)"])
+        _ = try await lab.client.resolver.resolve(Host("a.test"), port: lab.site.port)
+        try lab.upstream.zone.set("a.test", to: ["127.0.0.1"])
+        let response = try await lab.client.get(lab.url("a.test"))
+        #expect(response.hop.attempts.map(\.endpoint.address.description) == ["127.0.0.3", "127.0.0.1"])
+        #expect(try await response.text() == "found")
+        await lab.stop()
+    }
+
+    @Test("a site whose addresses all fail is resolved again once, and the error has all attempts")
+    func gone() async throws {
+        let lab = try await ClientLab { _ in .text("never") }
+        try lab.upstream.zone.set("a.test", to: ["127.0.0.3"])
+        _ = try await lab.client.resolver.resolve(Host("a.test"), port: lab.site.port)
+        try lab.upstream.zone.set("a.test", to: ["127.0.0.4"])
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }
+        #expect(error?.attempts.map(\.endpoint.address.description) == ["127.0.0.3", "127.0.0.4"])
+        #expect(lab.upstream.queries.count == 2)
+        await lab.stop()
+    }
+}
