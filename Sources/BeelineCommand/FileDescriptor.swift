@@ -27,7 +27,7 @@ struct FileDescriptor: Hashable, Sendable {
     static func reserveStandardNumbers() {
         for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) < 0 {
             // open(2) returns the lowest free number, which is this one.
-            _ = openFile("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0)
+            _ = openFile("/dev/null", flags: number == STDIN_FILENO ? O_WRONLY : O_RDONLY, permissions: 0)
         }
     }
 
@@ -67,7 +67,7 @@ struct FileDescriptor: Hashable, Sendable {
             case .new: O_EXCL | O_NOFOLLOW
             }
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | way | (waits ? 0 : O_NONBLOCK)
-        let number = openFile(path, flags, permissions)
+        let number = openFile(path, flags: flags, permissions: permissions)
         guard number >= 0 else { throw Failure(code: errno) }
         return FileDescriptor(number)
     }
@@ -101,7 +101,7 @@ struct FileDescriptor: Hashable, Sendable {
 
     /// Opens a file for reading.
     static func open(reading path: String) throws(Failure) -> FileDescriptor {
-        let number = openFile(path, O_RDONLY | O_CLOEXEC, 0)
+        let number = openFile(path, flags: O_RDONLY | O_CLOEXEC, permissions: 0)
         guard number >= 0 else { throw Failure(code: errno) }
         return FileDescriptor(number)
     }
@@ -119,8 +119,10 @@ struct FileDescriptor: Hashable, Sendable {
     func read(atMost limit: Int) throws(Failure) -> [UInt8] {
         var failure: Failure?
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { space, count in
-            var got = readBytes(number, space.baseAddress, limit)
-            while got < 0, errno == EINTR || wait(for: POLLIN) { got = readBytes(number, space.baseAddress, limit) }
+            var got = readBytes(from: number, into: space.baseAddress, count: limit)
+            while got < 0, errno == EINTR || wait(for: POLLIN) {
+                got = readBytes(from: number, into: space.baseAddress, count: limit)
+            }
             if got < 0 { failure = Failure(code: errno) }
             count = max(0, got)
         }
@@ -142,7 +144,7 @@ struct FileDescriptor: Hashable, Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
         var rest = bytes[...]
         while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
-            let count = writeBytes(number, start, rest.count)
+            let count = writeBytes(to: number, from: start, count: rest.count)
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno != EINTR, !wait(for: POLLOUT) {
@@ -185,9 +187,11 @@ struct FileDescriptor: Hashable, Sendable {
     }
 }
 
-private func openFile(_ path: String, _ flags: CInt, _ permissions: mode_t) -> CInt { open(path, flags, permissions) }
-private func readBytes(_ number: CInt, _ space: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+private func openFile(_ path: String, flags: CInt, permissions: mode_t) -> CInt { open(path, flags, permissions) }
+private func readBytes(from number: CInt, into space: UnsafeMutableRawPointer?, count: Int) -> Int {
     read(number, space, count)
 }
-private func writeBytes(_ number: CInt, _ start: UnsafeRawPointer, _ count: Int) -> Int { write(number, start, count) }
+private func writeBytes(to number: CInt, from start: UnsafeRawPointer, count: Int) -> Int {
+    write(number, start, count)
+}
 private func closeFile(_ number: CInt) -> CInt { close(number) }

@@ -126,7 +126,7 @@ public final class RedisAnswers: SharedAnswers {
     /// See `SharedAnswers`.
     public func answer(to question: Question, from upstream: String) async -> Answer? {
         let families = question.families.members
-        let keys = families.map { key(question, $0, upstream) }
+        let keys = families.map { key(question, family: $0, upstream: upstream) }
         let get = Array("GET".utf8)
         let left = Array("PTTL".utf8)
         guard let replies = await ask(keys.flatMap { [[get, $0], [left, $0]] }) else { return nil }
@@ -147,14 +147,15 @@ public final class RedisAnswers: SharedAnswers {
                 let (text, ttl) = AnswerText.write(records, maxTTL: configuration.maxTTL)
             else { return nil }
             return [
-                Array("SET".utf8), key(question, family, upstream), Array(text.utf8), Array("EX".utf8),
+                Array("SET".utf8), key(question, family: family, upstream: upstream), Array(text.utf8),
+                Array("EX".utf8),
                 Array("\(ttl.components.seconds)".utf8),
             ]
         }
         if !commands.isEmpty { _ = await ask(commands, isShare: true) }
     }
 
-    private func key(_ question: Question, _ family: IPAddress.Family, _ upstream: String) -> [UInt8] {
+    private func key(_ question: Question, family: IPAddress.Family, upstream: String) -> [UInt8] {
         let subnet = question.subnet.map { "/\($0)" } ?? ""
         let type = family == .v4 ? "A" : "AAAA"
         return Array("\(configuration.prefix)\(upstream):\(type):\(question.host.text)\(subnet)".utf8)

@@ -40,7 +40,7 @@ public final class HTTPDNSServer: Sendable {
     public init(_ configuration: ServerConfiguration, resolver: Resolver) throws(ServerError) {
         self.configuration = configuration
         zones = try ZoneFiles(configuration.zones)
-        service = ServerService(configuration, resolver, zones)
+        service = ServerService(configuration, resolver: resolver, zones: zones)
         listener = try ServerListener(configuration, service)
     }
 

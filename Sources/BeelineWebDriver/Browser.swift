@@ -68,10 +68,10 @@ public final class Browser: Sendable {
             case .webKit:
                 try await WebKitSession(programs, configuration, profile: profile, environment: environment)
             }
-        return Browser(programs.kind, session, configuration.cookieInterval)
+        return Browser(programs.kind, session: session, cookieInterval: configuration.cookieInterval)
     }
 
-    private init(_ kind: BrowserKind, _ session: any BrowserSession, _ cookieInterval: Duration) {
+    private init(_ kind: BrowserKind, session: any BrowserSession, cookieInterval: Duration) {
         self.kind = kind
         self.session = session
         self.cookieInterval = cookieInterval

@@ -46,7 +46,7 @@ extension CookieJar {
         now: CookieTime? = nil
     ) -> CookieAddition {
         let now = now ?? clock()
-        return change(source, now) { store in
+        return change(source, now: now) { store in
             store.addition(of: cookies) { $0.insert($1, isOfThisSession: isOfThisSession, now: now) }
         }
     }
@@ -110,7 +110,7 @@ extension CookieJar {
     /// Deletes the expired cookies and frees their memory. Expired cookies are never sent, even without this call.
     public func removeExpired(now: CookieTime? = nil) {
         let now = now ?? clock()
-        change(nil, now) { $0.removeExpired(at: now) }
+        change(nil, now: now) { $0.removeExpired(at: now) }
     }
 
     /// Ends the session (RFC 6265bis §5.7): deletes the cookies without an expiry.

@@ -77,7 +77,7 @@ public final class CookieJar: Sendable {
         now: CookieTime? = nil
     ) -> CookieOutcome {
         let now = now ?? clock()
-        return change(nil, now) { $0.store(setCookie, from: url, context: context, now: now) }
+        return change(nil, now: now) { $0.store(setCookie, from: url, context: context, now: now) }
     }
 
     // MARK: Cookie
@@ -131,8 +131,8 @@ public final class CookieJar: Sendable {
     /// Changes the store and notifies its followers.
     func change<Result>(
         _ source: ChangeSource?,
-        _ now: CookieTime? = nil,
-        _ body: (inout CookieStore) -> Result
+        now: CookieTime? = nil,
+        body: (inout CookieStore) -> Result
     ) -> Result {
         state.withLockedValue { store in
             store.source = source

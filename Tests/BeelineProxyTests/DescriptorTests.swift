@@ -27,7 +27,7 @@ struct DescriptorTests {
             guard counts.connections < 12 else { throw Unexpected(text: "descriptors did not run out: \(counts)") }
             for connection in connections { await connection.close() }
             Descriptors.limit = before
-            try await withTimeLimit(.seconds(20), { "a tunnel" }) {
+            try await withTimeLimit(.seconds(20), for: { "a tunnel" }) {
                 await (try lab.tunnel(to: "a.test", port: lab.plain.port)).close()
             }
             await lab.stop()

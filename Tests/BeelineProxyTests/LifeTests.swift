@@ -124,10 +124,10 @@ struct LifeTests {
         let server = try await Self.echo()
         let endpoint = Endpoint(IPAddress(v4: 0x7f00_0001), port: server.port)
         // The first tenth warms up caches and allocators.
-        await Self.abuse(lab, server.port, rounds: rounds / 10, seed: 1)
+        await Self.abuse(lab, port: server.port, rounds: rounds / 10, seed: 1)
         let before = ProcessUsage.now
         try await expectNoLeak(to: [endpoint, lab.proxy.endpoint]) {
-            await Self.abuse(lab, server.port, rounds: rounds - rounds / 10, seed: 9)
+            await Self.abuse(lab, port: server.port, rounds: rounds - rounds / 10, seed: 9)
         }
         let after = ProcessUsage.now
         if let least = before.residentBytes, let resident = after.residentBytes, rounds >= 10_000 {
@@ -154,7 +154,7 @@ struct LifeTests {
         try await expectNoLeak(to: [endpoint, lab.proxy.endpoint]) {
             for round in 0..<3 {
                 let tunnels = await lab.proxy.counts().tunnels
-                let crowd = Task { await Self.abuse(lab, server.port, rounds: 100_000, seed: UInt64(round)) }
+                let crowd = Task { await Self.abuse(lab, port: server.port, rounds: 100_000, seed: UInt64(round)) }
                 while await lab.proxy.counts().tunnels < tunnels + 40 { await Task.yield() }
                 crowd.cancel()
                 await crowd.value
@@ -171,28 +171,30 @@ struct LifeTests {
         }
     }
 
-    private static func abuse(_ lab: ProxyLab, _ port: UInt16, rounds: Int, seed: UInt64) async {
+    private static func abuse(_ lab: ProxyLab, port: UInt16, rounds: Int, seed: UInt64) async {
         await withTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {
                 group.addTask {
                     var random = SeededRandom(seed: seed + UInt64(worker))
-                    for _ in 0..<(rounds / 8) where !Task.isCancelled { await Self.abuse(lab, port, &random) }
+                    for _ in 0..<(rounds / 8) where !Task.isCancelled {
+                        await Self.abuse(lab, port: port, random: &random)
+                    }
                 }
             }
         }
     }
 
-    private static func abuse(_ lab: ProxyLab, _ port: UInt16, _ random: inout SeededRandom) async {
+    private static func abuse(_ lab: ProxyLab, port: UInt16, random: inout SeededRandom) async {
         guard let connection = try? await lab.connect() else { return }
-        try? await abuse(connection, port, &random)
+        try? await abuse(connection, port: port, random: &random)
         // A cancelled client has not closed its connection.
         await connection.close()
     }
 
     private static func abuse(
         _ connection: RawConnection,
-        _ port: UInt16,
-        _ random: inout SeededRandom
+        port: UInt16,
+        random: inout SeededRandom
     ) async throws {
         let phase = Int.random(in: 0..<8, using: &random)
         if phase == 0 { return await connection.reset() }

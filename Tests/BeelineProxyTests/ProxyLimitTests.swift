@@ -25,14 +25,14 @@ struct ProxyLimitTests {
     }
 
     /// The request target for the root of a plain origin.
-    private static func target(_ door: Door, _ lab: ProxyLab, _ port: UInt16) throws -> String {
+    private static func target(_ door: Door, lab: ProxyLab, port: UInt16) throws -> String {
         let url = try HTTPURL("http://a.test:\(port)/")
         guard door == .gateway else { return url.description }
         return try #require(lab.proxy.gateway).localURL(for: url).target
     }
 
     private static func becomesEmpty(_ proxy: BeelineProxy) async throws {
-        try await withTimeLimit(.seconds(20), { "the proxy to close its client" }) {
+        try await withTimeLimit(.seconds(20), for: { "the proxy to close its client" }) {
             while await proxy.counts().connections > 0 { await Task.yield() }
         }
     }
@@ -71,7 +71,7 @@ struct ProxyLimitTests {
     func body(_ door: Door) async throws {
         let lab = try await Self.lab { $0.body = Self.short }
         let server = try await RawServer.start { try await $0.hold() }
-        let target = try Self.target(door, lab, server.port)
+        let target = try Self.target(door, lab: lab, port: server.port)
         for framing in ["Content-Length: 9\r\n\r\n1234", "Transfer-Encoding: chunked\r\n\r\n4\r\n12"] {
             let connection = try await lab.connect()
             try await connection.send("POST \(target) HTTP/1.1\r\nHost: a.test\r\n\(framing)")
@@ -93,7 +93,7 @@ struct ProxyLimitTests {
             _ = try await connection.receive(count: length)
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         }
-        let target = try Self.target(door, lab, server.port)
+        let target = try Self.target(door, lab: lab, port: server.port)
         let connection = try await lab.connect()
         let sending = Task {
             try await connection.send("POST \(target) HTTP/1.1\r\nHost: a.test\r\nContent-Length: \(length)\r\n\r\n")
@@ -118,7 +118,9 @@ struct ProxyLimitTests {
             try await connection.sendEndlessly("x")
         }
         let connection = try await lab.connect()
-        try await connection.send("GET \(Self.target(door, lab, server.port)) HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        try await connection.send(
+            "GET \(Self.target(door, lab: lab, port: server.port)) HTTP/1.1\r\nHost: a.test\r\n\r\n"
+        )
         try await server.connections { $0.accepted == 1 }
         try await Self.becomesEmpty(lab.proxy)
         try await server.connections { $0.open == 0 }

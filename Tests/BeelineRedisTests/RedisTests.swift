@@ -39,7 +39,7 @@ struct RedisTests {
 
     /// Asks until a connection to the server is open.
     private static func connect(_ redis: RedisAnswers) async throws {
-        try await withTimeLimit(.seconds(30), { "the connection to the server" }) {
+        try await withTimeLimit(.seconds(30), for: { "the connection to the server" }) {
             while !redis.isConnected {
                 _ = await redis.answer(to: Question(try Host("nobody.test"), families: .v4), from: "nobody")
                 try await Task.sleep(for: .milliseconds(5))
@@ -48,9 +48,9 @@ struct RedisTests {
     }
 
     /// Resolves a host and waits until the answer is in the server: it is written after the caller has returned.
-    private static func share(_ host: Host, _ resolver: Resolver, _ redis: RedisAnswers, _ name: String) async throws {
+    private static func share(_ host: Host, resolver: Resolver, redis: RedisAnswers, name: String) async throws {
         _ = try? await resolver.resolve(host)
-        try await withTimeLimit(.seconds(30), { "\(host) in the server" }) {
+        try await withTimeLimit(.seconds(30), for: { "\(host) in the server" }) {
             while await redis.answer(to: Question(host, families: .v4), from: name) == nil {
                 try await Task.sleep(for: .milliseconds(5))
             }
@@ -66,8 +66,8 @@ struct RedisTests {
         let (first, second, stranger) = (Self.upstream(), Self.upstream(), Self.upstream("another"))
         let resolvers = [Self.resolver(first, one), Self.resolver(second, other), Self.resolver(stranger, other)]
         let (host, none) = (try Host("www.test"), try Host("none.test"))
-        try await Self.share(host, resolvers[0], one, "one")
-        try await Self.share(none, resolvers[0], one, "one")
+        try await Self.share(host, resolver: resolvers[0], redis: one, name: "one")
+        try await Self.share(none, resolver: resolvers[0], redis: one, name: "one")
 
         let resolution = try await resolvers[1].resolve(host)
         #expect(resolution.addresses == [Self.address] && resolution.upstream == "one")
@@ -99,11 +99,11 @@ struct RedisTests {
             to: Question(host, families: .v4),
             from: "one"
         )
-        try await withTimeLimit(.seconds(30), { "the connection" }) {
+        try await withTimeLimit(.seconds(30), for: { "the connection" }) {
             while !reading.isConnected { try await Task.sleep(for: .milliseconds(5)) }
         }
         // The answer is written after its caller continues.
-        try await withTimeLimit(.seconds(30), { "the answer" }) {
+        try await withTimeLimit(.seconds(30), for: { "the answer" }) {
             while true {
                 let answer = await reading.answer(to: Question(host, families: .v4), from: "one")
                 if let answer { return #expect(answer.v4?.addresses == [Self.address]) }
@@ -128,14 +128,14 @@ struct RedisTests {
 
         let server = try RedisServer(program, port: port)
         try await Self.connect(redis)
-        try await Self.share(try Host("b.test"), resolver, redis, "one")
+        try await Self.share(try Host("b.test"), resolver: resolver, redis: redis, name: "one")
         server.stop()
         for index in 0..<3 { #expect(try await resolver.resolve(try Host("c\(index).test")).source == .fresh) }
         #expect(!redis.isConnected)
 
         let again = try RedisServer(program, port: port)
         try await Self.connect(redis)
-        try await Self.share(try Host("d.test"), resolver, redis, "one")
+        try await Self.share(try Host("d.test"), resolver: resolver, redis: redis, name: "one")
         await resolver.shutdown()
         await redis.shutDown()
         again.stop()
@@ -193,7 +193,7 @@ struct RedisTests {
         configuration.pause = .milliseconds(1)...Duration.seconds(10)
         let redis = RedisAnswers(configuration)
         let question = Question(try Host("a.test"), families: .v4)
-        try await withTimeLimit(.seconds(30), { "a longer pause" }) {
+        try await withTimeLimit(.seconds(30), for: { "a longer pause" }) {
             while redis.nextPause < .milliseconds(16) {
                 _ = await redis.answer(to: question, from: "one")
                 try await Task.sleep(for: .milliseconds(1))
@@ -215,7 +215,7 @@ struct RedisTests {
         configuration.port = server.port
         configuration.patience = .milliseconds(200)
         let redis = RedisAnswers(configuration)
-        try await withTimeLimit(.seconds(30), { "the end of the exchange" }) {
+        try await withTimeLimit(.seconds(30), for: { "the end of the exchange" }) {
             while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
             #expect(await redis.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
         }
@@ -235,7 +235,7 @@ struct RedisTests {
         configuration.port = server.port
         configuration.patience = .seconds(20)
         let redis = RedisAnswers(configuration)
-        try await withTimeLimit(.seconds(30), { "the end of the exchange" }) {
+        try await withTimeLimit(.seconds(30), for: { "the end of the exchange" }) {
             while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
             #expect(await redis.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
         }
@@ -270,7 +270,7 @@ struct RedisTests {
         configuration.unavailable = { text in told.withLockedValue { $0.append(text) } }
         let redis = RedisAnswers(configuration)
         let question = Question(try Host("a.test"), families: .v4)
-        try await withTimeLimit(.seconds(30), { "a longer pause" }) {
+        try await withTimeLimit(.seconds(30), for: { "a longer pause" }) {
             while redis.nextPause < .milliseconds(64) {
                 _ = await redis.answer(to: question, from: "one")
                 await redis.share(
@@ -297,7 +297,7 @@ struct RedisTests {
         configuration.port = server.port
         configuration.patience = .seconds(20)
         let redis = RedisAnswers(configuration)
-        try await withTimeLimit(.seconds(30), { "the connection" }) {
+        try await withTimeLimit(.seconds(30), for: { "the connection" }) {
             while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
         }
         #expect(await redis.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
@@ -331,7 +331,7 @@ struct RedisTests {
             blackHole.wait()
             return .success([])
         }
-        try await withTimeLimit(.seconds(30), { "the calls that do not wait for the name" }) {
+        try await withTimeLimit(.seconds(30), for: { "the calls that do not wait for the name" }) {
             for answers in [redis, lost] {
                 #expect(await answers.answer(to: question, from: "one") == nil)
                 await answers.share(
@@ -344,7 +344,7 @@ struct RedisTests {
         }
         #expect(commands.withLockedValue { $0.isEmpty })
         dns.signal()
-        try await withTimeLimit(.seconds(30), { "the answer in the server" }) {
+        try await withTimeLimit(.seconds(30), for: { "the answer in the server" }) {
             while !commands.withLockedValue({ $0.contains("198.51.100.1") }) {
                 try await Task.sleep(for: .milliseconds(1))
             }
@@ -367,7 +367,7 @@ struct RedisTests {
             return .success([])
         }
         let question = Question(try Host("a.test"), families: .v4)
-        try await withTimeLimit(.seconds(30), { "the next lookup" }) {
+        try await withTimeLimit(.seconds(30), for: { "the next lookup" }) {
             while asked.withLockedValue({ $0 }) < 3 {
                 _ = await redis.answer(to: question, from: "one")
                 try await Task.sleep(for: .milliseconds(1))
@@ -399,7 +399,7 @@ struct RedisTests {
         configuration.port = server.port
         configuration.patience = .seconds(20)
         let redis = RedisAnswers(configuration)
-        try await withTimeLimit(.seconds(30), { "the connection" }) {
+        try await withTimeLimit(.seconds(30), for: { "the connection" }) {
             while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
         }
         let asking = Task {
@@ -413,7 +413,7 @@ struct RedisTests {
             }
         }
         try await gate.arrivals(atLeast: 1)
-        try await withTimeLimit(.seconds(30), { "the questions" }) {
+        try await withTimeLimit(.seconds(30), for: { "the questions" }) {
             while redis.waiting < 101 - RedisAnswers.batchSize { await Task.yield() }
         }
         gate.open()

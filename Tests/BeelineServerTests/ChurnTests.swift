@@ -14,7 +14,7 @@ struct ChurnTests {
         var settings = ResolverConfiguration(system: nil)
         settings.networkMonitor = nil
         let resolver = Resolver(settings)
-        let service = ServerService(ServerConfiguration(), resolver, try ZoneFiles([]))
+        let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
         let (limit, clientLimit) = (clients * 2, 3)
         var random = SeededRandom(seed: UInt64(clients))
         var model: [Int: Int] = [:]

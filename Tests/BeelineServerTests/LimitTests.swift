@@ -146,7 +146,7 @@ struct LimitTests {
         }
         await connections[0].close()
         // The place is free once the server has noticed the closed connection.
-        try await withTimeLimit(.seconds(10), { "a place" }) {
+        try await withTimeLimit(.seconds(10), for: { "a place" }) {
             while true {
                 let connection = try await RawConnection.connect(to: lab.endpoint)
                 try? await connection.send("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -203,7 +203,7 @@ struct LimitTests {
         let name = "\(label).\(label).\(label)"
         _ = try await lab.get("/d?dn=\((0..<8).map { "\(name).a\($0)" }.joined(separator: ","))", scheme: .http)
         _ = try await lab.get("/\(String(repeating: "a", count: 8_000))/d?host=a.test&s=1", scheme: .http)
-        let records = try await withTimeLimit(.seconds(10), { "two records" }) {
+        let records = try await withTimeLimit(.seconds(10), for: { "two records" }) {
             while lab.log.withLockedValue({ $0.count }) < 2 { await Task.yield() }
             return lab.log.withLockedValue { $0 }
         }

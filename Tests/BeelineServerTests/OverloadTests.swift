@@ -81,7 +81,7 @@ struct OverloadTests {
     @Test("one client cannot use all lookups of the server")
     func lookUpsOfAClient() async throws {
         let resolver = Self.resolver(ScriptedUpstream("script"))
-        let service = ServerService(ServerConfiguration(), resolver, try ZoneFiles([]))
+        let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
         let taken = (0..<1_024).count { _ in service.began(Self.client) }
         #expect(taken == 256)
         #expect(service.began(IPAddress(v4: 0x7f00_0002)))
@@ -131,13 +131,13 @@ struct OverloadTests {
     @Test("the next request of a connection waits until the reply before it is sent", arguments: [true, false])
     func pipelining(_ isWritable: Bool) throws {
         let resolver = Self.resolver(ScriptedUpstream("script"))
-        let service = ServerService(ServerConfiguration(), resolver, try ZoneFiles([]))
+        let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
         let (channel, socket) = (EmbeddedChannel(), FullSocket())
         try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         let timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
         let ends = ConnectionEnds(peer: Self.client, trusting: [])
         try channel.pipeline.syncOperations.addHandlers([
-            socket, RequestHandler(service, ends, timer, isOverTLS: true),
+            socket, RequestHandler(service, ends: ends, timer: timer, isOverTLS: true),
         ])
         channel.isWritable = isWritable
         try channel.writeInbound(
@@ -177,13 +177,13 @@ struct OverloadTests {
         private let timer: ConnectionTimer
 
         init(_ resolver: Resolver) throws {
-            let service = ServerService(ServerConfiguration(), resolver, try ZoneFiles([]))
+            let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
             try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
             timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
             handler = RequestHandler(
                 service,
-                ConnectionEnds(peer: OverloadTests.client, trusting: []),
-                timer,
+                ends: ConnectionEnds(peer: OverloadTests.client, trusting: []),
+                timer: timer,
                 isOverTLS: true
             )
             try channel.pipeline.syncOperations.addHandlers([socket, HTTPServerPipelineHandler(), probe, handler])

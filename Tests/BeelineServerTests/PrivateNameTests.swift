@@ -28,7 +28,7 @@ struct PrivateNameTests {
         let resolver = Resolver(settings)
         var configuration = ServerConfiguration()
         configuration.privateNames = clients
-        return (ServerService(configuration, resolver, try ZoneFiles([])), resolver)
+        return (ServerService(configuration, resolver: resolver, zones: try ZoneFiles([])), resolver)
     }
 
     private static func body(_ service: ServerService, _ request: ServerRequest) async -> [UInt8] {
@@ -39,8 +39,7 @@ struct PrivateNameTests {
     }
 
     /// Asks for a name in each form. Returns whether the client gets the private address.
-    private static func told(_ service: ServerService, _ name: String, _ client: String) async throws -> [String: Bool]
-    {
+    private static func told(by service: ServerService, name: String, client: String) async throws -> [String: Bool] {
         let client = try #require(IPAddress(client))
         var told: [String: Bool] = [:]
         for target in ["/resolve?name=", "/d?dn=", "/1/d?host=", "/1/resolve?host=", "/v2/d?dn="] {
@@ -69,7 +68,7 @@ struct PrivateNameTests {
         for name in ["printer.lan", "vault", "db.corp.example.com"] {
             // Puts the answer into the cache.
             _ = try await resolver.resolve(try Host(name))
-            let told = try await Self.told(service, name, client)
+            let told = try await Self.told(by: service, name: name, client: client)
             #expect(told.count == 6 && told.allSatisfy { $0.value == isTold }, "\(name): \(told)")
         }
         await resolver.shutdown()
@@ -90,9 +89,9 @@ struct PrivateNameTests {
     func tables() async throws {
         let table = FixedUpstream(HostsTable(parsing: "\(Self.address) printer.lan"))
         let (service, resolver) = try Self.service(.forNone, tables: [table])
-        let told = try await Self.told(service, "printer.lan", "192.0.2.7")
+        let told = try await Self.told(by: service, name: "printer.lan", client: "192.0.2.7")
         #expect(told.allSatisfy { $0.value }, "\(told)")
-        #expect(try await Self.told(service, "vault", "192.0.2.7").allSatisfy { !$0.value })
+        #expect(try await Self.told(by: service, name: "vault", client: "192.0.2.7").allSatisfy { !$0.value })
         await resolver.shutdown()
     }
 }

@@ -38,7 +38,7 @@ struct RequestFuzzTests {
         )
         settings.networkMonitor = nil
         let resolver = Resolver(settings)
-        let service = ServerService(configuration, resolver, try ZoneFiles([]))
+        let service = ServerService(configuration, resolver: resolver, zones: try ZoneFiles([]))
         var random = SeededRandom(seed: 8_484)
         func next(_ limit: Int) -> Int { Int(random.next() % UInt64(max(1, limit))) }
         let signs = Array("&=%,;/?+-_.:0fA".utf8)

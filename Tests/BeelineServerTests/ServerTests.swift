@@ -71,7 +71,7 @@ struct ServerTests {
             _ = try await lab.get(target)
         }
         // A record is written after the reply has been sent.
-        let records = try await withTimeLimit(.seconds(10), { "three records" }) {
+        let records = try await withTimeLimit(.seconds(10), for: { "three records" }) {
             while lab.log.withLockedValue({ $0.count }) < 3 { await Task.yield() }
             return lab.log.withLockedValue { $0 }
         }
@@ -155,11 +155,11 @@ struct ServerTests {
         #expect(try await address() == "192.0.2.10")
         try Data(ServerLab.zone.replacingOccurrences(of: "192.0.2.10", with: "192.0.2.99").utf8)
             .write(to: URL(fileURLWithPath: path), options: .atomic)
-        try await withTimeLimit(.seconds(10), { "the new zone" }) {
+        try await withTimeLimit(.seconds(10), for: { "the new zone" }) {
             while try await address() != "192.0.2.99" { try await Task.sleep(for: .milliseconds(10)) }
         }
         try Data("$ORIGIN corp.test.\nwww A nonsense\n".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-        try await withTimeLimit(.seconds(10), { "the failure in /metrics" }) {
+        try await withTimeLimit(.seconds(10), for: { "the failure in /metrics" }) {
             while true {
                 let text = String(decoding: try await lab.get("/metrics").body, as: UTF8.self)
                 if !text.contains("reload_failures_total 0\n") { break }

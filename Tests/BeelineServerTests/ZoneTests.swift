@@ -184,23 +184,23 @@ struct ZoneTests {
         let folder = NSTemporaryDirectory() + "/beeline-zones-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        func write(_ name: String, _ zone: String, _ records: String) throws {
+        func write(_ name: String, zone: String, records: String) throws {
             let text = "$ORIGIN \(zone).\n@ 60 SOA a b 1 1 1 1 1\n\(records)\n"
             try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
         }
-        try write("one", "one.test", "x A 192.0.2.1")
-        try write("two", "two.test", "x A 192.0.2.1")
+        try write("one", zone: "one.test", records: "x A 192.0.2.1")
+        try write("two", zone: "two.test", records: "x A 192.0.2.1")
         let files = try ZoneFiles(["\(folder)/one", "\(folder)/two"])
         func address(_ name: String) throws -> DNSRecord.Content? {
             files.set.lookUp(try Self.name(name), .a)?.answer.answers.first?.data
         }
-        try write("one", "one.test", "x A nonsense")
-        try write("two", "two.test", "x A 192.0.2.2")
+        try write("one", zone: "one.test", records: "x A nonsense")
+        try write("two", zone: "two.test", records: "x A 192.0.2.2")
         #expect(files.reload().failures.map(\.code) == [.badZone])
         #expect(try address("x.one.test") == .address(IPAddress(v4: 0xc000_0201)))
         #expect(try address("x.two.test") == .address(IPAddress(v4: 0xc000_0202)))
-        try write("two", "one.test", "x A 192.0.2.3")
-        try write("one", "one.test", "x A 192.0.2.4")
+        try write("two", zone: "one.test", records: "x A 192.0.2.3")
+        try write("one", zone: "one.test", records: "x A 192.0.2.4")
         #expect(files.reload().failures.first?.message.contains("is already in \(folder)/one") == true)
         #expect(try address("x.one.test") == .address(IPAddress(v4: 0xc000_0204)))
         #expect(try address("x.two.test") == .address(IPAddress(v4: 0xc000_0202)))

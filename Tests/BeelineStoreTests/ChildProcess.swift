@@ -57,7 +57,7 @@ final class ChildProcess: Sendable {
     /// Sends a line and returns the answer.
     @discardableResult
     func ask(_ line: String) async throws -> String {
-        try await withTimeLimit(.seconds(30), { "an answer to \(line)" }) { [self] in
+        try await withTimeLimit(.seconds(30), for: { "an answer to \(line)" }) { [self] in
             try await blocking { [self] in
                 try input.write(contentsOf: Data((line + "\n").utf8))
                 return self.line() ?? "the process ended"

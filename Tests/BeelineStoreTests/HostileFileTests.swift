@@ -87,7 +87,7 @@ struct HostileFileTests {
         }
         let path = folder.file("cookies.sqlite")
         let error = await #expect(throws: StoreError.self) {
-            try await withTimeLimit(.seconds(60), { "a file without an end" }) {
+            try await withTimeLimit(.seconds(60), for: { "a file without an end" }) {
                 _ = try await BrowserProfile.cookies(at: path)
             }
         }
@@ -118,12 +118,12 @@ struct HostileFileTests {
             )
         }
         let error = await #expect(throws: StoreError.self) {
-            try await withTimeLimit(.seconds(60), { "a file without an end" }) {
+            try await withTimeLimit(.seconds(60), for: { "a file without an end" }) {
                 _ = try await BrowserProfile.cookies(at: folder.file())
             }
         }
         #expect(error?.code == .damaged)
-        let store = try await withTimeLimit(.seconds(60), { "a file without an end" }) {
+        let store = try await withTimeLimit(.seconds(60), for: { "a file without an end" }) {
             try await CookieDatabase.open(folder)
         }
         #expect(store.report.setAside != nil)
@@ -140,7 +140,7 @@ struct HostileFileTests {
                 sql: "DROP TABLE answer; CREATE VIEW answer AS \(Self.endless) n AS name, n AS said FROM endless"
             )
         }
-        let found = try await withTimeLimit(.seconds(60), { "a file without an end" }) { try await answers.load() }
+        let found = try await withTimeLimit(.seconds(60), for: { "a file without an end" }) { try await answers.load() }
         #expect(found.isEmpty)
         #expect(folder.names.contains { $0.hasPrefix("answers.sqlite.damaged-") })
     }
@@ -160,7 +160,7 @@ struct HostileFileTests {
         }
         let path = folder.file("cookies.sqlite")
         let error = await #expect(throws: StoreError.self) {
-            try await withTimeLimit(.seconds(60), { "an endless virtual table" }) {
+            try await withTimeLimit(.seconds(60), for: { "an endless virtual table" }) {
                 _ = try await BrowserProfile.cookies(at: path)
             }
         }

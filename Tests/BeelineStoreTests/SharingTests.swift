@@ -413,7 +413,7 @@ struct SharingTests {
         quick.writeDelay = .milliseconds(5)
         quick.refreshInterval = .milliseconds(5)
         let pair = try await Pair(one: quick, two: quick)
-        try await withTimeLimit(.seconds(20), { "a cookie of the other store" }) {
+        try await withTimeLimit(.seconds(20), for: { "a cookie of the other store" }) {
             var changes = pair.two.jar.changes.makeAsyncIterator()
             pair.one.jar.put("a", "1")
             _ = await changes.next()

@@ -70,13 +70,13 @@ struct WriterTests {
         try await timer.sleepers(atLeast: 1)
         store.jar.put("a", "1")
         // The sleep is shortened to the end of the delay.
-        try await withTimeLimit(.seconds(10), { "the shorter sleep" }) {
+        try await withTimeLimit(.seconds(10), for: { "the shorter sleep" }) {
             while timer.nextDeadline?.sinceStart != .seconds(2) { await Task.yield() }
         }
         try await reader.refresh()
         #expect(try reader.header == nil)
         timer.advance(by: .seconds(2))
-        try await withTimeLimit(.seconds(10), { "the batch" }) {
+        try await withTimeLimit(.seconds(10), for: { "the batch" }) {
             while try reader.header == nil { try await reader.refresh() }
         }
         #expect(store.lastFailure == nil)

@@ -38,7 +38,7 @@ import Testing
         case (_, .enough): break
         default: Issue.record("\(fault.outcome), but seen was \(seen)")
         }
-        try await withTimeLimit(.seconds(5), { "the end of the connection" }) {
+        try await withTimeLimit(.seconds(5), for: { "the end of the connection" }) {
             while server.openConnections > 0 { await Task.yield() }
         }
         await server.stop()
@@ -127,7 +127,7 @@ import Testing
             fault.outcome == .timeout || fault.outcome == .badCertificate ? .milliseconds(100) : .seconds(20)
         while !suffices(bytes, for: fault) {
             do {
-                let more = try await withTimeLimit(limit, { "bytes" }, { try await connection.receive() })
+                let more = try await withTimeLimit(limit, for: { "bytes" }, work: { try await connection.receive() })
                 guard let more else { return .end(String(decoding: bytes.prefix(65_536), as: UTF8.self)) }
                 bytes += more
             } catch let error as TestingError where error.code == .timedOut {

@@ -60,7 +60,7 @@ import Testing
         let origin = try await LoopbackOrigin.start { _ in .status(.noContent) }
         let head =
             "POST /p?q=a%20b HTTP/1.1\r\nHost: x.test\r\nx-ODD: 1\r\nCookie: a=1; b=2\r\nConnection: close\r\nContent-Length: 3\r\n\r\n"
-        let answer = try await exchange(origin.endpoint, head + "abc")
+        let answer = try await exchange(with: origin.endpoint, request: head + "abc")
         #expect(answer == "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
         let request = try #require(origin.requests.first)
         #expect(request.method == .post && request.path == "/p" && request.query == ["q": "a b"])
@@ -77,7 +77,7 @@ import Testing
         let request =
             "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
             + "3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nContent-Language: zu\r\n\r\n"
-        #expect(try await exchange(origin.endpoint, request).hasSuffix("\r\n\r\nabcdezu"))
+        #expect(try await exchange(with: origin.endpoint, request: request).hasSuffix("\r\n\r\nabcdezu"))
         await origin.stop()
     }
 
@@ -112,7 +112,7 @@ import Testing
     ])
     func aReplyIsSentAsDescribed(_: String, reply: Reply, expected: String) async throws {
         let origin = try await LoopbackOrigin.start { _ in reply }
-        let answer = try await exchange(origin.endpoint, "GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
+        let answer = try await exchange(with: origin.endpoint, request: "GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
         #expect(answer.contains(expected), "\(answer.debugDescription)")
         await origin.stop()
     }
@@ -149,9 +149,9 @@ import Testing
             .text("\(request.bodySize)")
         }
         let expecting = "Content-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n"
-        let refused = try await exchange(origin.endpoint, "POST /refused HTTP/1.1\r\n" + expecting)
+        let refused = try await exchange(with: origin.endpoint, request: "POST /refused HTTP/1.1\r\n" + expecting)
         #expect(refused.hasPrefix("HTTP/1.1 413 "))
-        let taken = try await exchange(origin.endpoint, "POST /taken HTTP/1.1\r\n" + expecting + "ab")
+        let taken = try await exchange(with: origin.endpoint, request: "POST /taken HTTP/1.1\r\n" + expecting + "ab")
         #expect(taken.hasPrefix("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"))
         await origin.stop()
     }
@@ -180,13 +180,13 @@ import Testing
     /// Sends a request that asks to close the connection, and returns the complete response.
     private func get(_ endpoint: Endpoint, as name: String? = nil) async throws -> String {
         let tls = name.map { RawConnection.ClientTLS($0, trusting: authority) }
-        return try await exchange(endpoint, "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", tls)
+        return try await exchange(with: endpoint, request: "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", tls: tls)
     }
 
     private func exchange(
-        _ endpoint: Endpoint,
-        _ request: String,
-        _ tls: RawConnection.ClientTLS? = nil
+        with endpoint: Endpoint,
+        request: String,
+        tls: RawConnection.ClientTLS? = nil
     ) async throws -> String {
         let connection = try await RawConnection.connect(to: endpoint, tls: tls)
         try await connection.send(request)

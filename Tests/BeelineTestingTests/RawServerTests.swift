@@ -46,7 +46,7 @@ import Testing
         let connection = try await RawConnection.connect(to: server.endpoint)
         try await server.connections { $0.open == 1 }
         await connection.close()
-        try await withTimeLimit(.seconds(10), { "the end of the closure" }) { try await ended.wait() }
+        try await withTimeLimit(.seconds(10), for: { "the end of the closure" }) { try await ended.wait() }
         try await server.connections { $0.open == 0 }
         await server.stop()
     }

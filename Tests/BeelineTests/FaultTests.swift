@@ -49,7 +49,7 @@ struct FaultTests {
         }
         lab.engine.closeIdle()
         lab.client.closeIdle()
-        try await withTimeLimit(.seconds(10), { "every connection to close" }) {
+        try await withTimeLimit(.seconds(10), for: { "every connection to close" }) {
             while lab.server.openConnections > 0 { await Task.yield() }
         }
         // A black hole consists of sockets that connect to it.

@@ -15,7 +15,7 @@ struct RedirectTests {
             return Reply(status: .found, fields: [.location: "/end", .contentLength: "100"], body: [.wait(gate)])
         }
         let client = try plainClient()
-        let text = try await withTimeLimit(.seconds(30), { "the redirect" }) {
+        let text = try await withTimeLimit(.seconds(30), for: { "the redirect" }) {
             try await client.get(site.url("/go")).text()
         }
         #expect(text == "there")

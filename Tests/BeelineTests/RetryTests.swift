@@ -27,7 +27,7 @@ struct RetryTests {
             _ outcome: Outcome,
             replayable: Bool = true,
             left: Duration? = nil,
-            _ verdict: RetrySchedule.Verdict
+            verdict: RetrySchedule.Verdict
         ) {
             testDescription = description
             self.method = method
@@ -39,33 +39,48 @@ struct RetryTests {
     }
 
     static let rows: [Row] = [
-        Row("a 200 is final", .status(200), .end(.settled)),
-        Row("a 404 is not repeated", .status(404), .end(.settled)),
-        Row("a 500 may come after the server has acted", .status(500), .end(.settled)),
-        Row("a 503 is temporary", .status(503), .wait(.milliseconds(200))),
-        Row("Retry-After sets the wait", .status(503, after: .seconds(7)), .wait(.seconds(7))),
-        Row("a shorter Retry-After does not shorten the wait", .status(503, after: .zero), .wait(.milliseconds(200))),
-        Row("a Retry-After above the limit", .status(429, after: .seconds(61)), .end(.serverAsksForLonger)),
-        Row("a POST with 503 is not repeated", method: .post, .status(503), .end(.methodCounts)),
-        Row("PUT may be repeated", method: .put, .status(503), .wait(.milliseconds(200))),
-        Row("a lost connection", .error(.connectionLost), .wait(.milliseconds(200))),
-        Row("POST on a lost connection", method: .post, .error(.connectionLost), .end(.methodCounts)),
-        Row("a stream of HTTP/2 that was reset", .error(.streamReset), .wait(.milliseconds(200))),
-        Row("a POST on a stream that was reset", method: .post, .error(.streamReset), .end(.methodCounts)),
-        Row("a POST that was never sent", method: .post, .error(.connectFailed), .wait(.milliseconds(200))),
+        Row("a 200 is final", .status(200), verdict: .end(.settled)),
+        Row("a 404 is not repeated", .status(404), verdict: .end(.settled)),
+        Row("a 500 may come after the server has acted", .status(500), verdict: .end(.settled)),
+        Row("a 503 is temporary", .status(503), verdict: .wait(.milliseconds(200))),
+        Row("Retry-After sets the wait", .status(503, after: .seconds(7)), verdict: .wait(.seconds(7))),
+        Row(
+            "a shorter Retry-After does not shorten the wait",
+            .status(503, after: .zero),
+            verdict: .wait(.milliseconds(200))
+        ),
+        Row("a Retry-After above the limit", .status(429, after: .seconds(61)), verdict: .end(.serverAsksForLonger)),
+        Row("a POST with 503 is not repeated", method: .post, .status(503), verdict: .end(.methodCounts)),
+        Row("PUT may be repeated", method: .put, .status(503), verdict: .wait(.milliseconds(200))),
+        Row("a lost connection", .error(.connectionLost), verdict: .wait(.milliseconds(200))),
+        Row("POST on a lost connection", method: .post, .error(.connectionLost), verdict: .end(.methodCounts)),
+        Row("a stream of HTTP/2 that was reset", .error(.streamReset), verdict: .wait(.milliseconds(200))),
+        Row("a POST on a stream that was reset", method: .post, .error(.streamReset), verdict: .end(.methodCounts)),
+        Row("a POST that was never sent", method: .post, .error(.connectFailed), verdict: .wait(.milliseconds(200))),
         Row(
             "a body that never left",
             method: .post,
             .error(.connectTimeout),
             replayable: false,
-            .wait(.milliseconds(200))
+            verdict: .wait(.milliseconds(200))
         ),
-        Row("a body that cannot repeat", method: .put, .error(.connectionLost), replayable: false, .end(.bodyIsGone)),
-        Row("a rejected certificate is not retried", .error(.certificateRejected), .end(.settled)),
-        Row("a passed deadline is final", .error(.deadlineExceeded), .end(.settled)),
-        Row("a wait does not end after the deadline", .status(503), left: .milliseconds(200), .end(.noTimeLeft)),
-        Row("a wait within the deadline", .status(503), left: .milliseconds(201), .wait(.milliseconds(200))),
-        Row("nor does Retry-After", .status(503, after: .seconds(7)), left: .seconds(7), .end(.noTimeLeft)),
+        Row(
+            "a body that cannot repeat",
+            method: .put,
+            .error(.connectionLost),
+            replayable: false,
+            verdict: .end(.bodyIsGone)
+        ),
+        Row("a rejected certificate is not retried", .error(.certificateRejected), verdict: .end(.settled)),
+        Row("a passed deadline is final", .error(.deadlineExceeded), verdict: .end(.settled)),
+        Row(
+            "a wait does not end after the deadline",
+            .status(503),
+            left: .milliseconds(200),
+            verdict: .end(.noTimeLeft)
+        ),
+        Row("a wait within the deadline", .status(503), left: .milliseconds(201), verdict: .wait(.milliseconds(200))),
+        Row("nor does Retry-After", .status(503, after: .seconds(7)), left: .seconds(7), verdict: .end(.noTimeLeft)),
     ]
 
     @Test("the method, the outcome and the time left decide whether a request is retried", arguments: rows)

@@ -91,7 +91,7 @@ struct SoakTests {
             var random = SeededRandom(seed: UInt64(lane) << 32 | UInt64(number))
             requests.begin()
             defer { requests.end() }
-            try await Self.ask(lab, questions, uploads, &random)
+            try await Self.ask(lab, questions: questions, uploads: uploads, random: &random)
         }
         var memory: [Int] = []
         let begin = ContinuousClock.now
@@ -110,7 +110,7 @@ struct SoakTests {
 
         #expect(try await lab.good(.engine) == "good")
         lab.engine.closeIdle()
-        try await withTimeLimit(.seconds(10), { "\(lab.server.openConnections) connections to close" }) {
+        try await withTimeLimit(.seconds(10), for: { "\(lab.server.openConnections) connections to close" }) {
             while lab.server.openConnections > 0 || lab.engine.openConnections > 0 || uploads.open > 0 {
                 await Task.yield()
             }
@@ -132,9 +132,9 @@ struct SoakTests {
     /// Sends a request to a random fault by a random method, and may cancel it.
     private static func ask(
         _ lab: FaultLab,
-        _ questions: Counter,
-        _ uploads: Counter,
-        _ random: inout SeededRandom
+        questions: Counter,
+        uploads: Counter,
+        random: inout SeededRandom
     ) async throws {
         let fault = faults[Int.random(in: 0..<faults.count, using: &random)]
         let endpoint = try lab.server.endpoint(of: fault.id)

@@ -148,7 +148,9 @@ struct BeelineURLProtocolTests {
     func fields() async throws {
         let lab = try await SessionLab()
         let session = lab.session { $0.httpAdditionalHeaders = ["X-One": "configuration", "X-Two": "configuration"] }
-        _ = try await session.text(URLRequest("GET", try lab.url("/echo"), ["x-one": "request", "Host": "other.test"]))
+        _ = try await session.text(
+            URLRequest("GET", try lab.url("/echo"), fields: ["x-one": "request", "Host": "other.test"])
+        )
         let seen = try #require(lab.site.requests.first)
         #expect(seen.authority == "other.test")
         let fields = Dictionary(uniqueKeysWithValues: seen.fields.map { ($0.name.canonicalName, $0.value) })
@@ -161,7 +163,7 @@ struct BeelineURLProtocolTests {
     @Test("white space around a field value is removed")
     func spaces() async throws {
         let lab = try await SessionLab()
-        _ = try await lab.session().text(URLRequest("GET", try lab.url("/echo"), ["X-One": " one\t"]))
+        _ = try await lab.session().text(URLRequest("GET", try lab.url("/echo"), fields: ["X-One": " one\t"]))
         #expect(lab.site.requests.first?.fields.first { $0.name.canonicalName == "x-one" }?.value == "one")
         await lab.stop()
     }
@@ -173,7 +175,7 @@ struct BeelineURLProtocolTests {
         _ = try await URLSession(configuration: .ephemeral).text(try lab.openURL("/echo"))
         let told = lab.open.requests.map { $0.fields[.acceptLanguage] }
         #expect(told.count == 2 && told[0] == told[1])
-        let own = URLRequest("GET", try lab.openURL("/echo"), ["accept-language": "tlh"])
+        let own = URLRequest("GET", try lab.openURL("/echo"), fields: ["accept-language": "tlh"])
         _ = try await lab.session().text(own)
         #expect(lab.open.requests.last?.fields[.acceptLanguage] == "tlh")
         await lab.stop()
@@ -229,7 +231,9 @@ struct BeelineURLProtocolTests {
     func challenge() async throws {
         let lab = try await SessionLab()
         let url = try lab.url("/basic?user=a&password=b")
-        let (text, response) = try await withTimeLimit(.seconds(10), { "a 401" }) { try await lab.session().text(url) }
+        let (text, response) = try await withTimeLimit(.seconds(10), for: { "a 401" }) {
+            try await lab.session().text(url)
+        }
         #expect(response.statusCode == 401 && text == "who are you?\n")
         #expect(response.value(forHTTPHeaderField: "WWW-Authenticate")?.contains("Basic realm=\"test\"") == true)
         let recorder = Recorder()

@@ -110,7 +110,7 @@ struct CookieStorageMirrorTests {
             var iterator = changes.makeAsyncIterator()
             #expect(await iterator.next() != nil)
             try jar.set("b=1", from: "https://a.test/")
-            try await withTimeLimit(.seconds(10), { "the storage to follow" }) { [storage] in
+            try await withTimeLimit(.seconds(10), for: { "the storage to follow" }) { [storage] in
                 while storage.pairs != ["a=1", "b=1"] { await Task.yield() }
             }
             group.cancelAll()
@@ -231,7 +231,7 @@ struct CookieStorageMirrorTests {
             guard case .change(let change) = await iterator.next() else { throw NoStorage() }
             #expect(change.cookie.name == "b" && change.source != nil)
             try jar.set("a=1", from: "https://a.test/")
-            try await withTimeLimit(.seconds(10), { "the storage to follow" }) { [storage] in
+            try await withTimeLimit(.seconds(10), for: { "the storage to follow" }) { [storage] in
                 while storage.pairs != ["a=1", "b=1"] { await Task.yield() }
             }
             group.cancelAll()

@@ -91,12 +91,12 @@ struct DeliveryTests {
             var unread = 0
             for _ in 0..<4 { await delivery.piece(Data(count: 128 * 1024), unread: &unread) }
         }
-        try await withTimeLimit(.seconds(20), { "two pieces and a question" }) { [posted] in
+        try await withTimeLimit(.seconds(20), for: { "two pieces and a question" }) { [posted] in
             while posted.withLockedValue({ $0.count }) < 3 { await Task.yield() }
         }
         #expect(posted.withLockedValue { $0.count } == 3)
         work()
-        try await withTimeLimit(.seconds(20), { "two more" }) { [posted] in
+        try await withTimeLimit(.seconds(20), for: { "two more" }) { [posted] in
             while posted.withLockedValue({ $0.count }) < 3 { await Task.yield() }
         }
         work()

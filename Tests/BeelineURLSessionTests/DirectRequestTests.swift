@@ -55,7 +55,7 @@ struct DirectRequestTests {
         let cookies = HTTPDNSCookieManager()
         let url = try URL(fromTest: "https://www.a.test/login")
         cookies.handle(headerFields: ["Set-Cookie": "sid=1, theme=light"], for: url)
-        let request = URLRequest("POST", url, body: "body", ["Cookie": "theme=dark", "X-Own": "1"])
+        let request = URLRequest("POST", url, body: "body", fields: ["Cookie": "theme=dark", "X-Own": "1"])
         let direct = try await request.direct(via: resolver, cookies: cookies, fields: ["X-Gateway": "2"])
         #expect(direct.request.httpMethod == "POST" && direct.request.httpBody == Data("body".utf8))
         #expect(direct.request.allHTTPHeaderFields?["Host"] == "www.a.test")
@@ -80,7 +80,7 @@ struct DirectRequestTests {
         form.linkFields.append(try #require(HTTPField.Name("X-Link")))
         form.hostFields = [try #require(HTTPField.Name("X-Online-Host"))]
         form.queryParameter = "host"
-        let direct = try await URLRequest("GET", url, fields)
+        let direct = try await URLRequest("GET", url, fields: fields)
             .direct(via: resolver, form: form, cookies: HTTPDNSCookieManager())
         #expect(direct.request.url?.absoluteString == "http://192.0.2.1:8080/x?q=%20&host=www.a.test#host")
         #expect(direct.request.value(forHTTPHeaderField: "Referer") == "http://www.a.test:8080/from?a=b")

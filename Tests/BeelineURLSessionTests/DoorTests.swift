@@ -32,7 +32,7 @@ struct DoorTests {
         var settings = BeelineURLProtocol.Settings()
         settings.truth = .jar
         settings.beginsFromJar = setting
-        let door = Door(client, settings, nil)
+        let door = Door(client, settings: settings, configuration: nil)
         let mirror = door.mirror(of: isShared ? .shared : try .own())
         #expect(mirror.jar === jar && mirror.configuration.beginsFromJar == expected)
         await client.shutDown()
@@ -48,9 +48,13 @@ struct DoorTests {
         let client = try BeelineClient(configuration)
         var settings = BeelineURLProtocol.Settings()
         settings.truth = .jar
-        #expect(Door(client, settings, nil).mirror(of: .shared).configuration.keepsSessionCookies)
+        #expect(
+            Door(client, settings: settings, configuration: nil).mirror(of: .shared).configuration.keepsSessionCookies
+        )
         settings.beginsFromJar = true
-        #expect(!Door(client, settings, nil).mirror(of: .shared).configuration.keepsSessionCookies)
+        #expect(
+            !Door(client, settings: settings, configuration: nil).mirror(of: .shared).configuration.keepsSessionCookies
+        )
         await client.shutDown()
 
         let storage = try HTTPCookieStorage.own()
@@ -74,9 +78,11 @@ struct DoorTests {
             let client = try BeelineClient(configuration)
             var settings = BeelineURLProtocol.Settings()
             settings.truth = .jar
-            let mirror = Door(client, settings, nil).mirror(of: .shared)
+            let mirror = Door(client, settings: settings, configuration: nil).mirror(of: .shared)
             #expect((mirror.configuration.record != nil) == isKept)
-            #expect(Door(client, settings, nil).mirror(of: try .own()).configuration.record == nil)
+            #expect(
+                Door(client, settings: settings, configuration: nil).mirror(of: try .own()).configuration.record == nil
+            )
             await client.shutDown()
         }
     }

@@ -81,7 +81,7 @@ struct URLSessionLab {
         let proxy = try await BeelineProxy.start(configuration, client: try BeelineClient(settings))
         proxy.installForProcess()
         let lab = URLSessionLab(plain: plain, site: site, proxy: proxy)
-        try await withTimeLimit(.seconds(60), { "URLSession" }) { try await body(lab) }
+        try await withTimeLimit(.seconds(60), for: { "URLSession" }) { try await body(lab) }
     }
 
     /// Answers `/body` with the method, the size and the first octet of the body.
@@ -126,7 +126,7 @@ struct URLSessionLab {
                 // A data task with a body in the request.
                 var carrying = request
                 if size > 0 { carrying.httpBody = data }
-                try await expect(session, carrying, expected)
+                try await expect(session, request: carrying, answer: expected)
                 // Upload tasks, from memory and from a file.
                 let (uploaded, _) = try await session.upload(for: request, from: data)
                 try Self.check(String(decoding: uploaded, as: UTF8.self) == expected, "upload \(expected)")
@@ -136,25 +136,29 @@ struct URLSessionLab {
                 if size > 0 {
                     var streamed = request
                     streamed.httpBodyStream = InputStream(data: data)
-                    try await expect(session, streamed, expected)
+                    try await expect(session, request: streamed, answer: expected)
                 }
             }
         }
         for method in ["GET", "HEAD", "OPTIONS"] {
             var request = URLRequest(url: url)
             request.httpMethod = method
-            try await expect(session, request, method == "HEAD" ? "" : "\(method) 0 0")
+            try await expect(session, request: request, answer: method == "HEAD" ? "" : "\(method) 0 0")
         }
         let bytes = try self.url("www.site.example", "/bytes/3000000")
         let (location, response) = try await session.download(from: bytes)
         try Self.check(try Data(contentsOf: location).count == 3_000_000, "download")
         try Self.check((response as? HTTPURLResponse)?.statusCode == 200, "download")
         // Names that the system resolves still work.
-        try await expect(session, URLRequest(url: try URL(fromTest: "http://127.0.0.1:\(plain.port)/body")), "GET 0 0")
+        try await expect(
+            session,
+            request: URLRequest(url: try URL(fromTest: "http://127.0.0.1:\(plain.port)/body")),
+            answer: "GET 0 0"
+        )
         try Self.check(await proxy.counts().forwarded > 40, "all of it went through the proxy")
     }
 
-    func expect(_ session: URLSession, _ request: URLRequest, _ expected: String) async throws {
+    func expect(_ session: URLSession, request: URLRequest, answer expected: String) async throws {
         let (data, response) = try await session.data(for: request)
         let status = (response as? HTTPURLResponse)?.statusCode
         let text = String(decoding: data, as: UTF8.self)

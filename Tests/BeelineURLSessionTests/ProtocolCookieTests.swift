@@ -109,7 +109,7 @@ struct ProtocolCookieTests {
         _ = try await session.text(try lab.url("/set-cookie?value=b%3D2"))
         lab.client.configuration.jar?.store("c=3; Path=/", from: try HTTPURL("https://a.test/"))
         // Foundation on Linux replaces the request's field when the storage has a cookie for the host.
-        _ = try await session.text(URLRequest("GET", try lab.url("/echo", at: "b.test"), ["Cookie": "own=1"]))
+        _ = try await session.text(URLRequest("GET", try lab.url("/echo", at: "b.test"), fields: ["Cookie": "own=1"]))
         #expect(Self.sent(lab) == ["own": "1"])
         await lab.stop()
     }
@@ -119,7 +119,7 @@ struct ProtocolCookieTests {
         let lab = try await SessionLab()
         let session = lab.session()
         _ = try await session.text(try lab.url("/set-cookie?value=a%3D1"))
-        _ = try await session.text(URLRequest("GET", try lab.url("/echo", at: "b.test"), ["Cookie": "a=1"]))
+        _ = try await session.text(URLRequest("GET", try lab.url("/echo", at: "b.test"), fields: ["Cookie": "a=1"]))
         #expect(Self.sent(lab) == ["a": "1"])
         await lab.stop()
     }

@@ -95,7 +95,7 @@ struct ProtocolRedirectTests {
             return request
         })
         let fields = ["X-Secret": "1", "X-Open": "2", "Authorization": "Bearer x"]
-        let request = URLRequest("POST", try lab.url("/redirect?status=302&to=/echo"), body: "first", fields)
+        let request = URLRequest("POST", try lab.url("/redirect?status=302&to=/echo"), body: "first", fields: fields)
         lab.session(delegate: recorder).dataTask(with: request).resume()
         #expect(try await recorder.end().redirects.first?.next.httpMethod == "GET")
         let last = try #require(lab.site.requests.last)

@@ -20,7 +20,7 @@ struct RehomingTests {
         host = try Names.Host("www.a.test")
     }
 
-    func put(_ name: String, _ value: String, domain: String, _ more: [HTTPCookiePropertyKey: Any] = [:]) throws {
+    func put(_ name: String, _ value: String, domain: String, more: [HTTPCookiePropertyKey: Any] = [:]) throws {
         let properties: [HTTPCookiePropertyKey: Any] = [.name: name, .value: value, .domain: domain, .path: "/"]
         storage.setCookie(try #require(HTTPCookie(properties: properties.merging(more) { $1 })))
     }
@@ -32,7 +32,7 @@ struct RehomingTests {
             "sid",
             "1",
             domain: "192.0.2.1",
-            [
+            more: [
                 .path: "/shop", .secure: "TRUE", HTTPCookiePropertyKey("HttpOnly"): "TRUE", .expires: expires,
                 .comment: "kept", .version: "1", .port: "80,443",
             ]

@@ -131,7 +131,7 @@ struct ScenarioTests {
     func scenario(_ scenario: Scenario) async throws {
         let lab = try await SessionLab(handler: Self.handler)
         let path = scenario.path.replacingOccurrences(of: "PORT", with: "\(lab.open.port)")
-        let request = URLRequest(scenario.method, try lab.openURL(path), body: scenario.body, scenario.fields)
+        let request = URLRequest(scenario.method, try lab.openURL(path), body: scenario.body, fields: scenario.fields)
         let carried = await Self.outcome(lab) { try await Self.load(request, by: lab.session()) }
         lab.client.configuration.jar?.removeAll()
         let own = await Self.outcome(lab) { try await Self.load(request, by: lab.client) }

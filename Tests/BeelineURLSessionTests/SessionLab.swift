@@ -68,7 +68,7 @@ struct SessionLab {
 }
 
 extension URLRequest {
-    init(_ method: String = "GET", _ url: URL, body: String? = nil, _ fields: [String: String] = [:]) {
+    init(_ method: String = "GET", _ url: URL, body: String? = nil, fields: [String: String] = [:]) {
         self.init(url: url)
         httpMethod = method
         httpBody = body.map { Data($0.utf8) }
@@ -129,13 +129,13 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
 
     /// Waits for the end of the task.
     func end() async throws -> Story {
-        try await withTimeLimit(.seconds(20), { "the end of a task" }) { [ended] in try await ended.wait() }
+        try await withTimeLimit(.seconds(20), for: { "the end of a task" }) { [ended] in try await ended.wait() }
         return story
     }
 
     /// Waits for the head of the response.
     func head() async throws {
-        try await withTimeLimit(.seconds(20), { "the head of a response" }) { [began] in try await began.wait() }
+        try await withTimeLimit(.seconds(20), for: { "the head of a response" }) { [began] in try await began.wait() }
     }
 
     func urlSession(

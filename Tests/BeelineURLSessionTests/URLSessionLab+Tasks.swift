@@ -103,10 +103,10 @@ extension URLSessionLab {
                 try Self.check(String(decoding: filed, as: UTF8.self) == expected, "file \(expected)")
                 guard size > 0 else { continue }
                 request.httpBodyStream = InputStream(data: data)
-                try await expect(session, request, expected)
+                try await expect(session, request: request, answer: expected)
             }
         }
-        try await expect(session, URLRequest(url: url), "GET 0 0")
+        try await expect(session, request: URLRequest(url: url), answer: "GET 0 0")
         let bytes = try self.url("www.site.example", "/bytes/3000000", secure: true)
         let (location, _) = try await session.download(from: bytes)
         try Self.check(try Data(contentsOf: location).count == 3_000_000, "download")

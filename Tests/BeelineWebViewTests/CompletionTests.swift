@@ -60,7 +60,7 @@ struct CompletionTests {
         #expect(standIn.observerCount == 1)
         let reader = Task { for await _ in changes { gate.open() } }
         standIn.pageSets("a", "1")
-        try await withTimeLimit(.seconds(10), { "the change" }) { try await gate.wait() }
+        try await withTimeLimit(.seconds(10), for: { "the change" }) { try await gate.wait() }
         reader.cancel()
         await reader.value
         #expect(standIn.observerCount == 0)

@@ -24,11 +24,11 @@ struct FollowingPropertyTests {
     func converges() async throws {
         let url = try HTTPURL("https://a.test/")
         for seed in 0..<FuzzRounds.count(ordinary: 90) {
-            try await Self.round(UInt64(seed), Self.habits[seed % Self.habits.count], url)
+            try await Self.round(seed: UInt64(seed), habits: Self.habits[seed % Self.habits.count], url: url)
         }
     }
 
-    private static func round(_ seed: UInt64, _ habits: StandInStore.Habits, _ url: HTTPURL) async throws {
+    private static func round(seed: UInt64, habits: StandInStore.Habits, url: HTTPURL) async throws {
         var random = SeededRandom(seed: seed)
         let (jar, standIn) = (CookieJar(), StandInStore(habits, seed: seed))
         var configuration = FollowingTests.configuration

@@ -58,7 +58,7 @@ struct FollowingTests {
         let following = follow()
         try await following.sync()
         let changes = jar.changes
-        try await withTimeLimit(.seconds(20), { "the page's login and logout in the jar" }) { [standIn] in
+        try await withTimeLimit(.seconds(20), for: { "the page's login and logout in the jar" }) { [standIn] in
             standIn.pageSets("sid", "42")
             for await case .change(let change) in changes {
                 if case .removed = change.kind { return }
@@ -277,7 +277,7 @@ struct FollowingTests {
         var following: WebCookieFollowing? = follow()
         try await following?.sync()
         following = nil
-        try await withTimeLimit(.seconds(20), { "the observer's end" }) { [standIn] in
+        try await withTimeLimit(.seconds(20), for: { "the observer's end" }) { [standIn] in
             while standIn.observerCount > 0 { await Task.yield() }
         }
         #expect(jar.pairs == [])
@@ -296,7 +296,7 @@ struct FollowingTests {
             _ = consume last
         }
         standIn.pageSets("a", "1")
-        try await withTimeLimit(.seconds(20), { "the observer's end" }) { [standIn] in
+        try await withTimeLimit(.seconds(20), for: { "the observer's end" }) { [standIn] in
             while standIn.observerCount > 0 { await Task.yield() }
         }
         await standIn.rest()

@@ -134,11 +134,11 @@ final class StandInStore: CompletionStore {
     }
 
     func set(_ object: Object, _ completion: @escaping @Sendable () -> Void) {
-        act(.set(object.cookie), .set, completion)
+        act(.set(object.cookie), call: .set, completion: completion)
     }
 
     func delete(_ object: Object, _ completion: @escaping @Sendable () -> Void) {
-        act(.delete(object.number), .delete, completion)
+        act(.delete(object.number), call: .delete, completion: completion)
     }
 
     func observe(_ changed: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
@@ -156,7 +156,7 @@ final class StandInStore: CompletionStore {
         return !habits.silent.contains(call)
     }
 
-    private func act(_ effect: Effect, _ call: Call, _ completion: @escaping @Sendable () -> Void) {
+    private func act(_ effect: Effect, call: Call, completion: @escaping @Sendable () -> Void) {
         guard begins(call) else { return }
         state.withLockedValue { $0.effects.append(effect) }
         if habits.answersEarly { later(completion) }

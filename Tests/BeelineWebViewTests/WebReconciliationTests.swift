@@ -15,7 +15,7 @@ struct WebReconciliationTests {
         let time: Int
         let action: String
 
-        init(_ jar: String?, _ store: String?, at time: Int, _ action: String) {
+        init(jar: String?, store: String?, at time: Int, action: String) {
             (self.jar, self.store, self.time, self.action) = (jar, store, time, action)
         }
     }
@@ -31,66 +31,91 @@ struct WebReconciliationTests {
     }
 
     static let stories: [Story] = [
-        Story("a requested change shows", [Look("1", nil, at: 0, "set 1"), Look("1", "1", at: 10, "")]),
+        Story(
+            "a requested change shows",
+            [Look(jar: "1", store: nil, at: 0, action: "set 1"), Look(jar: "1", store: "1", at: 10, action: "")]
+        ),
         Story(
             "a change that does not show is awaited, and requested again",
             [
-                Look("1", nil, at: 0, "set 1"), Look("1", nil, at: 50, ""), Look("1", nil, at: 100, "set 1"),
-                Look("1", nil, at: 150, ""), Look("1", "1", at: 160, ""),
+                Look(jar: "1", store: nil, at: 0, action: "set 1"), Look(jar: "1", store: nil, at: 50, action: ""),
+                Look(jar: "1", store: nil, at: 100, action: "set 1"),
+                Look(jar: "1", store: nil, at: 150, action: ""), Look(jar: "1", store: "1", at: 160, action: ""),
             ]
         ),
         Story(
             "a value that never shows is given up, and offered again when it changes",
             unfinished: 1,
             [
-                Look("1", nil, at: 0, "set 1"), Look("1", nil, at: 100, "set 1"), Look("1", nil, at: 200, "set 1"),
-                Look("1", nil, at: 300, ""), Look("1", nil, at: 400, ""), Look("2", nil, at: 500, "set 2"),
+                Look(jar: "1", store: nil, at: 0, action: "set 1"),
+                Look(jar: "1", store: nil, at: 100, action: "set 1"),
+                Look(jar: "1", store: nil, at: 200, action: "set 1"),
+                Look(jar: "1", store: nil, at: 300, action: ""), Look(jar: "1", store: nil, at: 400, action: ""),
+                Look(jar: "2", store: nil, at: 500, action: "set 2"),
             ]
         ),
         Story(
             "an earlier value of ours that shows late is not a change",
             [
-                Look("1", nil, at: 0, "set 1"), Look("2", nil, at: 100, "set 2"), Look("2", "1", at: 150, ""),
-                Look("2", "1", at: 200, "set 2"), Look("2", "2", at: 210, ""),
+                Look(jar: "1", store: nil, at: 0, action: "set 1"),
+                Look(jar: "2", store: nil, at: 100, action: "set 2"), Look(jar: "2", store: "1", at: 150, action: ""),
+                Look(jar: "2", store: "1", at: 200, action: "set 2"), Look(jar: "2", store: "2", at: 210, action: ""),
             ]
         ),
         Story(
             "a value that the page wrote after ours is a change",
-            [Look("1", nil, at: 0, "set 1"), Look("1", "9", at: 10, "jar 9"), Look("9", "9", at: 20, "")]
+            [
+                Look(jar: "1", store: nil, at: 0, action: "set 1"), Look(jar: "1", store: "9", at: 10, action: "jar 9"),
+                Look(jar: "9", store: "9", at: 20, action: ""),
+            ]
         ),
         Story(
             "if both sides keep changing, the source of truth wins",
-            [Look("1", nil, at: 0, "set 1"), Look("2", "9", at: 10, "set 2"), Look("2", "2", at: 20, "")]
+            [
+                Look(jar: "1", store: nil, at: 0, action: "set 1"), Look(jar: "2", store: "9", at: 10, action: "set 2"),
+                Look(jar: "2", store: "2", at: 20, action: ""),
+            ]
         ),
         Story(
             "a deletion that does not happen is requested again, and the cookie does not return",
             [
-                Look("1", "1", at: 0, ""), Look(nil, "1", at: 10, "delete 1"), Look(nil, "1", at: 20, ""),
-                Look(nil, "1", at: 110, "delete 1"), Look(nil, nil, at: 120, ""),
+                Look(jar: "1", store: "1", at: 0, action: ""), Look(jar: nil, store: "1", at: 10, action: "delete 1"),
+                Look(jar: nil, store: "1", at: 20, action: ""),
+                Look(jar: nil, store: "1", at: 110, action: "delete 1"),
+                Look(jar: nil, store: nil, at: 120, action: ""),
             ]
         ),
         Story(
             "a deletion that never happens is given up, and the cookie does not return",
             unfinished: 1,
             [
-                Look("1", "1", at: 0, ""), Look(nil, "1", at: 10, "delete 1"), Look(nil, "1", at: 110, "delete 1"),
-                Look(nil, "1", at: 210, "delete 1"), Look(nil, "1", at: 310, ""), Look(nil, "1", at: 900, ""),
+                Look(jar: "1", store: "1", at: 0, action: ""), Look(jar: nil, store: "1", at: 10, action: "delete 1"),
+                Look(jar: nil, store: "1", at: 110, action: "delete 1"),
+                Look(jar: nil, store: "1", at: 210, action: "delete 1"),
+                Look(jar: nil, store: "1", at: 310, action: ""), Look(jar: nil, store: "1", at: 900, action: ""),
             ]
         ),
         Story(
             "a login in the page after our deletion is a change",
-            [Look("1", "1", at: 0, ""), Look(nil, "1", at: 10, "delete 1"), Look(nil, "9", at: 20, "jar 9")]
+            [
+                Look(jar: "1", store: "1", at: 0, action: ""), Look(jar: nil, store: "1", at: 10, action: "delete 1"),
+                Look(jar: nil, store: "9", at: 20, action: "jar 9"),
+            ]
         ),
         Story(
             "a change that the jar reverts while it is under way is reverted in the store too",
             [
-                Look("0", "0", at: 0, ""), Look("1", "0", at: 10, "set 1"), Look("0", "0", at: 50, ""),
-                Look("0", "1", at: 60, "set 0"), Look("0", "0", at: 70, ""),
+                Look(jar: "0", store: "0", at: 0, action: ""), Look(jar: "1", store: "0", at: 10, action: "set 1"),
+                Look(jar: "0", store: "0", at: 50, action: ""),
+                Look(jar: "0", store: "1", at: 60, action: "set 0"), Look(jar: "0", store: "0", at: 70, action: ""),
             ]
         ),
         Story(
             "a logout in the page",
-            [Look("1", "1", at: 0, ""), Look("1", nil, at: 10, "jar -"), Look(nil, nil, at: 20, "")]
+            [
+                Look(jar: "1", store: "1", at: 0, action: ""), Look(jar: "1", store: nil, at: 10, action: "jar -"),
+                Look(jar: nil, store: nil, at: 20, action: ""),
+            ]
         ),
     ]
 

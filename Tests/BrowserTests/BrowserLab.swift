@@ -75,7 +75,12 @@ struct BrowserLab {
         proxy = try await BeelineProxy.start(configuration, client: client)
         display = kind == .webKit ? try await Display() : nil
         let trusted = trustsAuthority ? certificates : []
-        var launch = try Self.configuration(kind, trustsAuthority ? [authority.rootPEM] : [], trusted, display)
+        var launch = try Self.configuration(
+            kind,
+            roots: trustsAuthority ? [authority.rootPEM] : [],
+            certificates: trusted,
+            display: display
+        )
         launch.cookieInterval = cookieInterval
         launch.proxy = isProxied ? proxy.endpoint : nil
         launch.blankPagePath = configuration.blankPagePath
@@ -84,9 +89,9 @@ struct BrowserLab {
 
     private static func configuration(
         _ kind: BrowserKind,
-        _ roots: [String],
-        _ certificates: [TestCertificate],
-        _ display: Display?
+        roots: [String],
+        certificates: [TestCertificate],
+        display: Display?
     ) throws -> BrowserConfiguration {
         var configuration = BrowserConfiguration()
         configuration.kind = kind

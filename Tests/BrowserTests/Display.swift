@@ -18,7 +18,7 @@ final class Display: Sendable {
         let arguments = ["/usr/bin/Xvfb", "-displayfd", "1", "-screen", "0", "1024x768x24", "-nolisten", "tcp"]
         server = try OwnedProcess(arguments, environment: [:], output: files["display"])
         // Xvfb prints its number once it accepts connections.
-        name = try await withTimeLimit(.seconds(30), { "a display of Xvfb" }) {
+        name = try await withTimeLimit(.seconds(30), for: { "a display of Xvfb" }) {
             while true {
                 let text = files.text("display") ?? ""
                 if let number = text.split(separator: "\n").last, Int(number) != nil, text.hasSuffix("\n") {

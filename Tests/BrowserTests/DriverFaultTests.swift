@@ -193,7 +193,7 @@ struct DriverFaultTests {
         }
         let connection = try WebDriverConnection(port: driver.port, limit: .seconds(600))
         let error = await #expect(throws: WebDriverError.self) {
-            try await connection.send(.get, "/status", within: .milliseconds(50))
+            try await connection.send(.get, path: "/status", within: .milliseconds(50))
         }
         #expect(error?.code == .timedOut)
         await connection.close()

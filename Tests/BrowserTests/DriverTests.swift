@@ -44,7 +44,7 @@ struct DriverTests {
         let script = "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & sleep 100"
         let process = try OwnedProcess(["/bin/sh", "-c", script], environment: [:], output: log)
         var child: Int32?
-        try await withTimeLimit(.seconds(20), { "the child's number" }) {
+        try await withTimeLimit(.seconds(20), for: { "the child's number" }) {
             while folder.text("log")?.hasSuffix("\n") != true { try await Task.sleep(for: .milliseconds(10)) }
         }
         child = folder.text("log").flatMap { Int32($0.dropLast()) }
@@ -55,7 +55,7 @@ struct DriverTests {
         #expect(waitpid(-1, &status, WNOHANG) <= 0)
         let number = try #require(child)
         // It is not our child; the process that inherited it may take a moment to reap it.
-        try await withTimeLimit(.seconds(20), { "the end of \(number)" }) {
+        try await withTimeLimit(.seconds(20), for: { "the end of \(number)" }) {
             while kill(number, 0) == 0, !Self.isZombie(number) { try await Task.sleep(for: .milliseconds(10)) }
         }
     }
@@ -114,7 +114,7 @@ struct DriverTests {
     func refusals(_ status: Int, _ body: String, _ code: WebDriverError.Code, _ message: String) async throws {
         let driver = try await LoopbackOrigin.start { _ in .text(body, status: HTTPResponse.Status(code: status)) }
         let connection = try WebDriverConnection(port: driver.port, limit: .seconds(20))
-        let error = await #expect(throws: WebDriverError.self) { try await connection.send(.get, "/status") }
+        let error = await #expect(throws: WebDriverError.self) { try await connection.send(.get, path: "/status") }
         #expect(error?.code == code)
         #expect(error?.message == message)
         await connection.close()

@@ -160,8 +160,8 @@ extension ProcessTests {
             for row in Self.rows {
                 // -q: no ~/.curlrc. -s: no progress meter.
                 let curl = ["-q", "-s", "-S"] + (row.curlArguments ?? row.arguments)
-                async let one = ours.run(CommandRun.beeline, row.arguments, row.input)
-                async let other = theirs.run("/usr/bin/curl", curl, row.input)
+                async let one = ours.run(CommandRun.beeline, arguments: row.arguments, input: row.input)
+                async let other = theirs.run("/usr/bin/curl", arguments: curl, input: row.input)
                 let (beeline, expected) = (try await one, try await other)
                 #expect(beeline.run.status == expected.run.status, "\(row.what): \(beeline.run.errors)")
                 #expect(beeline.run.text == expected.run.text, "\(row.what)")
@@ -186,7 +186,7 @@ extension ProcessTests {
                 )
             }
 
-            func run(_ program: String, _ arguments: [String], _ input: String) async throws -> Side {
+            func run(_ program: String, arguments: [String], input: String) async throws -> Side {
                 let common = [
                     "--resolve", "a.test:\(lab.site.port):127.0.0.1", "--resolve", "u.test:\(stranger.port):127.0.0.1",
                     "--cacert", "\(lab.folder.path)/ca.pem",
@@ -197,7 +197,7 @@ extension ProcessTests {
                         .replacing("{S}", with: "https://a.test:\(lab.site.port)")
                         .replacing("{U}", with: "https://u.test:\(stranger.port)")
                 }
-                return try await Side(program, common + arguments, input, lab)
+                return try await Side(program, arguments: common + arguments, input: input, lab: lab)
             }
 
             func stop() async {
@@ -212,7 +212,7 @@ extension ProcessTests {
             var requests: [String]
             var files: [String: String]
 
-            init(_ program: String, _ arguments: [String], _ input: String, _ lab: CommandLab) async throws {
+            init(_ program: String, arguments: [String], input: String, lab: CommandLab) async throws {
                 let folder = try Folder()
                 let before = [
                     "lines.txt": "one\r\ntwo\n", "data.bin": "\0\u{1}\u{2}", "headers.txt": "X-One: 1\nX-Two: 2\n",

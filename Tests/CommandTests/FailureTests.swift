@@ -22,9 +22,9 @@ extension ProcessTests {
             /// A server without TLS that answers each request with `bytes` and closes.
             static func sends(
                 _ what: String,
-                _ bytes: String,
-                _ status: Int32,
-                _ says: String,
+                bytes: String,
+                status: Int32,
+                says: String,
                 _ arguments: String...
             ) -> Fault {
                 Fault(what: what, status: status, says: says, arguments: arguments, tls: { _ in nil }) { connection in
@@ -36,9 +36,9 @@ extension ProcessTests {
             /// A server with this certificate.
             static func certificate(
                 _ what: String,
-                _ status: Int32,
-                _ says: String,
-                _ tls: @escaping @Sendable (TestAuthority) throws -> ServerTLS
+                status: Int32,
+                says: String,
+                tls: @escaping @Sendable (TestAuthority) throws -> ServerTLS
             ) -> Fault {
                 Fault(what: what, status: status, says: says, tls: { try tls($0) }) { connection in
                     _ = try await connection.receive(until: "\r\n\r\n")
@@ -48,34 +48,55 @@ extension ProcessTests {
         }
 
         static let faults: [Fault] = [
-            .sends("no answer", "", 52, "without a response"),
-            .sends("half a head", "HTTP/1.1 200 OK\r\nContent-Le", 52, "middle of the head"),
-            .sends("no HTTP", "SSH-2.0-x\r\n\r\n", 8, "not HTTP"),
-            .sends("a bad status", "HTTP/1.1 2x0 OK\r\n\r\n", 8, "not HTTP"),
-            .sends("a bad length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", 8, "not HTTP"),
-            .sends("two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 8, "not HTTP"),
-            .sends("half a body", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", 18, "middle of the body"),
+            .sends("no answer", bytes: "", status: 52, says: "without a response"),
+            .sends("half a head", bytes: "HTTP/1.1 200 OK\r\nContent-Le", status: 52, says: "middle of the head"),
+            .sends("no HTTP", bytes: "SSH-2.0-x\r\n\r\n", status: 8, says: "not HTTP"),
+            .sends("a bad status", bytes: "HTTP/1.1 2x0 OK\r\n\r\n", status: 8, says: "not HTTP"),
+            .sends("a bad length", bytes: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", status: 8, says: "not HTTP"),
+            .sends(
+                "two lengths",
+                bytes: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+                status: 8,
+                says: "not HTTP"
+            ),
+            .sends(
+                "half a body",
+                bytes: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf",
+                status: 18,
+                says: "middle of the body"
+            ),
             .sends(
                 "half a chunked body",
-                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
-                18,
-                "middle"
+                bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+                status: 18,
+                says: "middle"
             ),
-            .sends("a bad chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 56, "not HTTP"),
+            .sends(
+                "a bad chunk",
+                bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                status: 56,
+                says: "not HTTP"
+            ),
             .sends(
                 "a huge head",
-                "HTTP/1.1 200 OK\r\nX: \(String(repeating: "x", count: 100_000))\r\n\r\n",
-                63,
-                "head is larger"
+                bytes: "HTTP/1.1 200 OK\r\nX: \(String(repeating: "x", count: 100_000))\r\n\r\n",
+                status: 63,
+                says: "head is larger"
             ),
             .sends(
                 "a redirect to a file",
-                "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n",
-                1,
-                "cannot be requested",
+                bytes: "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n",
+                status: 1,
+                says: "cannot be requested",
                 "-L"
             ),
-            .sends("a redirect to a bad URL", "HTTP/1.1 302 Found\r\nLocation: http://x:y/\r\n\r\n", 3, "port", "-L"),
+            .sends(
+                "a redirect to a bad URL",
+                bytes: "HTTP/1.1 302 Found\r\nLocation: http://x:y/\r\n\r\n",
+                status: 3,
+                says: "port",
+                "-L"
+            ),
             Fault(what: "silence", status: 28, says: "-m allows more", arguments: ["-m", "0.5"], tls: { _ in nil }) {
                 connection in
                 try await connection.hold()
@@ -93,11 +114,13 @@ extension ProcessTests {
                 connection in
                 try await connection.send("HTTP/1.1 400 Bad Request\r\n\r\n")
             },
-            .certificate("another name", 60, "another name") { ServerTLS(try $0.certificate(for: "b.test")) },
-            .certificate("an expired certificate", 60, "--cacert") {
+            .certificate("another name", status: 60, says: "another name") {
+                ServerTLS(try $0.certificate(for: "b.test"))
+            },
+            .certificate("an expired certificate", status: 60, says: "--cacert") {
                 ServerTLS(try $0.certificate(for: "a.test", flaw: .expired))
             },
-            .certificate("a self-signed certificate", 60, "--cacert") {
+            .certificate("a self-signed certificate", status: 60, says: "--cacert") {
                 ServerTLS(try $0.certificate(for: "a.test", flaw: .selfSigned))
             },
         ]

@@ -245,7 +245,7 @@ extension ProcessTests {
                 in: lab.folder
             ) { process in
                 defer { kill(process, SIGTERM) }
-                try await withTimeLimit(.seconds(30), { "the call" }) {
+                try await withTimeLimit(.seconds(30), for: { "the call" }) {
                     while !lab.plain.requests.contains(where: { $0.path == "/100000/ss" }) {
                         try await Task.sleep(for: .milliseconds(10))
                     }

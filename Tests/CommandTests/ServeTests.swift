@@ -26,15 +26,15 @@ extension ProcessTests {
         /// ends it by SIGTERM.
         private static func serving(
             _ lab: CommandLab,
-            _ arguments: [String] = [],
-            _ body: @escaping @Sendable (Endpoint, _ process: Int32) async throws -> Void
+            arguments: [String] = [],
+            body: @escaping @Sendable (Endpoint, _ process: Int32) async throws -> Void
         ) async throws -> CommandRun {
             let certificate = try lab.authority.certificate(for: "dns.test", "127.0.0.1").write(to: lab.folder.path)
             try lab.folder.write(zone, to: "corp.zone")
             let options = ["--cert", certificate.chain, "--key", certificate.key, "--zone", "corp.zone"]
             let line = ["serve", "--listen", "127.0.0.1:0"] + lab.names + options + arguments
             return try await CommandRun.run(CommandRun.beeline, line, in: lab.folder) { process in
-                let endpoint = try await withTimeLimit(.seconds(20), { "the server's first line" }) {
+                let endpoint = try await withTimeLimit(.seconds(20), for: { "the server's first line" }) {
                     while true {
                         // The output file of this run.
                         let names = try FileManager.default.contentsOfDirectory(atPath: lab.folder.path)
@@ -56,7 +56,7 @@ extension ProcessTests {
 
         @Test func ourOwnClientAndTheLog() async throws {
             let lab = try await CommandLab()
-            let run = try await Self.serving(lab, ["--access-log", "access.log"]) { endpoint, _ in
+            let run = try await Self.serving(lab, arguments: ["--access-log", "access.log"]) { endpoint, _ in
                 let spec = "doh:https://dns.test:\(endpoint.port)/dns-query#127.0.0.1"
                 let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
                 let answer = try await lab.beeline(options + ["a.test", "alias.corp.test"])
@@ -75,15 +75,15 @@ extension ProcessTests {
             let lab = try await CommandLab()
             let gate = Gate()
             lab.upstream.zone.set("a.test", fault: .delayed(by: gate))
-            _ = try await Self.serving(lab, ["--access-log", "access.log"]) { endpoint, process in
+            _ = try await Self.serving(lab, arguments: ["--access-log", "access.log"]) { endpoint, process in
                 let spec = "json:https://dns.test:\(endpoint.port)/resolve#127.0.0.1"
                 let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
                 async let asked = lab.beeline(options + ["a.test"])
-                try await withTimeLimit(.seconds(20), { "the question at the upstream" }) {
+                try await withTimeLimit(.seconds(20), for: { "the question at the upstream" }) {
                     while lab.upstream.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
                 }
                 kill(process, SIGTERM)
-                try await withTimeLimit(.seconds(20), { "the port's end" }) {
+                try await withTimeLimit(.seconds(20), for: { "the port's end" }) {
                     while let connection = try? await RawConnection.connect(to: endpoint) {
                         await connection.close()
                         try await Task.sleep(for: .milliseconds(5))
@@ -99,12 +99,12 @@ extension ProcessTests {
 
         @Test func theLogIsOpenedAnewAtSIGHUP() async throws {
             let lab = try await CommandLab()
-            let run = try await Self.serving(lab, ["--access-log", "access.log"]) { endpoint, process in
+            let run = try await Self.serving(lab, arguments: ["--access-log", "access.log"]) { endpoint, process in
                 let spec = "json:https://dns.test:\(endpoint.port)/resolve#127.0.0.1"
                 let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
                 func ask(_ name: String, until log: String) async throws {
                     _ = try await lab.beeline(options + [name])
-                    try await withTimeLimit(.seconds(20), { "\(name) in \(log)" }) {
+                    try await withTimeLimit(.seconds(20), for: { "\(name) in \(log)" }) {
                         while try !lab.folder.text(log).contains(name) { try await Task.sleep(for: .milliseconds(5)) }
                     }
                 }
@@ -114,7 +114,7 @@ extension ProcessTests {
                 // A broken zone does not stop the log from being reopened.
                 try lab.folder.write("$ORIGIN corp.test.\nwww A wrong\n", to: "corp.zone")
                 kill(process, SIGHUP)
-                try await withTimeLimit(.seconds(20), { "the new file" }) {
+                try await withTimeLimit(.seconds(20), for: { "the new file" }) {
                     while !FileManager.default.fileExists(atPath: path) { try await Task.sleep(for: .milliseconds(5)) }
                 }
                 try await ask("alias.corp.test", until: "access.log")
@@ -211,7 +211,7 @@ extension ProcessTests {
         func chromiumFindsASiteByItsSecureDNS() async throws {
             let lab = try await CommandLab()
             let log = "access.log"
-            _ = try await Self.serving(lab, ["--access-log", log]) { endpoint, _ in
+            _ = try await Self.serving(lab, arguments: ["--access-log", log]) { endpoint, _ in
                 // Chromium gets a home and a profile in the test's folder, so that it uses none of this machine.
                 let home = lab.folder.path
                 for folder in [".pki/nssdb", "profile"] {

@@ -19,15 +19,15 @@ struct ChangeTests {
         var configuration = CookieJarConfiguration()
         configuration.maximumCookiesPerDomain = 2
         let jar: CookieJar? = CookieJar(configuration: configuration)
-        try jar?.set("before=1", "https://other.org/")
+        try jar?.set("before=1", from: "https://other.org/")
         let events = try #require(jar?.changes)
-        try jar?.set("a=1", "https://example.com/", at: 0)
-        try jar?.set("a=2", "https://example.com/", at: 1)
-        try jar?.set("b=1; Max-Age=5", "https://example.com/", at: 2)
-        try jar?.set("c=1", "https://example.com/", at: 10)
-        try jar?.set("d=1", "https://example.com/", at: 11)
-        try jar?.set("d=; Max-Age=0", "https://example.com/", at: 12)
-        try jar?.set("e=; Max-Age=0", "https://example.com/", at: 12)
+        try jar?.set("a=1", from: "https://example.com/", at: 0)
+        try jar?.set("a=2", from: "https://example.com/", at: 1)
+        try jar?.set("b=1; Max-Age=5", from: "https://example.com/", at: 2)
+        try jar?.set("c=1", from: "https://example.com/", at: 10)
+        try jar?.set("d=1", from: "https://example.com/", at: 11)
+        try jar?.set("d=; Max-Age=0", from: "https://example.com/", at: 12)
+        try jar?.set("e=; Max-Age=0", from: "https://example.com/", at: 12)
         jar?.remove { $0.name == "c" }
         var iterator = events.makeAsyncIterator()
         var seen: [CookieChanges.Event] = []
@@ -48,10 +48,10 @@ struct ChangeTests {
         configuration.changeBufferCapacity = 3
         let jar = CookieJar(configuration: configuration)
         var iterator = jar.changes.makeAsyncIterator()
-        for index in 0..<10 { try jar.set("a\(index)=1", "https://example.com/") }
+        for index in 0..<10 { try jar.set("a\(index)=1", from: "https://example.com/") }
         var seen: [CookieChanges.Event] = []
         for _ in 0..<4 { if let event = await iterator.next() { seen.append(event) } }
-        try jar.set("b=1", "https://example.com/")
+        try jar.set("b=1", from: "https://example.com/")
         if let event = await iterator.next() { seen.append(event) }
         #expect(names(seen) == ["added a0=1", "added a1=1", "added a2=1", "missed 7", "added b=1"])
     }
@@ -59,7 +59,7 @@ struct ChangeTests {
     @Test func endsWithTheJarAndWithTheTask() async throws {
         var jar: CookieJar? = CookieJar()
         let changes = try #require(jar?.changes)
-        try jar?.set("a=1", "https://example.com/")
+        try jar?.set("a=1", from: "https://example.com/")
         jar = nil
         var count = 0
         for await _ in changes { count += 1 }
@@ -80,7 +80,7 @@ struct ChangeTests {
         #expect(cookies.isEmpty)
         let own = ChangeSource()
         jar.insert(Cookie("a", "1", domain: "example.com"), source: own, now: noon)
-        try jar.set("b=1", "https://example.com/")
+        try jar.set("b=1", from: "https://example.com/")
         var iterator = changes.makeAsyncIterator()
         for expected in [own, nil] {
             guard case .change(let change) = await iterator.next() else {
@@ -94,10 +94,10 @@ struct ChangeTests {
 
     @Test func aLookUpIsNoChange() async throws {
         let jar = CookieJar()
-        try jar.set("a=1", "https://example.com/")
+        try jar.set("a=1", from: "https://example.com/")
         var iterator = jar.changes.makeAsyncIterator()
         _ = try jar.get("https://example.com/", at: 100)
-        try jar.set("b=1", "https://example.com/", at: 101)
+        try jar.set("b=1", from: "https://example.com/", at: 101)
         let event = try #require(await iterator.next())
         #expect(names([event]) == ["added b=1"])
     }

@@ -13,8 +13,11 @@ struct ConcurrencyTests {
                 group.addTask {
                     let own = "https://host-\(task).example/"
                     for index in 0..<100 {
-                        try jar.set("n\(index)=\(task); Path=/", own)
-                        try jar.set("shared\(task)=\(index); Path=/; Domain=shared.example", "https://shared.example/x")
+                        try jar.set("n\(index)=\(task); Path=/", from: own)
+                        try jar.set(
+                            "shared\(task)=\(index); Path=/; Domain=shared.example",
+                            from: "https://shared.example/x"
+                        )
                         _ = try jar.get(own)
                         _ = try jar.get("https://shared.example/", at: Double(index))
                     }

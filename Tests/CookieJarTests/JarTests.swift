@@ -14,12 +14,12 @@ struct JarTests {
         var configuration = CookieJarConfiguration()
         configuration.maximumCookiesPerDomain = 3
         let jar = CookieJar(configuration: configuration)
-        try jar.set("a=1; Secure; Path=/a", "https://example.com/", at: 0)
-        try jar.set("b=1; Path=/b", "https://example.com/", at: 1)
-        try jar.set("c=1; Path=/c", "https://example.com/", at: 2)
+        try jar.set("a=1; Secure; Path=/a", from: "https://example.com/", at: 0)
+        try jar.set("b=1; Path=/b", from: "https://example.com/", at: 1)
+        try jar.set("c=1; Path=/c", from: "https://example.com/", at: 2)
         // `b` is used here, so that `c` is the least recently used.
         _ = try jar.get("https://example.com/b", at: 10)
-        try jar.set("d=1; Path=/d", "https://example.com/", at: 11)
+        try jar.set("d=1; Path=/d", from: "https://example.com/", at: 11)
         #expect(Set(jar.allCookies(now: .after(12)).map(\.name)) == ["a", "b", "d"])
     }
 
@@ -27,9 +27,9 @@ struct JarTests {
         var configuration = CookieJarConfiguration()
         configuration.maximumCookiesPerDomain = 2
         let jar = CookieJar(configuration: configuration)
-        try jar.set("a=1", "https://example.com/", at: 0)
-        try jar.set("b=1; Secure; Max-Age=5", "https://example.com/", at: 1)
-        try jar.set("c=1", "https://example.com/", at: 10)
+        try jar.set("a=1", from: "https://example.com/", at: 0)
+        try jar.set("b=1; Secure; Max-Age=5", from: "https://example.com/", at: 1)
+        try jar.set("c=1", from: "https://example.com/", at: 10)
         #expect(Set(jar.allCookies(now: .after(10)).map(\.name)) == ["a", "c"])
     }
 
@@ -37,10 +37,10 @@ struct JarTests {
         var configuration = CookieJarConfiguration()
         configuration.maximumCookiesPerDomain = 2
         let jar = CookieJar(configuration: configuration)
-        try jar.set("a=1; Secure", "https://example.com/", at: 0)
-        try jar.set("b=1; Secure", "https://example.com/", at: 1)
-        #expect(try jar.set("c=1", "https://example.com/", at: 2) == .rejected(.noRoom))
-        #expect(try jar.set("d=1; Secure", "https://example.com/", at: 3) == .kept)
+        try jar.set("a=1; Secure", from: "https://example.com/", at: 0)
+        try jar.set("b=1; Secure", from: "https://example.com/", at: 1)
+        #expect(try jar.set("c=1", from: "https://example.com/", at: 2) == .rejected(.noRoom))
+        #expect(try jar.set("d=1; Secure", from: "https://example.com/", at: 3) == .kept)
         #expect(try jar.get("https://example.com/", at: 4) == "b=1; d=1")
     }
 
@@ -49,8 +49,8 @@ struct JarTests {
         configuration.maximumCookies = 20
         configuration.crowdedDomainCount = 5
         let jar = CookieJar(configuration: configuration)
-        for index in 0..<10 { try jar.set("a\(index)=1", "https://small-\(index).example/", at: Double(index)) }
-        for index in 0..<13 { try jar.set("b\(index)=1", "https://large.example/", at: 100 + Double(index)) }
+        for index in 0..<10 { try jar.set("a\(index)=1", from: "https://small-\(index).example/", at: Double(index)) }
+        for index in 0..<13 { try jar.set("b\(index)=1", from: "https://large.example/", at: 100 + Double(index)) }
         let cookies = jar.allCookies(now: .after(200))
         #expect(cookies.count == 20)
         #expect(cookies.count { $0.domain.hasPrefix("small") } == 10)
@@ -91,10 +91,10 @@ struct JarTests {
         var configuration = CookieJarConfiguration()
         configuration.maximumCookiesPerDomain = 2
         let jar = CookieJar(configuration: configuration)
-        try jar.set("ahead=1", "https://example.com/", at: 1_000_000)
-        try jar.set("a=1", "https://example.com/", at: 1)
+        try jar.set("ahead=1", from: "https://example.com/", at: 1_000_000)
+        try jar.set("a=1", from: "https://example.com/", at: 1)
         _ = try jar.get("https://example.com/", at: 2_000_000)
-        try jar.set("b=1", "https://example.com/", at: 10)
+        try jar.set("b=1", from: "https://example.com/", at: 10)
         // All have a last use in the present or the future, so the one that was created first is evicted.
         #expect(Set(jar.allCookies(now: .after(10)).map(\.name)) == ["a", "b"])
     }
@@ -120,8 +120,8 @@ struct JarTests {
     @Test func aPathThatNoReaderTakesIsNotWrittenForTheWholeHost() throws {
         let jar = CookieJar()
         let folder = String(repeating: "x", count: 2000)
-        try jar.set("a=1", "https://example.com/\(folder)/page")
-        try jar.set("b=1", "https://example.com/")
+        try jar.set("a=1", from: "https://example.com/\(folder)/page")
+        try jar.set("b=1", from: "https://example.com/")
         let read = SetCookieLines.read(SetCookieLines.write(jar.allCookies(now: noon)), now: noon)
         #expect(read.cookies.map(\.name) == ["b"])
         let page = try HTTPURL("https://example.com/\(folder)/page")
@@ -132,7 +132,7 @@ struct JarTests {
     @Test func rehomingToTheAddressItselfMovesAndDeletesNothing() throws {
         let address = try #require(IPAddress("192.0.2.1"))
         let jar = CookieJar()
-        try jar.set("a=1", "https://192.0.2.1/")
+        try jar.set("a=1", from: "https://192.0.2.1/")
         let cookies = jar.allCookies(now: noon)
         #expect(jar.rehome(from: address, to: Host(address), now: noon) == CookieRehoming())
         #expect(jar.allCookies(now: noon) == cookies && cookies.count == 1)
@@ -142,15 +142,20 @@ struct JarTests {
 
     @Test func aSiteOfManyHostsDoesNotTakeTheRoomOfTheOthers() throws {
         let jar = CookieJar()
-        for site in 0..<100 { try jar.set("login=1", "https://site-\(site).example/", at: Double(site)) }
+        for site in 0..<100 { try jar.set("login=1", from: "https://site-\(site).example/", at: Double(site)) }
         let partition = CookieContext(site: .cross, topLevelSite: Site("https://page.example"))
         for host in 0..<100 {
             for number in 0..<50 {
                 let url = "https://h\(host).evil.example/"
                 if host.isMultiple(of: 2) {
-                    try jar.set("n\(number)=1", url, at: 1000)
+                    try jar.set("n\(number)=1", from: url, at: 1000)
                 } else {
-                    try jar.set("n\(number)=1; Secure; SameSite=None; Partitioned", url, partition, at: 1000)
+                    try jar.set(
+                        "n\(number)=1; Secure; SameSite=None; Partitioned",
+                        from: url,
+                        context: partition,
+                        at: 1000
+                    )
                 }
             }
         }
@@ -179,7 +184,7 @@ struct JarTests {
 
     @Test func theJarStaysWithinATenthOfItsBound() throws {
         let jar = CookieJar()
-        for index in 0..<10_000 { try jar.set("a=1", "https://host-\(index).example/", at: Double(index)) }
+        for index in 0..<10_000 { try jar.set("a=1", from: "https://host-\(index).example/", at: Double(index)) }
         #expect((3000...3300).contains(jar.allCookies(now: .after(20_000)).count))
         #expect(try jar.get("https://host-9999.example/", at: 20_000) == "a=1")
     }
@@ -188,7 +193,7 @@ struct JarTests {
         for length in 0..<260 {
             let jar = CookieJar()
             let pairs = (0..<perHeader).map { "n\($0)=\(String(repeating: "v", count: (length + $0 * 61) % 260))" }
-            for pair in pairs { try jar.set(pair, "https://example.com/") }
+            for pair in pairs { try jar.set(pair, from: "https://example.com/") }
             let expected = pairs.joined(separator: "; ")
             #expect(try jar.get("https://example.com/") == expected)
             #expect(jar.headerOctets(for: try HTTPURL("https://example.com/"), now: noon) == Array(expected.utf8))
@@ -199,8 +204,8 @@ struct JarTests {
 
     @Test func theEndOfASessionTakesWhatHasNoExpiry() throws {
         let jar = CookieJar()
-        try jar.set("a=1", "https://example.com/")
-        try jar.set("b=1; Max-Age=60", "https://example.com/")
+        try jar.set("a=1", from: "https://example.com/")
+        try jar.set("b=1; Max-Age=60", from: "https://example.com/")
         #expect(jar.endSession() == 1)
         #expect(try jar.get("https://example.com/") == "b=1")
     }
@@ -213,15 +218,15 @@ struct JarTests {
             isOfThisSession: false,
             now: noon
         )
-        try jar.set("old=2; Max-Age=60", "https://example.com/")
-        try jar.set("new=1; Max-Age=60", "https://example.com/")
+        try jar.set("old=2; Max-Age=60", from: "https://example.com/")
+        try jar.set("new=1; Max-Age=60", from: "https://example.com/")
         #expect(jar.clearSession() == 2)
         #expect(jar.header(for: url, now: noon) == "kept=1")
     }
 
     @Test func jarsSideBySideKnowNothingOfEachOther() throws {
         let (one, other) = (CookieJar(), CookieJar())
-        try one.set("a=1", "https://example.com/")
+        try one.set("a=1", from: "https://example.com/")
         #expect(try other.get("https://example.com/") == nil)
     }
 
@@ -233,16 +238,20 @@ struct JarTests {
             CookieContext(site: .cross, topLevelSite: Site(of: try HTTPURL(site)))
         }
         let field = "__Host-p=1; Secure; Path=/; SameSite=None; Partitioned"
-        #expect(try jar.set(field, "https://ad.example/", page("https://a.com/")) == .kept)
+        #expect(try jar.set(field, from: "https://ad.example/", context: page("https://a.com/")) == .kept)
         #expect(
-            try jar.set(field.replacing("p=1", with: "p=2"), "https://ad.example/", page("https://b.com/")) == .kept
+            try jar.set(
+                field.replacing("p=1", with: "p=2"),
+                from: "https://ad.example/",
+                context: page("https://b.com/")
+            ) == .kept
         )
         #expect(try jar.get("https://ad.example/", page("https://www.a.com/x")) == "__Host-p=1")
         #expect(try jar.get("https://ad.example/", page("https://b.com/")) == "__Host-p=2")
         #expect(try jar.get("https://ad.example/", page("https://c.com/")) == nil)
         #expect(try jar.get("https://ad.example/") == nil)
-        #expect(try jar.set("q=1; Partitioned", "https://ad.example/") == .rejected(.partitionedWithoutSecure))
-        #expect(try jar.set("own=1; Secure; Partitioned", "https://ad.example/") == .kept)
+        #expect(try jar.set("q=1; Partitioned", from: "https://ad.example/") == .rejected(.partitionedWithoutSecure))
+        #expect(try jar.set("own=1; Secure; Partitioned", from: "https://ad.example/") == .kept)
         #expect(try jar.get("https://ad.example/") == "own=1")
         #expect(jar.removeAll() == 3)
     }
@@ -253,23 +262,23 @@ struct JarTests {
         let url = "https://example.com/"
         var configuration = CookieJarConfiguration()
         configuration.acceptPolicy = .none
-        #expect(try CookieJar(configuration: configuration).set("a=1", url) == .rejected(.policy))
+        #expect(try CookieJar(configuration: configuration).set("a=1", from: url) == .rejected(.policy))
         configuration.acceptPolicy = .onlyFromMainDocumentSite
         let jar = CookieJar(configuration: configuration)
         let foreign = CookieContext(topLevelSite: Site(of: try HTTPURL("https://other.org/")))
         let own = CookieContext(topLevelSite: Site(of: try HTTPURL("https://www.example.com/")))
-        #expect(try jar.set("a=1", url, foreign) == .rejected(.policy))
-        #expect(try jar.set("a=1", url, own) == .kept)
-        #expect(try jar.set("b=1", url) == .kept)
+        #expect(try jar.set("a=1", from: url, context: foreign) == .rejected(.policy))
+        #expect(try jar.set("a=1", from: url, context: own) == .kept)
+        #expect(try jar.set("b=1", from: url) == .kept)
         configuration.acceptPolicy = .custom { cookie, _ in cookie.partition == foreign.topLevelSite }
         let partitioned = CookieJar(configuration: configuration)
-        #expect(try partitioned.set("a=1; Secure; Partitioned", url, foreign) == .kept)
-        #expect(try partitioned.set("a=1; Secure", url, foreign) == .rejected(.policy))
+        #expect(try partitioned.set("a=1; Secure; Partitioned", from: url, context: foreign) == .kept)
+        #expect(try partitioned.set("a=1; Secure", from: url, context: foreign) == .rejected(.policy))
         configuration.acceptPolicy = .custom { cookie, url in cookie.name != "track" && url.host.text == "example.com" }
         let custom = CookieJar(configuration: configuration)
-        #expect(try custom.set("track=1", url) == .rejected(.policy))
-        #expect(try custom.set("a=1", url) == .kept)
-        #expect(try custom.set("a=1", "https://www.example.com/") == .rejected(.policy))
+        #expect(try custom.set("track=1", from: url) == .rejected(.policy))
+        #expect(try custom.set("a=1", from: url) == .kept)
+        #expect(try custom.set("a=1", from: "https://www.example.com/") == .rejected(.policy))
     }
 
     @Test func aMatchFilterNarrowsAndWidensOnlyWhenTold() throws {
@@ -279,9 +288,9 @@ struct JarTests {
         configuration.matchFilter = .widening { cookie, url in url.host.text.hasSuffix(cookie.domain) }
         let wide = CookieJar(configuration: configuration)
         for jar in [narrow, wide] {
-            try jar.set("a=1; Path=/x", "https://example.com/")
-            try jar.set("b=1", "https://example.com/")
-            try jar.set("c=1; Max-Age=5", "https://example.com/")
+            try jar.set("a=1; Path=/x", from: "https://example.com/")
+            try jar.set("b=1", from: "https://example.com/")
+            try jar.set("c=1; Max-Age=5", from: "https://example.com/")
         }
         #expect(try narrow.get("https://example.com/x") == "a=1; c=1")
         #expect(try narrow.get("https://www.example.com/x") == nil)
@@ -291,8 +300,8 @@ struct JarTests {
     @Test func cookiesOfTheRequestWinByName() throws {
         let jar = CookieJar()
         let url = try HTTPURL("https://example.com/")
-        try jar.set("a=jar", "https://example.com/")
-        try jar.set("b=jar", "https://example.com/")
+        try jar.set("a=jar", from: "https://example.com/")
+        try jar.set("b=jar", from: "https://example.com/")
         let pairs = CookiePair.pairs(of: "b=own; c = 2 ;; plain;x=\u{1}")
         #expect(jar.header(for: url, joining: pairs, now: noon) == "a=jar; b=own; c=2; plain")
         #expect(jar.header(for: url, joining: [], now: noon) == "a=jar; b=jar")
@@ -341,10 +350,10 @@ struct JarTests {
 
     @Test func cookiesAreDeletedByURLByValueAndByRule() throws {
         let jar = CookieJar()
-        try jar.set("a=1; HttpOnly", "https://example.com/")
-        try jar.set("b=1; Domain=example.com", "https://www.example.com/")
-        try jar.set("c=1", "https://other.org/")
-        try jar.set("d=1", "https://other.org/")
+        try jar.set("a=1; HttpOnly", from: "https://example.com/")
+        try jar.set("b=1; Domain=example.com", from: "https://www.example.com/")
+        try jar.set("c=1", from: "https://other.org/")
+        try jar.set("d=1", from: "https://other.org/")
         #expect(jar.removeAll(for: try HTTPURL("https://example.com/"), now: noon) == 2)
         #expect(jar.remove { $0.name == "c" } == 1)
         let last = try #require(jar.allCookies(now: noon).first)
@@ -359,12 +368,12 @@ struct JarTests {
         let jar = CookieJar()
         let host = try Host("www.example.com")
         let address = try #require(IPAddress("192.0.2.7"))
-        try jar.set("id=ip; HttpOnly; Path=/x; Max-Age=60", "http://192.0.2.7/")
-        try jar.set("old=ip", "http://192.0.2.7/")
-        try jar.set("old=host", "https://www.example.com/", at: 1)
-        try jar.set("new=host", "https://www.example.com/")
-        try jar.set("new=ip; Domain=192.0.2.7", "http://192.0.2.7/", at: 1)
-        try jar.set("other=1", "http://192.0.2.8/")
+        try jar.set("id=ip; HttpOnly; Path=/x; Max-Age=60", from: "http://192.0.2.7/")
+        try jar.set("old=ip", from: "http://192.0.2.7/")
+        try jar.set("old=host", from: "https://www.example.com/", at: 1)
+        try jar.set("new=host", from: "https://www.example.com/")
+        try jar.set("new=ip; Domain=192.0.2.7", from: "http://192.0.2.7/", at: 1)
+        try jar.set("other=1", from: "http://192.0.2.8/")
         let result = jar.rehome(from: address, to: host, now: .after(2))
         #expect(result.moved == 2 && result.superseded == 1 && result.refused.isEmpty)
         #expect(try jar.get("http://192.0.2.7/x", at: 3) == nil)
@@ -379,7 +388,7 @@ struct JarTests {
         let jar = CookieJar()
         let address = try #require(IPAddress("192.0.2.7"))
         jar.insert(Cookie("before", "1", domain: "192.0.2.7"), isOfThisSession: false, now: noon)
-        try jar.set("own=1; Secure; Partitioned", "https://192.0.2.7/")
+        try jar.set("own=1; Secure; Partitioned", from: "https://192.0.2.7/")
         #expect(jar.rehome(from: address, to: try Host("www.example.com"), now: noon).moved == 2)
         #expect(try jar.get("https://www.example.com/") == "before=1; own=1")
         #expect(jar.clearSession() == 1)
@@ -388,7 +397,7 @@ struct JarTests {
 
     @Test func cookiesOfAnIPv6AddressMoveToo() throws {
         let jar = CookieJar()
-        try jar.set("a=1", "http://[2001:db8::7]/")
+        try jar.set("a=1", from: "http://[2001:db8::7]/")
         let address = try #require(IPAddress("2001:db8::7"))
         #expect(jar.rehome(from: address, to: try Host("example.com"), now: noon).moved == 1)
         #expect(try jar.get("http://example.com/") == "a=1")
@@ -398,8 +407,8 @@ struct JarTests {
 
     @Test func aHostThatBeginsWithADotKeepsNoCookieThatNoFormatCouldHold() throws {
         let jar = CookieJar()
-        #expect(try jar.set("a=1", "https://.www.example.com/") == .rejected(.malformed))
-        #expect(try jar.set("a=1; Domain=example.com", "https://.www.example.com/") == .rejected(.malformed))
+        #expect(try jar.set("a=1", from: "https://.www.example.com/") == .rejected(.malformed))
+        #expect(try jar.set("a=1; Domain=example.com", from: "https://.www.example.com/") == .rejected(.malformed))
         #expect(jar.allCookies(now: noon).isEmpty)
     }
 
@@ -407,9 +416,9 @@ struct JarTests {
 
     @Test func theScriptForAPageIsSafeInHTML() throws {
         let jar = CookieJar()
-        try jar.set("a=\"x</script><!--\\\u{2028}'; Path=/; Secure; SameSite=Lax", "https://example.com/")
-        try jar.set("secret=1; HttpOnly", "https://example.com/")
-        try jar.set("d=1; Domain=example.com; Max-Age=60", "https://www.example.com/")
+        try jar.set("a=\"x</script><!--\\\u{2028}'; Path=/; Secure; SameSite=Lax", from: "https://example.com/")
+        try jar.set("secret=1; HttpOnly", from: "https://example.com/")
+        try jar.set("d=1; Domain=example.com; Max-Age=60", from: "https://www.example.com/")
         let script = jar.documentCookieScript(for: try HTTPURL("https://example.com/"), now: noon)
         #expect(
             script == #"""
@@ -424,8 +433,8 @@ struct JarTests {
         var configuration = CookieJarConfiguration()
         configuration.matchFilter = .widening { _, _ in true }
         let jar = CookieJar(configuration: configuration)
-        try jar.set("secret=1; HttpOnly", "https://example.com/")
-        try jar.set("open=1", "https://example.com/")
+        try jar.set("secret=1; HttpOnly", from: "https://example.com/")
+        try jar.set("open=1", from: "https://example.com/")
         let script = jar.documentCookieScript(for: try HTTPURL("https://example.com/"), now: noon)
         #expect(script == "document.cookie=\"open=1; Path=/\";\n")
     }
@@ -436,10 +445,10 @@ struct JarTests {
             cookie.name != "never" && !url.path.hasPrefix("/private") && url.host.text != "other.example.com"
         }
         let jar = CookieJar(configuration: configuration)
-        for name in ["never", "a"] { try jar.set("\(name)=1; Path=/", "https://www.example.com/") }
-        try jar.set("b=1; Domain=example.com", "https://www.example.com/")
-        try jar.set("c=1; Path=/private", "https://www.example.com/")
-        for host in ["other", "third"] { try jar.set("\(host)=1", "https://\(host).example.com/") }
+        for name in ["never", "a"] { try jar.set("\(name)=1; Path=/", from: "https://www.example.com/") }
+        try jar.set("b=1; Domain=example.com", from: "https://www.example.com/")
+        try jar.set("c=1; Path=/private", from: "https://www.example.com/")
+        for host in ["other", "third"] { try jar.set("\(host)=1", from: "https://\(host).example.com/") }
         let names = { (url: String) in
             let script = jar.siteCookieScript(for: try HTTPURL(url), now: noon)
             return ["never", "a", "b", "c", "other", "third"].filter { script.contains("\"\($0)=1") }

@@ -32,7 +32,7 @@ struct LargeInputTests {
     @Test func aFieldOf10MegabytesIsReadOnceAndNotKept() throws {
         let jar = CookieJar()
         let filling = String(repeating: "x", count: 10_000_000)
-        #expect(try jar.set("a=\(filling)", page) == .rejected(.tooLarge))
+        #expect(try jar.set("a=\(filling)", from: page) == .rejected(.tooLarge))
         #expect(octets(jar) == 0)
     }
 
@@ -49,7 +49,7 @@ struct LargeInputTests {
     func aLongPartOfAField(_ sentence: String, _ start: String, _ outcome: CookieOutcome) throws {
         for unit in ["1", "x.", ";x ", " ; =", " ", "=", "12:34:56 "] {
             let jar = CookieJar()
-            let got = try jar.set(start + text(unit), page)
+            let got = try jar.set(start + text(unit), from: page)
             if unit == "1" { #expect(got == outcome, "\(sentence)") }
             #expect(octets(jar) < 8192, "\(sentence) of \(unit)")
         }
@@ -58,7 +58,7 @@ struct LargeInputTests {
     @Test func ofAHundredThousandAttributesTheLastOfAKindCounts() throws {
         let jar = CookieJar()
         let attributes = String(repeating: "; Path=/x; x=y; Secure; Expires=1", count: 25_000)
-        #expect(try jar.set("a=b" + attributes + "; Path=/a", page) == .kept)
+        #expect(try jar.set("a=b" + attributes + "; Path=/a", from: page) == .kept)
         #expect(jar.allCookies(now: noon).map(\.path) == ["/a"])
         #expect(try jar.get(page) == "a=b")
     }
@@ -67,7 +67,7 @@ struct LargeInputTests {
         let domain = String(repeating: "a.", count: 9_998) + "example.com"
         let jar = CookieJar()
         // An attribute of more than 1024 octets is ignored (RFC 6265bis §5.6), so the cookie is host-only.
-        #expect(try jar.set("a=b; Domain=\(domain)", page) == .kept)
+        #expect(try jar.set("a=b; Domain=\(domain)", from: page) == .kept)
         #expect(jar.allCookies(now: noon).map(\.isHostOnly) == [true])
         #expect(jar.insert(Cookie("a", "b", domain: domain), now: noon) == .rejected(.malformed))
         #expect(throws: NameError.self) { try HTTPURL("https://\(domain)/") }
@@ -83,7 +83,7 @@ struct LargeInputTests {
         let jar = CookieJar()
         for depth in stride(from: labels.count, through: 2, by: -1) {
             let domain = labels.suffix(depth).joined(separator: ".")
-            try jar.set("d\(depth)=1; Path=/; Domain=\(domain)", "https://\(host)/", at: Double(depth))
+            try jar.set("d\(depth)=1; Path=/; Domain=\(domain)", from: "https://\(host)/", at: Double(depth))
         }
         let names = (2...labels.count).map { "d\($0)=1" }
         #expect(try jar.get("https://\(host)/", at: 100) == names.joined(separator: "; "))

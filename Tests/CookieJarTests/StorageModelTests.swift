@@ -396,7 +396,7 @@ struct StorageModelTests {
         ("___Host-a=1", "https://example.com/", .kept),
     ])
     func prefixes(_ field: String, _ url: String, _ outcome: CookieOutcome) throws {
-        #expect(try CookieJar().set(field, url) == outcome, "\(field)")
+        #expect(try CookieJar().set(field, from: url) == outcome, "\(field)")
     }
 
     @Test func octetsThatAreNotUTF8ComeBackAsTheyCame() throws {
@@ -417,7 +417,9 @@ struct StorageModelTests {
     @Test func deploymentsOfRFC6265MaySendSameSiteNoneWithoutSecure() throws {
         var configuration = CookieJarConfiguration()
         configuration.acceptsInsecureSameSiteNone = true
-        #expect(try CookieJar(configuration: configuration).set("a=1; SameSite=None", "http://example.com/") == .kept)
+        #expect(
+            try CookieJar(configuration: configuration).set("a=1; SameSite=None", from: "http://example.com/") == .kept
+        )
     }
 
     @Test func anAgeThatNoNumberHoldsIsTheLongestLifeWithoutALimitToo() throws {
@@ -425,7 +427,7 @@ struct StorageModelTests {
         configuration.maximumAge = .seconds(Int64.max)
         let jar = CookieJar(configuration: configuration)
         for age in ["99999999999999999999", "9223372036854775807", String(repeating: "9", count: 1000)] {
-            #expect(try jar.set("a=1; Max-Age=\(age)", "https://example.com/") != .deleted)
+            #expect(try jar.set("a=1; Max-Age=\(age)", from: "https://example.com/") != .deleted)
         }
         #expect(jar.allCookies(now: noon).first?.expires == .distantFuture)
     }

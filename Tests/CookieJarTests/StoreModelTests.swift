@@ -103,7 +103,7 @@ struct StoreModelTests {
         let jar = CookieJar(configuration: configuration)
         for index in 0..<2000 {
             let domain = index % 2 == 0 ? "" : "; Domain=example.com"
-            try jar.set("n\(index)=\(index)\(domain)", "https://www.example.com/", at: Double(index))
+            try jar.set("n\(index)=\(index)\(domain)", from: "https://www.example.com/", at: Double(index))
         }
         let header = try #require(try jar.get("https://www.example.com/", at: 3000))
         #expect(header == (0..<2000).map { "n\($0)=\($0)" }.joined(separator: "; "))
@@ -113,7 +113,7 @@ struct StoreModelTests {
         let jar = CookieJar()
         let domain = String(repeating: "a.", count: 10_000) + "com"
         // An attribute of more than 1024 octets is ignored.
-        #expect(try jar.set("a=1; Domain=\(domain)", "https://example.com/") == .kept)
+        #expect(try jar.set("a=1; Domain=\(domain)", from: "https://example.com/") == .kept)
         #expect(PublicSuffixList.registrableDomain(of: domain) == "a.com")
     }
 }

@@ -19,8 +19,8 @@ extension CookieJar {
     @discardableResult
     func set(
         _ field: String,
-        _ url: String,
-        _ context: CookieContext = CookieContext(),
+        from url: String,
+        context: CookieContext = CookieContext(),
         at seconds: Double = 0
     ) throws -> CookieOutcome {
         store(field, from: try HTTPURL(url), context: context, now: .after(seconds))
@@ -47,7 +47,7 @@ struct Story: CustomTestStringConvertible, Sendable {
             _ outcome: CookieOutcome
         ) -> Step {
             Step { jar, number, location in
-                let got = try jar.set(field, url, context, at: seconds)
+                let got = try jar.set(field, from: url, context: context, at: seconds)
                 #expect(got == outcome, "step \(number): \(field)", sourceLocation: location)
             }
         }

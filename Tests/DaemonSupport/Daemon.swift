@@ -28,7 +28,7 @@ package final class Daemon: Sendable {
         self.process = process.processIdentifier
         let number = process.processIdentifier
         do {
-            try await withTimeLimit(.seconds(20), { program }) {
+            try await withTimeLimit(.seconds(20), for: { program }) {
                 let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 while true {
                     if let channel = try? await bootstrap.connect(host: "127.0.0.1", port: Int(port)).get() {

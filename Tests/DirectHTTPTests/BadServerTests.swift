@@ -15,7 +15,7 @@ struct BadServerTests {
         let reply: @Sendable (Gate) -> Reply
         let code: DirectHTTPError.Code?
 
-        init(_ what: String, _ code: DirectHTTPError.Code?, _ reply: @escaping @Sendable (Gate) -> Reply) {
+        init(_ what: String, code: DirectHTTPError.Code?, reply: @escaping @Sendable (Gate) -> Reply) {
             testDescription = what
             self.code = code
             self.reply = reply
@@ -23,45 +23,46 @@ struct BadServerTests {
     }
 
     static let cases: [Case] = [
-        Case("never answers", .idleTimeout) { .raw(.wait($0)) },
-        Case("falls silent in the head", .idleTimeout) { .raw("HTTP/1.1 200 OK\r\nX: ", .wait($0)) },
-        Case("falls silent in the body", .idleTimeout) {
+        Case("never answers", code: .idleTimeout) { .raw(.wait($0)) },
+        Case("falls silent in the head", code: .idleTimeout) { .raw("HTTP/1.1 200 OK\r\nX: ", .wait($0)) },
+        Case("falls silent in the body", code: .idleTimeout) {
             .raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", .wait($0))
         },
-        Case("closes without an answer", .connectionLost) { _ in .raw(ending: .hangUp) },
-        Case("resets", .connectionLost) { _ in .raw(ending: .reset) },
-        Case("closes in the head", .connectionLost) { _ in .raw("HTTP/1.1 200 OK\r\nContent-", ending: .hangUp) },
-        Case("closes in the body", .connectionLost) { _ in
+        Case("closes without an answer", code: .connectionLost) { _ in .raw(ending: .hangUp) },
+        Case("resets", code: .connectionLost) { _ in .raw(ending: .reset) },
+        Case("closes in the head", code: .connectionLost) { _ in .raw("HTTP/1.1 200 OK\r\nContent-", ending: .hangUp) },
+        Case("closes in the body", code: .connectionLost) { _ in
             Reply(fields: [.contentLength: "100"], body: ["half"], ending: .hangUp)
         },
-        Case("closes in a chunked body", .connectionLost) { _ in
+        Case("closes in a chunked body", code: .connectionLost) { _ in
             .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", ending: .hangUp)
         },
         // As in curl, the promised bytes are the response. The client discards the rest and closes the connection.
-        Case("sends more than Content-Length", nil) { _ in Reply(fields: [.contentLength: "3"], body: ["abcdef"]) },
-        Case("speaks SMTP", .malformedResponse) { _ in .raw("220 ready for mail\r\n\r\n", ending: .hangUp) },
-        Case("gives two lengths", .malformedResponse) { _ in
+        Case("sends more than Content-Length", code: nil) { _ in Reply(fields: [.contentLength: "3"], body: ["abcdef"])
+        },
+        Case("speaks SMTP", code: .malformedResponse) { _ in .raw("220 ready for mail\r\n\r\n", ending: .hangUp) },
+        Case("gives two lengths", code: .malformedResponse) { _ in
             .raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", ending: .hangUp)
         },
-        Case("breaks a chunk", .malformedResponse) { _ in
+        Case("breaks a chunk", code: .malformedResponse) { _ in
             .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", ending: .hangUp)
         },
-        Case("has a head without an end", .responseTooLarge) { _ in
+        Case("has a head without an end", code: .responseTooLarge) { _ in
             .takeover { connection in
                 try await connection.send("HTTP/1.1 200 OK\r\n")
                 try await connection.sendEndlessly("X-Padding: 0123456789abcdef\r\n")
             }
         },
-        Case("sends informational responses without end", .malformedResponse) { _ in
+        Case("sends informational responses without end", code: .malformedResponse) { _ in
             .takeover { try await $0.sendEndlessly("HTTP/1.1 103 Early Hints\r\n\r\n") }
         },
-        Case("switches protocols unasked", .malformedResponse) { _ in
+        Case("switches protocols unasked", code: .malformedResponse) { _ in
             .raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", ending: .hangUp)
         },
-        Case("announces gzip and does not send it", .undecodableBody) { _ in
+        Case("announces gzip and does not send it", code: .undecodableBody) { _ in
             Reply(fields: [.contentEncoding: "gzip"], body: ["this is not gzip"])
         },
-        Case("cuts a gzip body short", .undecodableBody) { _ in
+        Case("cuts a gzip body short", code: .undecodableBody) { _ in
             Reply(fields: [.contentEncoding: "gzip"], body: [.bytes([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b])])
         },
     ]

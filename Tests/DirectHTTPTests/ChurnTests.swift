@@ -35,7 +35,7 @@ struct ChurnTests {
                     case 1: .never
                     default: .incremental
                     }
-                encoder.encode(name, value, indexing, into: &block)
+                encoder.encode(name, value: value, indexing: indexing, into: &block)
                 sent.append("\(name): \(value)")
             }
             let read = try #require(HPACKTests.decode(block, with: &decoder))

@@ -68,7 +68,9 @@ struct TLSContextsTests {
         other.rootPEMs = [authority.rootPEM]
         let (others, made) = AsyncStream.makeStream(of: Bool.self)
         Thread { [other] in made.yield((try? contexts.context(for: other, checksName: true)) != nil) }.start()
-        let isMade = try? await withTimeLimit(.seconds(10), { "another context" }) { await others.first { _ in true } }
+        let isMade = try? await withTimeLimit(.seconds(10), for: { "another context" }) {
+            await others.first { _ in true }
+        }
         #expect(isMade == true)
         close(writer)
         #expect(await ends.first { _ in true } == false)

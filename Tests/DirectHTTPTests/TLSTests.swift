@@ -17,7 +17,7 @@ struct TLSTests {
         return try await LoopbackOrigin.start(tls: tls) { _ in .text("known") }
     }
 
-    private func get(_ origin: LoopbackOrigin, _ tls: TLSSettings, _ engine: Engine) async throws -> String {
+    private func get(_ origin: LoopbackOrigin, tls: TLSSettings, engine: Engine) async throws -> String {
         let request = try PreparedRequest(.get, HTTPURL("https://a.test:\(origin.port)/"))
         return try await engine.exchange(request, from: EndpointList(origin.endpoints), tls: tls).text()
     }
@@ -46,16 +46,18 @@ struct TLSTests {
         for identity in identities {
             var tls = settings(authority)
             tls.identity = identity
-            #expect(try await get(origin, tls, engine) == "known")
+            #expect(try await get(origin, tls: tls, engine: engine) == "known")
         }
         #expect(origin.connections.accepted == 3, "the client's identity is part of the pool's key")
         let noCertificate = await #expect(throws: DirectHTTPError.self) {
-            _ = try await get(origin, settings(authority), engine)
+            _ = try await get(origin, tls: settings(authority), engine: engine)
         }
         #expect(noCertificate?.code == .connectionLost || noCertificate?.code == .tlsFailed)
         var broken = settings(authority)
         broken.identity = ClientIdentity(chain: .pem("nothing"), key: .pem("nothing"))
-        let unreadable = await #expect(throws: DirectHTTPError.self) { _ = try await get(origin, broken, engine) }
+        let unreadable = await #expect(throws: DirectHTTPError.self) {
+            _ = try await get(origin, tls: broken, engine: engine)
+        }
         #expect(unreadable?.code == .tlsFailed)
         #expect(unreadable?.message.contains("client certificate") == true)
         await engine.shutDown()
@@ -102,12 +104,12 @@ struct TLSTests {
                 tls.pins = pins
                 tls.verifiesCertificate = verifies
                 if passes {
-                    #expect(try await get(origin, tls, lab.engine) == "pinned", "\(what)")
+                    #expect(try await get(origin, tls: tls, engine: lab.engine) == "pinned", "\(what)")
                     continue
                 }
                 let before = origin.requests.count
                 let error = await #expect(throws: DirectHTTPError.self, "\(what)") {
-                    _ = try await get(origin, tls, lab.engine)
+                    _ = try await get(origin, tls: tls, engine: lab.engine)
                 }
                 #expect(error?.code == .pinMismatch, "\(what)")
                 #expect(error?.message.contains("\(right)") == true, "\(what)")
@@ -138,16 +140,20 @@ struct TLSTests {
         old.maximumVersion = .tlsv12
         let origin = try await LoopbackOrigin.start(tls: old) { _ in .text("ok") }
         let engine = Engine()
-        #expect(try await get(origin, settings(authority), engine) == "ok")
+        #expect(try await get(origin, tls: settings(authority), engine: engine) == "ok")
         var strict = settings(authority)
         strict.minimumVersion = .tls13
-        let version = await #expect(throws: DirectHTTPError.self) { _ = try await get(origin, strict, engine) }
+        let version = await #expect(throws: DirectHTTPError.self) {
+            _ = try await get(origin, tls: strict, engine: engine)
+        }
         #expect(version?.code == .tlsFailed)
         let file = try TemporaryFile(bytes: Array(authority.rootPEM.utf8))
         var fromFile = TLSSettings()
         fromFile.rootFiles = [file.path]
-        #expect(try await get(origin, fromFile, engine) == "ok")
-        let stranger = await #expect(throws: DirectHTTPError.self) { _ = try await get(origin, TLSSettings(), engine) }
+        #expect(try await get(origin, tls: fromFile, engine: engine) == "ok")
+        let stranger = await #expect(throws: DirectHTTPError.self) {
+            _ = try await get(origin, tls: TLSSettings(), engine: engine)
+        }
         #expect(stranger?.code == .certificateRejected)
         await engine.shutDown()
         await origin.stop()

@@ -73,7 +73,7 @@ struct WebSocketFrameTests {
         let bytes: [UInt8]
         var code = WebSocketCloseCode.protocolError
 
-        init(_ what: String, _ bytes: [UInt8], _ code: WebSocketCloseCode = .protocolError) {
+        init(_ what: String, bytes: [UInt8], code: WebSocketCloseCode = .protocolError) {
             testDescription = what
             self.bytes = bytes
             self.code = code
@@ -81,38 +81,43 @@ struct WebSocketFrameTests {
     }
 
     static let violations: [Row] =
-        [3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map { Row("opcode \($0)", [0x80 | UInt8($0), 0]) }
-        + [0x10, 0x20, 0x40, 0x70].map { Row("reserved bits \($0)", [0x81 | UInt8($0), 0]) }
+        [3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map { Row("opcode \($0)", bytes: [0x80 | UInt8($0), 0]) }
+        + [0x10, 0x20, 0x40, 0x70].map { Row("reserved bits \($0)", bytes: [0x81 | UInt8($0), 0]) }
         + [
-            Row("a control frame with RSV1", [0xc9, 0]), Row("a masked frame", [0x81, 0x80, 0, 0, 0, 0]),
-            Row("a PING in fragments", [0x09, 0]), Row("a close in fragments", [0x08, 0]),
-            Row("a PONG in fragments", [0x0a, 0]), Row("a PING of 126 bytes", [0x89, 126, 0, 126]),
-            Row("a close of 126 bytes", [0x88, 126, 0, 126]), Row("a PONG with a long length", [0x8a, 127]),
-            Row("a length in 16 bits that fits in 7", [0x82, 126, 0, 125]),
-            Row("a length in 64 bits that fits in 16", [0x82, 127, 0, 0, 0, 0, 0, 0, 255, 255]),
-            Row("a continuation without a first frame", bytes(.continuation, "x")),
-            Row("a continuation of a message that ended", bytes(.text, "x") + bytes(.continuation, "x")),
-            Row("a message within a message", bytes(.text, "x", final: false) + bytes(.text, "x")),
-            Row("bytes within a text", bytes(.text, "x", final: false) + bytes(.binary, "x", final: false)),
-            Row("a close of one byte", [0x88, 1, 3]),
-            Row("a length of 2^63", [0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0], .messageTooBig),
-            Row("a length of 2^63 - 1", [0x82, 127, 0x7f, 255, 255, 255, 255, 255, 255, 255], .messageTooBig),
-            Row("a frame beyond the limit", [0x82, 126, 0x03, 0xe9], .messageTooBig),
+            Row("a control frame with RSV1", bytes: [0xc9, 0]), Row("a masked frame", bytes: [0x81, 0x80, 0, 0, 0, 0]),
+            Row("a PING in fragments", bytes: [0x09, 0]), Row("a close in fragments", bytes: [0x08, 0]),
+            Row("a PONG in fragments", bytes: [0x0a, 0]), Row("a PING of 126 bytes", bytes: [0x89, 126, 0, 126]),
+            Row("a close of 126 bytes", bytes: [0x88, 126, 0, 126]),
+            Row("a PONG with a long length", bytes: [0x8a, 127]),
+            Row("a length in 16 bits that fits in 7", bytes: [0x82, 126, 0, 125]),
+            Row("a length in 64 bits that fits in 16", bytes: [0x82, 127, 0, 0, 0, 0, 0, 0, 255, 255]),
+            Row("a continuation without a first frame", bytes: bytes(.continuation, "x")),
+            Row("a continuation of a message that ended", bytes: bytes(.text, "x") + bytes(.continuation, "x")),
+            Row("a message within a message", bytes: bytes(.text, "x", final: false) + bytes(.text, "x")),
+            Row("bytes within a text", bytes: bytes(.text, "x", final: false) + bytes(.binary, "x", final: false)),
+            Row("a close of one byte", bytes: [0x88, 1, 3]),
+            Row("a length of 2^63", bytes: [0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0], code: .messageTooBig),
+            Row(
+                "a length of 2^63 - 1",
+                bytes: [0x82, 127, 0x7f, 255, 255, 255, 255, 255, 255, 255],
+                code: .messageTooBig
+            ),
+            Row("a frame beyond the limit", bytes: [0x82, 126, 0x03, 0xe9], code: .messageTooBig),
             Row(
                 "fragments beyond the limit",
-                bytes(.binary, String(repeating: "x", count: 600), final: false)
+                bytes: bytes(.binary, String(repeating: "x", count: 600), final: false)
                     + bytes(.continuation, String(repeating: "x", count: 600)),
-                .messageTooBig
+                code: .messageTooBig
             ),
             Row(
                 "empty fragments without end",
-                bytes(.binary, "", final: false) + (0..<70_000).flatMap { _ in [0, 0] as [UInt8] },
-                .messageTooBig
+                bytes: bytes(.binary, "", final: false) + (0..<70_000).flatMap { _ in [0, 0] as [UInt8] },
+                code: .messageTooBig
             ),
-            Row("a close reason that is not UTF-8", [0x88, 4, 3, 232, 0xc3, 0x28], .invalidData),
+            Row("a close reason that is not UTF-8", bytes: [0x88, 4, 3, 232, 0xc3, 0x28], code: .invalidData),
         ]
         + [0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65535].map {
-            Row("close code \($0)", RawWebSocketFrame.close($0).bytes)
+            Row("close code \($0)", bytes: RawWebSocketFrame.close($0).bytes)
         }
 
     @Test("frames that RFC 6455 forbids are refused with its code", arguments: violations)

@@ -9,10 +9,10 @@ extension Fuzzer {
     /// Rows of browsers' cookie databases. The bytes select columns and the values that replace the ordinary ones.
     static let browsers: [Fuzzer] = [
         Fuzzer("firefox-row", seeds: [[0], [2, 3, 255, 1, 0, 9, 65, 66]]) { bytes in
-            try read(bytes, firefox) { try FirefoxCookies($0, version: 12, container: 0).read($1) }
+            try read(bytes, schema: firefox) { try FirefoxCookies($0, version: 12, container: 0).read($1) }
         },
         Fuzzer("chromium-row", seeds: [[0], [2, 3, 255, 1, 0, 9, 65, 66]]) { bytes in
-            try read(bytes, chromium) { try ChromiumCookies($0).read($1) }
+            try read(bytes, schema: chromium) { try ChromiumCookies($0).read($1) }
         },
     ]
 
@@ -38,8 +38,8 @@ extension Fuzzer {
 
     private static func read(
         _ bytes: [UInt8],
-        _ columns: Columns,
-        _ body: (BrowserTable, Database) throws -> some Any
+        schema columns: Columns,
+        body: (BrowserTable, Database) throws -> some Any
     ) throws {
         var values = columns.map(\.value.databaseValue)
         var rest = bytes[...]

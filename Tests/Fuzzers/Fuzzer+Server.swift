@@ -64,6 +64,6 @@ extension Fuzzer {
         )
         settings.networkMonitor = nil
         guard let files = try? ZoneFiles([]) else { violation("an empty list of zones is refused") }
-        return ServerService(configuration, Resolver(settings), files)
+        return ServerService(configuration, resolver: Resolver(settings), zones: files)
     }()
 }

@@ -6,7 +6,7 @@ import BeelineWebDriver
 import BeelineWebView
 
 /// The code of BeelineWebDriver's guide, compiled.
-private func openBrowser(_ proxy: BeelineProxy, _ jar: CookieJar, _ url: HTTPURL) async throws {
+private func openBrowser(proxy: BeelineProxy, jar: CookieJar, url: HTTPURL) async throws {
     var configuration = BrowserConfiguration()
     configuration.proxy = proxy.endpoint
     let browser = try await Browser.start(configuration)

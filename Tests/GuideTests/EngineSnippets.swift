@@ -29,7 +29,7 @@ struct Table: EndpointSource {
     }
 }
 
-func throughAProxy(_ engine: Engine, _ request: PreparedRequest, _ proxyEndpoints: EndpointList) async throws {
+func throughAProxy(engine: Engine, request: PreparedRequest, proxyEndpoints: EndpointList) async throws {
     let proxy = Proxy(origin: try HTTPURL("http://proxy.example:3128").origin)
     let response = try await engine.exchange(request, from: proxyEndpoints, route: .proxy(proxy))
     print(response.head.status)

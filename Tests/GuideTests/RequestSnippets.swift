@@ -107,7 +107,7 @@ func credentials(_ token: String, _ password: String) throws {
 }
 
 struct SigningKey: Sendable {
-    func sign(_ method: String, _ target: String, _ body: ByteBuffer) -> String {
+    func sign(method: String, target: String, body: ByteBuffer) -> String {
         "\(method)\(target)\(body.readableBytes)"
     }
 }
@@ -118,7 +118,11 @@ struct Signing: Interceptor {
     func intercept(_ request: ClientRequest, next: InterceptorNext) async throws -> Response {
         guard let body = request.body.bytesInMemory else { return try await next(request) }
         var request = request
-        request.fields[.authorization] = key.sign(request.method.rawValue, request.url.target, body)
+        request.fields[.authorization] = key.sign(
+            method: request.method.rawValue,
+            target: request.url.target,
+            body: body
+        )
         return try await next(request)
     }
 }

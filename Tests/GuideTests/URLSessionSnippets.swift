@@ -54,7 +54,7 @@ func storageIsTruth(_ client: BeelineClient) -> URLSession {
     return session
 }
 
-func directForm(_ client: BeelineClient, _ request: URLRequest, _ session: URLSession) async throws -> Data {
+func directForm(client: BeelineClient, request: URLRequest, session: URLSession) async throws -> Data {
     let direct = try await request.direct(via: client.resolver)
     let (data, response) = try await session.data(for: direct.request)
     direct.receive(response)  // stores the cookies under the name

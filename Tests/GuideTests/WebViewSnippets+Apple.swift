@@ -38,7 +38,7 @@ func secondUser(_ proxy: BeelineProxy, _ jar: CookieJar) -> WebViewSession {
 }
 
 @MainActor
-func ownWebView(_ jar: CookieJar, _ webView: WKWebView, _ page: HTTPURL) async throws {
+func ownWebView(jar: CookieJar, webView: WKWebView, page: HTTPURL) async throws {
     let store = WebKitCookieStore(webView.configuration.websiteDataStore)
     try await store.handOver(from: jar, for: page)
 }

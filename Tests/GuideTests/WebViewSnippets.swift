@@ -5,7 +5,7 @@ import BeelineWebView
 
 // The code of BeelineWebView's guide for all platforms.
 
-func handOver(_ jar: CookieJar, _ store: some WebCookieStore, _ url: HTTPURL) async throws {
+func handOver(jar: CookieJar, store: some WebCookieStore, url: HTTPURL) async throws {
     let done = try await store.handOver(from: jar, for: url)
     print(done.count, done.unsupported.map(\.name))
     // now load the page
@@ -20,7 +20,7 @@ func followStore(_ jar: CookieJar, _ store: some WebCookieStore) async throws {
     await following.stop()
 }
 
-func rehomeStore(_ store: some WebCookieStore, _ address: IPAddress, _ host: Host) async throws {
+func rehomeStore(store: some WebCookieStore, address: IPAddress, host: Host) async throws {
     let result = try await store.rehome(from: address, to: host)
     print(result.moved, result.superseded, result.refused)
 }

@@ -25,13 +25,13 @@ struct AliyunTests {
     }
 
     static func upstream2(_ transport: ScriptedTransport) throws -> Aliyun2Upstream {
-        try upstream2(nil, nil, transport)
+        try upstream2(secret: nil, encryption: nil, transport: transport)
     }
 
     static func upstream2(
-        _ secret: String?,
-        _ encryption: Aliyun2Upstream.Encryption? = nil,
-        _ transport: ScriptedTransport,
+        secret: String?,
+        encryption: Aliyun2Upstream.Encryption? = nil,
+        transport: ScriptedTransport,
         parameters: [String: String] = [:],
         vector: [UInt8]? = nil
     ) throws -> Aliyun2Upstream {
@@ -133,7 +133,8 @@ struct AliyunTests {
             // The service may be asked at another address after some errors; here that address replies the same.
             let transport = ScriptedTransport(reply, reply)
             let upstream: any Upstream =
-                version == 1 ? Self.upstream(transport) : try Self.upstream2(nil, nil, transport)
+                version == 1
+                ? Self.upstream(transport) : try Self.upstream2(secret: nil, encryption: nil, transport: transport)
             let error = await #expect(throws: UpstreamError.self) {
                 try await upstream.answer(Question(host("www.aliyun.com"), families: .v4))
             }
@@ -231,7 +232,11 @@ struct AliyunTests {
     @Test("a signed version 2 question is sent unencrypted, and its answer is read")
     func version2() async throws {
         let transport = ScriptedTransport(.text(#"{"code":"success","mode":0,"data":\#(Self.content)}"#))
-        let upstream = try Self.upstream2("000102030405060708090a0b0c0d0e0f", nil, transport)
+        let upstream = try Self.upstream2(
+            secret: "000102030405060708090a0b0c0d0e0f",
+            encryption: nil,
+            transport: transport
+        )
         let answer = try await upstream.answer(Question(host("www.example.com")))
         #expect(
             answer
@@ -252,7 +257,9 @@ struct AliyunTests {
     @Test("an unsigned version 2 question has no expiry time")
     func unsigned() async throws {
         let transport = ScriptedTransport(.text(#"{"code":"success","data":\#(Self.content)}"#))
-        _ = try await Self.upstream2(nil, nil, transport).answer(Question(host("www.example.com")))
+        _ = try await Self.upstream2(secret: nil, encryption: nil, transport: transport).answer(
+            Question(host("www.example.com"))
+        )
         #expect(transport.requests.first?.target == "/v2/d?dn=www.example.com&id=100000&m=0&q=4%2C6&v=1.0")
     }
 
@@ -264,7 +271,12 @@ struct AliyunTests {
             .replacing("-", with: "+").replacing("_", with: "/")
         let transport = ScriptedTransport(.text(#"{"code":"success","mode":\#(mode),"data":"\#(sealed)"}"#))
         let vector = Array(repeating: UInt8(0x20), count: mode == 1 ? 16 : 12)
-        let upstream = try Self.upstream2(nil, mode == 1 ? .cbc(key: key) : .gcm(key: key), transport, vector: vector)
+        let upstream = try Self.upstream2(
+            secret: nil,
+            encryption: mode == 1 ? .cbc(key: key) : .gcm(key: key),
+            transport: transport,
+            vector: vector
+        )
         let answer = try await upstream.answer(Question(host("www.example.com")))
         #expect(answer.v4?.addresses == addresses("192.0.2.1 192.0.2.2"))
         let enc = Hex.encode(try cipher.seal(SigningTests.question, vector: vector))
@@ -278,7 +290,11 @@ struct AliyunTests {
             #"{"code":"success"}"#,
         ] {
             let transport = ScriptedTransport(.text(body), .text(body))
-            let upstream = try Self.upstream2(nil, .gcm(key: SigningTests.key), transport)
+            let upstream = try Self.upstream2(
+                secret: nil,
+                encryption: .gcm(key: SigningTests.key),
+                transport: transport
+            )
             let error = await #expect(throws: UpstreamError.self) {
                 try await upstream.answer(Question(host("www.example.com")))
             }
@@ -301,9 +317,15 @@ struct AliyunTests {
 
     @Test("keys and secrets of a wrong form are refused at once")
     func misconfigured() {
-        #expect(throws: UpstreamError.self) { try Self.upstream2("not hex", nil, ScriptedTransport()) }
-        #expect(throws: UpstreamError.self) { try Self.upstream2("", nil, ScriptedTransport()) }
-        #expect(throws: UpstreamError.self) { try Self.upstream2(nil, .cbc(key: [1]), ScriptedTransport()) }
+        #expect(throws: UpstreamError.self) {
+            try Self.upstream2(secret: "not hex", encryption: nil, transport: ScriptedTransport())
+        }
+        #expect(throws: UpstreamError.self) {
+            try Self.upstream2(secret: "", encryption: nil, transport: ScriptedTransport())
+        }
+        #expect(throws: UpstreamError.self) {
+            try Self.upstream2(secret: nil, encryption: .cbc(key: [1]), transport: ScriptedTransport())
+        }
     }
 
     // MARK: Scheduling

@@ -65,13 +65,13 @@ struct ChurnTests {
                 let found = cache.find(key) { Int($0.retryAt.nanoseconds) }
                 #expect(isExact ? found == model[index] : found == nil || found == model[index])
             }
-            if round % 4_096 == 0 || round == ChurnRounds.count - 1 { check(cache, model, isExact) }
+            if round % 4_096 == 0 || round == ChurnRounds.count - 1 { check(cache, model: model, isExact: isExact) }
         }
         for key in keys { cache.remove(key) }
         #expect(cache.count == 0 && cache.octets == 0 && cache.all().isEmpty)
     }
 
-    private func check(_ cache: AnswerCache, _ model: [Int: Int], _ isExact: Bool) {
+    private func check(_ cache: AnswerCache, model: [Int: Int], isExact: Bool) {
         let all = cache.all()
         #expect(all.count == cache.count && Set(all.map(\.key.name)).count == all.count)
         if isExact { #expect(all.count == model.count) }

@@ -23,18 +23,18 @@ struct DNSAnswerTests {
         var testDescription: String { what }
     }
 
-    static func a(_ owner: String, _ text: String, _ ttl: UInt32) -> DNSRecord {
+    static func a(_ owner: String, _ text: String, ttl: UInt32) -> DNSRecord {
         DNSRecord(name(owner), ttl: ttl, .address(address(text)))
     }
 
-    static func alias(_ owner: String, _ target: String, _ ttl: UInt32) -> DNSRecord {
+    static func alias(_ owner: String, _ target: String, ttl: UInt32) -> DNSRecord {
         DNSRecord(name(owner), ttl: ttl, .alias(name(target)))
     }
 
     static func chain(_ length: Int) -> [DNSRecord] {
-        var records = [alias("www.example.com", "n1.example", 5)]
-        for index in 1..<length { records.append(alias("n\(index).example", "n\(index + 1).example", 5)) }
-        return records + [a("n\(length).example", "192.0.2.1", 5)]
+        var records = [alias("www.example.com", "n1.example", ttl: 5)]
+        for index in 1..<length { records.append(alias("n\(index).example", "n\(index + 1).example", ttl: 5)) }
+        return records + [a("n\(length).example", "192.0.2.1", ttl: 5)]
     }
 
     static func soa(_ owner: String, ttl: UInt32, minimum: UInt32) -> DNSRecord {
@@ -58,30 +58,30 @@ struct DNSAnswerTests {
     static let rows: [Row] = [
         Row(
             what: "two addresses; the lower TTL counts",
-            answers: [a("www.example.com", "192.0.2.1", 300), a("www.example.com", "192.0.2.2", 30)],
+            answers: [a("www.example.com", "192.0.2.1", ttl: 300), a("www.example.com", "192.0.2.2", ttl: 30)],
             says: .success(.addresses(addresses("192.0.2.1 192.0.2.2"), ttl: .seconds(30)))
         ),
         Row(
             what: "a chain of aliases in any order; the lowest TTL on the way counts",
             answers: [
-                a("c.example.net", "192.0.2.9", 60), alias("b.example.net", "c.example.net", 20),
-                alias("www.example.com", "b.example.net", 300),
+                a("c.example.net", "192.0.2.9", ttl: 60), alias("b.example.net", "c.example.net", ttl: 20),
+                alias("www.example.com", "b.example.net", ttl: 300),
             ],
             says: .success(.addresses(addresses("192.0.2.9"), ttl: .seconds(20)))
         ),
         Row(
             what: "names are compared without case",
-            answers: [alias("WWW.Example.com", "B.example.net", 5), a("b.EXAMPLE.net", "192.0.2.9", 60)],
+            answers: [alias("WWW.Example.com", "B.example.net", ttl: 5), a("b.EXAMPLE.net", "192.0.2.9", ttl: 60)],
             says: .success(.addresses(addresses("192.0.2.9"), ttl: .seconds(5)))
         ),
         Row(
             what: "records of other owners are skipped",
-            answers: [a("evil.example", "203.0.113.66", 9), a("www.example.com", "192.0.2.1", 300)],
+            answers: [a("evil.example", "203.0.113.66", ttl: 9), a("www.example.com", "192.0.2.1", ttl: 300)],
             says: .success(.addresses(addresses("192.0.2.1"), ttl: .seconds(300)))
         ),
         Row(
             what: "only records of another owner: no answer",
-            answers: [a("evil.example", "203.0.113.66", 9)],
+            answers: [a("evil.example", "203.0.113.66", ttl: 9)],
             says: .success(.absent(.noRecord, ttl: nil))
         ),
         Row(
@@ -91,12 +91,12 @@ struct DNSAnswerTests {
         ),
         Row(
             what: "AAAA among A is skipped",
-            answers: [a("www.example.com", "2001:db8::1", 9)],
+            answers: [a("www.example.com", "2001:db8::1", ttl: 9)],
             says: .success(.absent(.noRecord, ttl: nil))
         ),
         Row(
             what: "aliases in a circle",
-            answers: [alias("www.example.com", "b.example", 5), alias("b.example", "www.example.com", 5)],
+            answers: [alias("www.example.com", "b.example", ttl: 5), alias("b.example", "www.example.com", ttl: 5)],
             says: .failure(.malformedAnswer)
         ),
         Row(
@@ -111,7 +111,7 @@ struct DNSAnswerTests {
         ),
         Row(
             what: "a TTL with its highest bit set is zero (RFC 2181 §8)",
-            answers: [a("www.example.com", "192.0.2.1", 0x8000_0000)],
+            answers: [a("www.example.com", "192.0.2.1", ttl: 0x8000_0000)],
             says: .success(.addresses(addresses("192.0.2.1"), ttl: .zero))
         ),
         Row(
@@ -133,7 +133,7 @@ struct DNSAnswerTests {
         ),
         Row(
             what: "the end of a chain does not exist: the alias's TTL bounds it",
-            answers: [alias("www.example.com", "gone.example.net", 10)],
+            answers: [alias("www.example.com", "gone.example.net", ttl: 10)],
             authorities: [soa("example.net", ttl: 900, minimum: 60)],
             bits: 0x8183,
             says: .success(.absent(.noName, ttl: .seconds(10)))
@@ -184,7 +184,7 @@ struct DNSAnswerTests {
         let message = DNSMessage(
             flags: DNSMessage.Flags(bits: 0x8180),
             questions: [],
-            answers: [Self.a("www.example.com", "192.0.2.1", 5)]
+            answers: [Self.a("www.example.com", "192.0.2.1", ttl: 5)]
         )
         #expect(throws: UpstreamError.self) {
             try message.records(answering: DNSQuestion(name("www.example.com"), .a), id: 0)

@@ -136,7 +136,7 @@ struct DNSMessageTests {
 
     /// A message whose TXT record holds `content`, 28 octets from the start, followed by `count` empty records with
     /// owners.
-    private static func hiding(_ content: [UInt8], _ count: Int, _ owner: (Int) -> [UInt8]) -> [UInt8] {
+    private static func hiding(_ content: [UInt8], count: Int, owner: (Int) -> [UInt8]) -> [UInt8] {
         let records = 1 + count
         var octets: [UInt8] = [0, 0, 0x81, 0x80, 0, 1, UInt8(records >> 8), UInt8(records & 0xff), 0, 0, 0, 0]
         octets += [0, 0, 1, 0, 1, 0, 0, 16, 0, 1, 0, 0, 0, 0, UInt8(content.count >> 8), UInt8(content.count & 0xff)]
@@ -158,8 +158,8 @@ struct DNSMessageTests {
     func pointerChains() throws {
         let chain = Self.chain(7_000)
         let at = { (hops: Int) in Self.pointer(27 + 2 * hops) }
-        #expect(try DNSMessage(octets: Self.hiding(chain, 1) { _ in at(31) }).answers.count == 2)
-        let long = Self.hiding(chain, 3_000) { _ in at(7_000) }
+        #expect(try DNSMessage(octets: Self.hiding(chain, count: 1) { _ in at(31) }).answers.count == 2)
+        let long = Self.hiding(chain, count: 3_000) { _ in at(7_000) }
         #expect(throws: DNSMessageError.costlyNames(offset: 29 + 14_000)) { try DNSMessage(octets: long) }
     }
 
@@ -167,7 +167,7 @@ struct DNSMessageTests {
     func pointersOfAMessage() throws {
         let chain = Self.chain(40)
         // Two owners alternate, so that no owner repeats the one before it: 30 and 31 pointers.
-        let message = { (count: Int) in Self.hiding(chain, count) { Self.pointer(27 + 2 * (29 + $0 % 2)) } }
+        let message = { (count: Int) in Self.hiding(chain, count: count) { Self.pointer(27 + 2 * (29 + $0 % 2)) } }
         #expect(try DNSMessage(octets: message(60)).answers.count == 61)
         #expect(throws: DNSMessageError.self) { try DNSMessage(octets: message(80)) }
     }
@@ -177,7 +177,7 @@ struct DNSMessageTests {
         let label = [63] + [UInt8](repeating: 97, count: 63)
         let name = label + label + label + [61] + [UInt8](repeating: 98, count: 61) + [0]
         #expect(name.count == 255)
-        let message = { (count: Int) in Self.hiding(name, count) { Self.pointer(28 + 64 * ($0 % 2)) } }
+        let message = { (count: Int) in Self.hiding(name, count: count) { Self.pointer(28 + 64 * ($0 % 2)) } }
         #expect(try DNSMessage(octets: message(200)).answers.last?.name.wire.count == 191)
         #expect(throws: DNSMessageError.self) { try DNSMessage(octets: message(400)) }
 

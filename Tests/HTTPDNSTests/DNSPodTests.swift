@@ -186,8 +186,8 @@ struct DNSPodTests {
 
     static func upstream(
         _ form: DNSPodForm,
-        _ transport: ScriptedTransport,
-        _ change: (inout DNSPodUpstream.Options) -> Void = { _ in }
+        transport: ScriptedTransport,
+        change: (inout DNSPodUpstream.Options) -> Void = { _ in }
     ) throws -> DNSPodUpstream {
         var options = DNSPodUpstream.Options()
         change(&options)
@@ -199,7 +199,7 @@ struct DNSPodTests {
         let form = DNSPodForm.aes(id: "7", key: "0123456789abcdef")
         let cipher = try DNSPodCipher(form)
         let transport = ScriptedTransport(.text(try cipher.seal("192.0.2.1;192.0.2.2,60|203.0.113.9")))
-        let upstream = try Self.upstream(form, transport) {
+        let upstream = try Self.upstream(form, transport: transport) {
             $0.validity = .seconds(600)
             $0.wantsClientAddress = true
         }
@@ -216,7 +216,7 @@ struct DNSPodTests {
         let cipher = try DNSPodCipher(form)
         let reply = ScriptedTransport.Reply.text(try cipher.seal("192.0.2.1,60-2001:db8::1,60"))
         let transport = ScriptedTransport(reply, reply)
-        let upstream = try Self.upstream(form, transport)
+        let upstream = try Self.upstream(form, transport: transport)
         for _ in 0..<2 {
             #expect(try await upstream.answer(Question(host("www.example.com"))) == .both("192.0.2.1", "2001:db8::1"))
         }
@@ -234,7 +234,7 @@ struct DNSPodTests {
     @Test("an HTTPS question with a token has the name unencrypted inside TLS")
     func token() async throws {
         let transport = ScriptedTransport(.text("192.0.2.1,60"))
-        let upstream = try Self.upstream(.token("123"), transport) { $0.validity = .seconds(600) }
+        let upstream = try Self.upstream(.token("123"), transport: transport) { $0.validity = .seconds(600) }
         var question = Question(host("www.example.com"), families: .v4)
         question.subnet = IPNetwork("203.0.113.0/24")
         _ = try await upstream.answer(question)
@@ -247,7 +247,7 @@ struct DNSPodTests {
     func notOurs() async throws {
         let transport = ScriptedTransport(.text("192.0.2.1,60"))
         let error = await #expect(throws: UpstreamError.self) {
-            try await Self.upstream(.aes(id: "7", key: "0123456789abcdef"), transport)
+            try await Self.upstream(.aes(id: "7", key: "0123456789abcdef"), transport: transport)
                 .answer(Question(host("www.example.com"), families: .v4))
         }
         #expect(error?.code == .malformedAnswer)
@@ -301,7 +301,7 @@ struct DNSPodTests {
             .text("", status: 500),
             .text("192.0.2.1,60")
         )
-        let upstream = try Self.upstream(.plain, transport) { $0.scheduleEndpoints = [boot] }
+        let upstream = try Self.upstream(.plain, transport: transport) { $0.scheduleEndpoints = [boot] }
         #expect(await upstream.reschedule() == .seconds(600))
         _ = try await upstream.answer(Question(host("www.example.com"), families: .v4))
         #expect(await upstream.reschedule() == .seconds(300))

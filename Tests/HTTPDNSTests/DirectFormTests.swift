@@ -10,8 +10,8 @@ struct DirectFormTests {
     static func request(
         _ url: String,
         at endpoint: String,
-        _ fields: HTTPFields = [:],
-        _ change: (inout DirectForm) -> Void = { _ in }
+        fields: HTTPFields = [:],
+        change: (inout DirectForm) -> Void = { _ in }
     ) throws -> DirectForm.Request {
         var form = DirectForm()
         change(&form)
@@ -48,7 +48,7 @@ struct DirectFormTests {
         let request = try Self.request(
             "https://a.example/x",
             at: "192.0.2.1:443",
-            [
+            fields: [
                 .referer: "https://192.0.2.1/from?x=192.0.2.1", .origin: "https://192.0.2.1",
                 .accept: "https://192.0.2.1",
             ]
@@ -57,7 +57,7 @@ struct DirectFormTests {
         #expect(request.fields[.origin] == "https://a.example")
         #expect(request.fields[.accept] == "https://192.0.2.1")
         for other in ["https://192.0.2.10/", "http://192.0.2.1/", "https://b.example/", "null", ""] {
-            let request = try Self.request("https://a.example/x", at: "192.0.2.1:443", [.referer: other])
+            let request = try Self.request("https://a.example/x", at: "192.0.2.1:443", fields: [.referer: other])
             #expect(request.fields[.referer] == other)
         }
     }

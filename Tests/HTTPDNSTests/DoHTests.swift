@@ -17,7 +17,7 @@ struct DoHTests {
         ).encoded() ?? []
     }
 
-    static let good = response("example.com", [DNSAnswerTests.a("example.com", "192.0.2.1", 60)])
+    static let good = response("example.com", [DNSAnswerTests.a("example.com", "192.0.2.1", ttl: 60)])
 
     static func upstream(
         _ url: String = "https://dns.example/dns-query",
@@ -78,7 +78,10 @@ struct DoHTests {
     @Test("padded queries all have one length (RFC 8467)")
     func padding() async throws {
         for name in ["a.example", "a-much-longer-name.sub-domain.example.com"] {
-            let reply = UpstreamReply(status: 200, body: Self.response(name, [DNSAnswerTests.a(name, "192.0.2.1", 60)]))
+            let reply = UpstreamReply(
+                status: 200,
+                body: Self.response(name, [DNSAnswerTests.a(name, "192.0.2.1", ttl: 60)])
+            )
             let transport = ScriptedTransport(.success(reply))
             let upstream = try Self.upstream(method: .post, isPadded: true, through: transport)
             _ = try await upstream.answer(Question(host(name), families: .v4))

@@ -116,7 +116,7 @@ struct EndpointRankingTests {
 
     static func endpoint(_ text: String, port: UInt16 = 443) -> Endpoint { Endpoint(address(text), port: port) }
 
-    static func order(_ ranking: EndpointRanking, _ v4: String, _ v6: String = "", at seconds: Int = 0) -> String {
+    static func order(_ ranking: EndpointRanking, v4: String, v6: String = "", at seconds: Int = 0) -> String {
         ranking.order(v4: addresses(v4), v6: addresses(v6), port: 443, now: at(seconds)).addresses
             .map(\.description).joined(separator: " ")
     }
@@ -132,21 +132,21 @@ struct EndpointRankingTests {
         ]
     )
     func interleaves(_ v4: String, _ v6: String, _ expected: String) {
-        #expect(Self.order(EndpointRanking(limits: .init()), v4, v6) == expected)
+        #expect(Self.order(EndpointRanking(limits: .init()), v4: v4, v6: v6) == expected)
     }
 
     @Test("a failed endpoint moves to the end for a growing time, until it succeeds")
     func demotes() {
         var ranking = EndpointRanking(limits: .init())
         ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(0))
-        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 29) == "192.0.2.2 192.0.2.1")
-        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 30) == "192.0.2.1 192.0.2.2")
+        #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2", at: 29) == "192.0.2.2 192.0.2.1")
+        #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2", at: 30) == "192.0.2.1 192.0.2.2")
         ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(30))
-        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 89) == "192.0.2.2 192.0.2.1")
-        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 90) == "192.0.2.1 192.0.2.2")
+        #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2", at: 89) == "192.0.2.2 192.0.2.1")
+        #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2", at: 90) == "192.0.2.1 192.0.2.2")
         ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(90))
         ranking.succeeded(Self.endpoint("192.0.2.1"), now: Self.at(90))
-        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 91) == "192.0.2.1 192.0.2.2")
+        #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2", at: 91) == "192.0.2.1 192.0.2.2")
     }
 
     @Test("the time at the end has an upper bound")
@@ -161,7 +161,7 @@ struct EndpointRankingTests {
     func ports() {
         var ranking = EndpointRanking(limits: .init())
         ranking.failed(Self.endpoint("192.0.2.1", port: 8_443), now: Self.at(0))
-        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2") == "192.0.2.1 192.0.2.2")
+        #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2") == "192.0.2.1 192.0.2.2")
     }
 
     @Test("among failed endpoints, the one with the shortest remaining time comes first")
@@ -170,7 +170,7 @@ struct EndpointRankingTests {
         ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(0))
         ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(0))
         ranking.failed(Self.endpoint("2001:db8::1"), now: Self.at(0))
-        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", "2001:db8::1") == "192.0.2.2 2001:db8::1 192.0.2.1")
+        #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2", v6: "2001:db8::1") == "192.0.2.2 2001:db8::1 192.0.2.1")
     }
 
     @Test("measured endpoints are sorted among themselves, and unmeasured ones keep their places")
@@ -178,12 +178,12 @@ struct EndpointRankingTests {
         var ranking = EndpointRanking(limits: .init())
         let list = "192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4"
         ranking.succeeded(Self.endpoint("192.0.2.1"), after: .milliseconds(100), now: Self.at(0))
-        #expect(Self.order(ranking, list) == list)
+        #expect(Self.order(ranking, v4: list) == list)
         ranking.succeeded(Self.endpoint("192.0.2.3"), after: .milliseconds(20), now: Self.at(0))
-        #expect(Self.order(ranking, list) == "192.0.2.3 192.0.2.2 192.0.2.1 192.0.2.4")
+        #expect(Self.order(ranking, v4: list) == "192.0.2.3 192.0.2.2 192.0.2.1 192.0.2.4")
         ranking.succeeded(Self.endpoint("192.0.2.4"), after: .milliseconds(21), now: Self.at(0))
-        #expect(Self.order(ranking, list) == "192.0.2.3 192.0.2.2 192.0.2.4 192.0.2.1")
-        #expect(Self.order(ranking, list, at: 600) == list, "old measurements are forgotten")
+        #expect(Self.order(ranking, v4: list) == "192.0.2.3 192.0.2.2 192.0.2.4 192.0.2.1")
+        #expect(Self.order(ranking, v4: list, at: 600) == list, "old measurements are forgotten")
     }
 
     @Test("small differences in time do not change the upstream's order")
@@ -191,7 +191,7 @@ struct EndpointRankingTests {
         var ranking = EndpointRanking(limits: .init())
         ranking.succeeded(Self.endpoint("192.0.2.1"), after: .milliseconds(7), now: Self.at(0))
         ranking.succeeded(Self.endpoint("192.0.2.2"), after: .milliseconds(1), now: Self.at(0))
-        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2") == "192.0.2.1 192.0.2.2")
+        #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2") == "192.0.2.1 192.0.2.2")
     }
 
     @Test("times are averaged over several attempts")
@@ -212,23 +212,23 @@ struct EndpointRankingTests {
         ]
     )
     func policyTable(_ v4: String, _ v6: String, _ expected: String) {
-        #expect(Self.order(EndpointRanking(limits: .init()), v4, v6) == expected)
+        #expect(Self.order(EndpointRanking(limits: .init()), v4: v4, v6: v6) == expected)
     }
 
     @Test("a unique local address counts as native for a machine that has one")
     func uniqueLocal() {
         var ranking = EndpointRanking(limits: .init())
         ranking.networkChanged(to: Network(id: "x", families: .both, localV6: address("fd00::99")))
-        #expect(Self.order(ranking, "192.0.2.1", "fd00::1") == "fd00::1 192.0.2.1")
+        #expect(Self.order(ranking, v4: "192.0.2.1", v6: "fd00::1") == "fd00::1 192.0.2.1")
     }
 
     @Test("a machine with only a unique local IPv6 address prefers IPv4 to native IPv6 (RFC 6724 rule 5)")
     func uniqueLocalSource() {
         var ranking = EndpointRanking(limits: .init())
         ranking.networkChanged(to: Network(id: "x", families: .both, localV6: address("fd00::99")))
-        #expect(Self.order(ranking, "192.0.2.1", "2001:db8::1") == "192.0.2.1 2001:db8::1")
+        #expect(Self.order(ranking, v4: "192.0.2.1", v6: "2001:db8::1") == "192.0.2.1 2001:db8::1")
         ranking.networkChanged(to: Network(id: "x", families: .both, localV6: address("2001:db8:9::99")))
-        #expect(Self.order(ranking, "192.0.2.1", "2001:db8::1") == "2001:db8::1 192.0.2.1")
+        #expect(Self.order(ranking, v4: "192.0.2.1", v6: "2001:db8::1") == "2001:db8::1 192.0.2.1")
     }
 
     @Test("the ranking has a bound for the endpoints that it remembers")

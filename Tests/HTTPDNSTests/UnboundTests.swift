@@ -108,7 +108,7 @@ private final class Unbound: Sendable {
             let files = try authority.certificate(for: "dns.test").write(to: folder)
             let big = (0..<512).map { "big IN A 10.9.\($0 / 256).\($0 % 256)\n" }.joined()
             try Data((Self.zone + big).utf8).write(to: URL(fileURLWithPath: "\(folder)/corp.zone"))
-            let text = Self.configuration(folder, ports, files)
+            let text = Self.configuration(folder: folder, ports: ports, files: files)
             try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/unbound.conf"))
             return ["-d", "-p", "-c", "\(folder)/unbound.conf"]
         }
@@ -117,9 +117,9 @@ private final class Unbound: Sendable {
     func stop() { daemon.stop() }
 
     private static func configuration(
-        _ folder: String,
-        _ ports: [UInt16],
-        _ files: (chain: String, key: String)
+        folder: String,
+        ports: [UInt16],
+        files: (chain: String, key: String)
     ) -> String {
         """
         server:

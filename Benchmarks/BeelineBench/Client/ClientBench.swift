@@ -120,8 +120,10 @@ struct ClientBench {
         configuration.connectionsPerOrigin = max(configuration.connectionsPerOrigin, concurrency)
         if closes { configuration.maximumIdleConnections = 0 }
         switch layer {
-        case "engine": return EngineCaller(url, EndpointList([endpoint]), tls, configuration)
-        case "client": return try BeelineCaller(self.url, url.origin, endpoint, tls, configuration)
+        case "engine":
+            return EngineCaller(url, endpoints: EndpointList([endpoint]), tls: tls, configuration: configuration)
+        case "client":
+            return try BeelineCaller(self.url, origin: url.origin, endpoint: endpoint, tls: tls, engine: configuration)
         default: throw BenchError(message: "layers are engine and client")
         }
     }

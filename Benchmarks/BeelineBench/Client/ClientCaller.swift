@@ -20,7 +20,7 @@ struct EngineCaller: ClientCaller {
     let tls: TLSSettings
     let engine: Engine
 
-    init(_ url: HTTPURL, _ endpoints: EndpointList, _ tls: TLSSettings, _ configuration: EngineConfiguration) {
+    init(_ url: HTTPURL, endpoints: EndpointList, tls: TLSSettings, configuration: EngineConfiguration) {
         self.url = url
         self.endpoints = endpoints
         self.tls = tls
@@ -43,10 +43,10 @@ struct BeelineCaller: ClientCaller {
 
     init(
         _ url: String,
-        _ origin: Origin,
-        _ endpoint: Endpoint,
-        _ tls: TLSSettings,
-        _ engine: EngineConfiguration
+        origin: Origin,
+        endpoint: Endpoint,
+        tls: TLSSettings,
+        engine: EngineConfiguration
     ) throws {
         self.url = url
         var configuration = ClientConfiguration()

@@ -43,7 +43,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let (settings, json, html) = (configuration, json, html)
         let status = await Interruption.run {
             do throws(CommandFailure) {
-                let diagnosis = try await Self.examine(url, settings, patience)
+                let diagnosis = try await Self.examine(url, configuration: settings, patience: patience)
                 guard !Task.isCancelled else { return .interrupted }
                 try Self.tell(diagnosis, json: json, html: html)
                 return diagnosis.verdict.status
@@ -57,8 +57,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private static func examine(
         _ url: HTTPURL,
-        _ configuration: ClientConfiguration,
-        _ patience: Duration
+        configuration: ClientConfiguration,
+        patience: Duration
     ) async throws(CommandFailure) -> Diagnosis {
         let client: BeelineClient
         do {

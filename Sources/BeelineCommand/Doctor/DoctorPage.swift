@@ -90,7 +90,7 @@ struct DoctorPage {
     private func row(_ place: Diagnosis.Place, _ scale: Double) -> String {
         var left = VerboseLog.milliseconds(place.start)
         var bars = ""
-        func bar(_ kind: String, _ length: Double, _ what: String) {
+        func addBar(_ kind: String, length: Double, title what: String) {
             let (start, width) = (Self.percent(left / scale), Self.percent(length / scale))
             bars += "<i class=\"\(kind)\" style=\"left:\(start);width:\(width)\" title=\"\(what)\"></i>"
             left += length
@@ -101,11 +101,11 @@ struct DoctorPage {
         var words: [String] = []
         for (kind, name, time) in steps {
             guard let time else { continue }
-            bar(kind, VerboseLog.milliseconds(time), "\(name) \(Words.milliseconds(time))")
+            addBar(kind, length: VerboseLog.milliseconds(time), title: "\(name) \(Words.milliseconds(time))")
             words.append("\(name) \(Words.milliseconds(time))")
         }
         let end = VerboseLog.milliseconds(place.start + place.total)
-        if !place.serves { bar("lost", max(end - left, 0), "failed") }
+        if !place.serves { addBar("lost", length: max(end - left, 0), title: "failed") }
         let outcome: String
         switch place.outcome {
         case .serves(let status, let version): outcome = "status \(status), \(version)"

@@ -51,7 +51,7 @@ struct RequestDraft: Sendable {
         fields = [:]
         try readMethod(arguments.method)
         try readBody(arguments, files)
-        try readFields(arguments, cookies, defaults, files)
+        try readFields(arguments, cookies: cookies, defaults: defaults, files: files)
         for line in try HeaderLine.all(arguments.headers, files) { try apply(line) }
     }
 
@@ -139,9 +139,9 @@ struct RequestDraft: Sendable {
 
     private mutating func readFields(
         _ arguments: RequestArguments,
-        _ cookies: CookieArguments,
-        _ defaults: Defaults,
-        _ files: InputFiles
+        cookies: CookieArguments,
+        defaults: Defaults,
+        files: InputFiles
     ) throws(CommandFailure) {
         if let agent = arguments.userAgent ?? defaults.userAgent {
             userAgent = agent.isEmpty ? .removed : .replaced(try HeaderLine.checked(agent, "-A"))

@@ -37,7 +37,7 @@ struct TransferRun {
         let sizeBefore = resumedFile.map { InputFiles.real.size($0) ?? 0 }
         var isRestarted = false
         while true {
-            let wait = await attempt(&record, &schedule, &isRestarted)
+            let wait = await attempt(record: &record, schedule: &schedule, isRestarted: &isRestarted)
             guard let wait, !Task.isCancelled else { break }
             note("\(record.failure?.message ?? "the server answered \(record.lastHop?.status.code ?? 0)")")
             note("retrying in \(wait.seconds) s, \(plan.retries - record.retries) retries left")
@@ -64,15 +64,15 @@ struct TransferRun {
     /// - Parameter isRestarted: whether an attempt with `-C N` rewrote the whole file. The file then no longer ends at byte N,
     ///   so later attempts request the whole file too.
     private func attempt(
-        _ record: inout TransferRecord,
-        _ schedule: inout FetchRetries,
-        _ isRestarted: inout Bool
+        record: inout TransferRecord,
+        schedule: inout FetchRetries,
+        isRestarted: inout Bool
     ) async -> Duration? {
         let response: Response
         let offset: Int64
         do {
             offset = isRestarted ? 0 : try resumeOffset()
-            response = try await send(from: offset, &record)
+            response = try await send(from: offset, record: &record)
         } catch {
             record.failure = error
             return transfer.body.isReplayable ? schedule.next(after: error.status, responseStatus: nil) : nil
@@ -88,7 +88,7 @@ struct TransferRun {
             return wait
         }
         do {
-            try await receive(response, from: offset, &record, &isRestarted)
+            try await receive(response, from: offset, record: &record, isRestarted: &isRestarted)
             return nil
         } catch {
             record.failure = error
@@ -100,7 +100,7 @@ struct TransferRun {
 
     // MARK: The request
 
-    private func send(from offset: Int64, _ record: inout TransferRecord) async throws(CommandFailure) -> Response {
+    private func send(from offset: Int64, record: inout TransferRecord) async throws(CommandFailure) -> Response {
         var request = transfer.request
         if offset > 0 { request.headerFields[.range] = "bytes=\(offset)-" }
         var options = RequestOptions()
@@ -180,8 +180,8 @@ struct TransferRun {
     private func receive(
         _ response: Response,
         from offset: Int64,
-        _ record: inout TransferRecord,
-        _ isRestarted: inout Bool
+        record: inout TransferRecord,
+        isRestarted: inout Bool
     ) async throws(CommandFailure) {
         let isError = response.status.code >= 400
         if isError, plan.errorStatus == .failed {
@@ -206,15 +206,15 @@ struct TransferRun {
                 )
             }
         }
-        try await write(response, mode, offset, &record)
+        try await write(response, mode: mode, offset: offset, record: &record)
         if isError, plan.errorStatus == .failedWithBody { throw Self.httpError(response) }
     }
 
     private func write(
         _ response: Response,
-        _ mode: FileDescriptor.Mode,
-        _ offset: Int64,
-        _ record: inout TransferRecord
+        mode: FileDescriptor.Mode,
+        offset: Int64,
+        record: inout TransferRecord
     ) async throws(CommandFailure) {
         var sink = OutputSink(transfer.output)
         try sink.open(mode)

@@ -52,7 +52,7 @@ struct NameAnswer: Hashable, Sendable {
     }
 
     /// Makes the answer from one upstream's report.
-    init(_ host: Host, _ report: HTTPDNS.UpstreamReport, _ settings: ResolverConfiguration) {
+    init(_ host: Host, report: HTTPDNS.UpstreamReport, settings: ResolverConfiguration) {
         let name = report.upstream
         self.host = host
         upstream = name

@@ -65,7 +65,9 @@ struct ResolveRunner: Sendable {
         // IP addresses and localhost need no upstream. With HTTPDNS off, the system resolves all names.
         if host.address != nil || host.isLocalhost || !resolver.isEnabled { return [await ask(host, resolver)] }
         let settings = resolver.configuration
-        return await resolver.askAll(host, system: settings.upstreams.isEmpty).map { NameAnswer(host, $0, settings) }
+        return await resolver.askAll(host, system: settings.upstreams.isEmpty).map {
+            NameAnswer(host, report: $0, settings: settings)
+        }
     }
 
     // MARK: Printing

@@ -22,7 +22,7 @@ struct Answerer: Sendable {
     }
 
     /// The answer, if it is available without waiting. Nil if an upstream must be asked.
-    func known(_ name: DNSName, _ type: DNSType, _ subnet: IPNetwork?) -> ServerAnswer? {
+    func known(_ name: DNSName, type: DNSType, subnet: IPNetwork?) -> ServerAnswer? {
         let finding = zones.set.lookUp(name, type)
         if let finding, finding.outside == nil { return finding.answer }
         guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
@@ -31,21 +31,21 @@ struct Answerer: Sendable {
         // The owner of a zone may publish a private name with an alias.
         if finding == nil, isWithheld(host) { return resolver.hasTables ? nil : ServerAnswer(.refused) }
         let cached = resolver.current(host, families: Families(family), subnet: subnet)
-        return cached.map { behind(finding, self.answer($0, target, family)) }
+        return cached.map { behind(finding, self.answer(from: $0, name: target, family: family)) }
     }
 
     /// The answer. Asks an upstream if necessary.
-    func answer(_ name: DNSName, _ type: DNSType, _ subnet: IPNetwork?) async -> ServerAnswer {
+    func answer(_ name: DNSName, type: DNSType, subnet: IPNetwork?) async -> ServerAnswer {
         let finding = zones.set.lookUp(name, type)
         if let finding, finding.outside == nil { return finding.answer }
         // The upstream protocols can ask for addresses only, so other types come from zones alone.
         guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
         let target = finding?.outside ?? name
         guard let host = Self.host(target) else { return behind(finding, ServerAnswer(.noSuchName)) }
-        if finding == nil, isWithheld(host) { return await tableAnswer(host, target, family) }
+        if finding == nil, isWithheld(host) { return await tableAnswer(host, name: target, family: family) }
         do throws(ResolutionError) {
             let resolution = try await resolver.resolve(host, families: Families(family), subnet: subnet)
-            return behind(finding, self.answer(resolution, target, family))
+            return behind(finding, self.answer(from: resolution, name: target, family: family))
         } catch {
             switch error.code {
             case .noSuchName: return behind(finding, ServerAnswer(.noSuchName, source: "upstream"))
@@ -56,9 +56,9 @@ struct Answerer: Sendable {
     }
 
     /// Answers for several families of one host. A failed family has an error's response code.
-    func answers(_ name: DNSName, _ families: Families, _ subnet: IPNetwork?) async -> HostAnswer {
-        async let v4 = families.contains(.v4) ? answer(name, .a, subnet) : nil
-        async let v6 = families.contains(.v6) ? answer(name, .aaaa, subnet) : nil
+    func answers(_ name: DNSName, families: Families, subnet: IPNetwork?) async -> HostAnswer {
+        async let v4 = families.contains(.v4) ? answer(name, type: .a, subnet: subnet) : nil
+        async let v6 = families.contains(.v6) ? answer(name, type: .aaaa, subnet: subnet) : nil
         return await HostAnswer(name: name, v4: v4, v6: v6)
     }
 
@@ -66,13 +66,13 @@ struct Answerer: Sendable {
     private static let batchWidth = 8
 
     /// Answers for several hosts, in the order of `names`. Looks them up concurrently, ``batchWidth`` at a time.
-    func answers(_ names: [DNSName], _ families: Families, _ subnet: IPNetwork?) async -> [HostAnswer] {
-        if names.count == 1 { return [await answers(names[0], families, subnet)] }
+    func answers(_ names: [DNSName], families: Families, subnet: IPNetwork?) async -> [HostAnswer] {
+        if names.count == 1 { return [await answers(names[0], families: families, subnet: subnet)] }
         return await withTaskGroup(of: (place: Int, answer: HostAnswer).self) { group in
             var found: [(place: Int, answer: HostAnswer)] = []
             for (place, name) in names.enumerated() {
                 if place >= Self.batchWidth, let one = await group.next() { found.append(one) }
-                group.addTask { (place, await answers(name, families, subnet)) }
+                group.addTask { (place, await answers(name, families: families, subnet: subnet)) }
             }
             for await one in group { found.append(one) }
             return found.sorted { $0.place < $1.place }.map(\.answer)
@@ -84,7 +84,7 @@ struct Answerer: Sendable {
         !asksSystem && !host.isLocalhost && resolver.isKeptFromUpstreams(host)
     }
 
-    private func tableAnswer(_ host: Host, _ name: DNSName, _ family: IPAddress.Family) async -> ServerAnswer {
+    private func tableAnswer(_ host: Host, name: DNSName, family: IPAddress.Family) async -> ServerAnswer {
         let records = await resolver.tableAnswer(to: Question(host, families: Families(family)))?[family]
         guard let records else { return ServerAnswer(.refused) }
         var answer = ServerAnswer()
@@ -101,7 +101,7 @@ struct Answerer: Sendable {
         return answer
     }
 
-    private func answer(_ resolution: Resolution, _ name: DNSName, _ family: IPAddress.Family) -> ServerAnswer {
+    private func answer(from resolution: Resolution, name: DNSName, family: IPAddress.Family) -> ServerAnswer {
         // Rounds to the nearest second, so that a fresh answer keeps the TTL of its upstream.
         let seconds = (resolution.ttl + .milliseconds(500)).components.seconds
         let ttl =

@@ -12,7 +12,7 @@ final class HTTP2Requests {
     private var work: [UInt32: Task<Void, Never>] = [:]
     private weak var handler: HTTP2ServerHandler?
 
-    private init(_ service: ServerService, _ ends: ConnectionEnds, _ loop: any EventLoop) {
+    private init(_ service: ServerService, ends: ConnectionEnds, loop: any EventLoop) {
         self.service = service
         self.ends = ends
         self.loop = loop
@@ -21,11 +21,11 @@ final class HTTP2Requests {
     /// Makes the handler of a connection. The handler retains the `HTTP2Requests` instance.
     static func handler(
         _ service: ServerService,
-        _ ends: ConnectionEnds,
+        ends: ConnectionEnds,
         limits: HTTP2ServerHandler.Limits,
         on loop: any EventLoop
     ) -> HTTP2ServerHandler {
-        let requests = HTTP2Requests(service, ends, loop)
+        let requests = HTTP2Requests(service, ends: ends, loop: loop)
         let handler = HTTP2ServerHandler(
             limits: limits,
             onRequest: { requests.answer($0) },

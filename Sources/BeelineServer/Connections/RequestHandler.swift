@@ -28,7 +28,7 @@ final class RequestHandler: ChannelInboundHandler {
     /// Whether to close the connection when the replies have left.
     private var isFinishing = false
 
-    init(_ service: ServerService, _ ends: ConnectionEnds, _ timer: ConnectionTimer, isOverTLS: Bool) {
+    init(_ service: ServerService, ends: ConnectionEnds, timer: ConnectionTimer, isOverTLS: Bool) {
         self.service = service
         self.ends = ends
         self.timer = timer

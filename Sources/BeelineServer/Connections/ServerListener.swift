@@ -168,7 +168,9 @@ final class ServerListener: Sendable {
         // `stop` may have listed the open channels before this one was added.
         if service.isDraining { throw ServerError(.cannotListen, "the server is stopping") }
         let timer = ConnectionTimer(channel, limits)
-        guard let context = tls.withLockedValue({ $0 }) else { return try addHTTP1(channel, ends, timer) }
+        guard let context = tls.withLockedValue({ $0 }) else {
+            return try addHTTP1(to: channel, ends: ends, timer: timer)
+        }
         timer.beginHandshake(TimeAmount(configuration.handshakeTimeout))
         let bound = NIOLoopBound(timer, eventLoop: channel.eventLoop)
         try channel.pipeline.syncOperations.addHandlers(
@@ -177,9 +179,9 @@ final class ServerListener: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     if case .negotiated("h2") = result {
                         bound.value.end()
-                        try addHTTP2(channel, ends)
+                        try addHTTP2(to: channel, ends: ends)
                     } else {
-                        try addHTTP1(channel, ends, bound.value)
+                        try addHTTP1(to: channel, ends: ends, timer: bound.value)
                     }
                 }
             },
@@ -187,16 +189,16 @@ final class ServerListener: Sendable {
         )
     }
 
-    private func addHTTP1(_ channel: any Channel, _ ends: ConnectionEnds, _ timer: ConnectionTimer) throws {
+    private func addHTTP1(to channel: any Channel, ends: ConnectionEnds, timer: ConnectionTimer) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(OctetWatch(timer))
         try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-        try pipeline.addHandler(RequestHandler(service, ends, timer, isOverTLS: configuration.tls != nil))
+        try pipeline.addHandler(RequestHandler(service, ends: ends, timer: timer, isOverTLS: configuration.tls != nil))
         timer.waitForRequest()
     }
 
-    private func addHTTP2(_ channel: any Channel, _ ends: ConnectionEnds) throws {
-        let handler = HTTP2Requests.handler(service, ends, limits: limits, on: channel.eventLoop)
+    private func addHTTP2(to channel: any Channel, ends: ConnectionEnds) throws {
+        let handler = HTTP2Requests.handler(service, ends: ends, limits: limits, on: channel.eventLoop)
         try channel.pipeline.syncOperations.addHandler(handler)
     }
 }

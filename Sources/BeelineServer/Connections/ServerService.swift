@@ -41,8 +41,8 @@ final class ServerService: Sendable {
 
     init(
         _ configuration: ServerConfiguration,
-        _ resolver: Resolver,
-        _ zones: ZoneFiles,
+        resolver: Resolver,
+        zones: ZoneFiles,
         wall: @escaping @Sendable () -> Int64 = ServerService.seconds
     ) {
         self.resolver = resolver
@@ -55,9 +55,9 @@ final class ServerService: Sendable {
         }
         let router = Self.router(
             configuration,
-            Accounts(configuration.accounts),
-            Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames),
-            wall
+            accounts: Accounts(configuration.accounts),
+            answerer: Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames),
+            wall: wall
         )
         state = NIOLockedValueBox(State(router: router, limiter: limiter))
     }
@@ -82,9 +82,9 @@ final class ServerService: Sendable {
 
     private static func router(
         _ configuration: ServerConfiguration,
-        _ accounts: Accounts,
-        _ answerer: Answerer,
-        _ wall: @escaping @Sendable () -> Int64
+        accounts: Accounts,
+        answerer: Answerer,
+        wall: @escaping @Sendable () -> Int64
     ) -> Router {
         let subnets = SubnetRule(
             isOn: configuration.passesSubnets,
@@ -119,7 +119,7 @@ final class ServerService: Sendable {
             cachedNames: resolver.cachedNames,
             zoneNames: zones.set.count
         )
-        return ServerReply(200, "text/plain; version=0.0.4; charset=utf-8", Array(text.utf8))
+        return ServerReply(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
     }
 
     // MARK: Counters and limits
@@ -161,7 +161,7 @@ final class ServerService: Sendable {
 
     func use(_ accounts: [ServerAccount]) {
         let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
-        let router = Self.router(configuration, Accounts(accounts), answerer, wall)
+        let router = Self.router(configuration, accounts: Accounts(accounts), answerer: answerer, wall: wall)
         state.withLockedValue { $0.router = router }
     }
 
@@ -192,7 +192,7 @@ final class ServerService: Sendable {
 
     /// Counts and logs a reply.
     func note(_ reply: ServerReply, client: IPAddress, time: Duration) {
-        state.withLockedValue { $0.counters.add(reply.form, reply.status, time) }
+        state.withLockedValue { $0.counters.add(reply.form, status: reply.status, duration: time) }
         guard let log else { return }
         let record = AccessRecord(
             client: client,

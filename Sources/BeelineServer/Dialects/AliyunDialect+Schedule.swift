@@ -14,7 +14,7 @@ extension AliyunDialect {
         do throws(Refusal) {
             try checkSchedule(account, request.fields)
         } catch {
-            return .reply(Self.refusal(error, .aliyun, account))
+            return .reply(Self.refusal(error, form: .aliyun, account: account))
         }
         let endpoints = announced.isEmpty ? [request.local].compactMap(\.self) : announced
         var members: [String] = []

@@ -35,29 +35,31 @@ struct AliyunDialect: Sendable {
         let names: [DNSName]
         do throws(Refusal) {
             guard let text = fields["host"] else { throw Refusal("MissingArgument", 400) }
-            try checkSigned(account, text, fields, isSigned: call.hasPrefix("sign_"))
+            try checkSigned(account: account, text: text, fields: fields, isSigned: call.hasPrefix("sign_"))
             names = try Self.names(text, limit: isBatch ? Self.maxNames : 1, tooMany: "LimitExceeded")
         } catch {
-            return .reply(Self.refusal(error, .aliyun, account))
+            return .reply(Self.refusal(error, form: .aliyun, account: account))
         }
         let subnet = subnets.allowed(fields["ip"])
         let client = request.client
         let answerer = answerer.serving(client)
         return .later(lookUps: names.count * families.members.count) {
-            var answers = await answerer.answers(names, families, subnet)
+            var answers = await answerer.answers(names, families: families, subnet: subnet)
             // Omits names whose lookup failed, as if the question had not asked for them.
             answers.removeAll(where: \.isFailure)
-            guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun, account) }
+            guard !answers.isEmpty else {
+                return Self.refusal(Refusal("InternalError", 500), form: .aliyun, account: account)
+            }
             let entries = answers.map { Self.entry($0, client) }
             let text = isBatch ? "{\"dns\":[\(entries.joined(separator: ","))]}" : entries[0]
-            return Self.reply(text, .aliyun, account, answers, families)
+            return Self.reply(text, form: .aliyun, account: account, answers: answers, families: families)
         }
     }
 
     private func checkSigned(
-        _ account: String,
-        _ text: String,
-        _ fields: [String: String],
+        account: String,
+        text: String,
+        fields: [String: String],
         isSigned: Bool
     ) throws(Refusal) {
         guard isSigned else {
@@ -114,26 +116,28 @@ struct AliyunDialect: Sendable {
             guard let text = fields["dn"] else { throw Refusal("MissingArgument", 400) }
             names = try Self.names(text, limit: Self.maxNames, tooMany: "TooManyHosts")
         } catch {
-            return .reply(Self.refusal(error, .aliyun2, id))
+            return .reply(Self.refusal(error, form: .aliyun2, account: id))
         }
         let families = Self.families(fields["q"])
         let subnet = subnets.allowed(fields["cip"])
         let (client, mode) = (request.client, fields["m"] ?? "0")
         let answerer = answerer.serving(client)
         return .later(lookUps: names.count * families.members.count) {
-            var answers = await answerer.answers(names, families, subnet)
+            var answers = await answerer.answers(names, families: families, subnet: subnet)
             answers.removeAll(where: \.saysNothing)
-            guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun2, id) }
+            guard !answers.isEmpty else {
+                return Self.refusal(Refusal("InternalError", 500), form: .aliyun2, account: id)
+            }
             let entries = answers.map { Self.entry2($0, families) }.joined(separator: ",")
             var data = "{\"cip\":\"\(client)\",\"answers\":[\(entries)]}"
             if let cipher {
                 guard let sealed = try? cipher.seal(Array(data.utf8)) else {
-                    return Self.refusal(Refusal("InternalError", 500), .aliyun2, id)
+                    return Self.refusal(Refusal("InternalError", 500), form: .aliyun2, account: id)
                 }
                 data = "\"\(Base64.encode(sealed))\""
             }
             let text = "{\"code\":\"success\",\"mode\":\(mode),\"data\":\(data)}"
-            return Self.reply(text, .aliyun2, id, answers, families)
+            return Self.reply(text, form: .aliyun2, account: id, answers: answers, families: families)
         }
     }
 
@@ -201,10 +205,10 @@ struct AliyunDialect: Sendable {
 
     private static func reply(
         _ text: String,
-        _ form: AccessRecord.Form,
-        _ account: String,
-        _ answers: [HostAnswer],
-        _ families: Families
+        form: AccessRecord.Form,
+        account: String,
+        answers: [HostAnswer],
+        families: Families
     ) -> ServerReply {
         var reply = ServerReply.json(text)
         reply.form = form
@@ -216,7 +220,7 @@ struct AliyunDialect: Sendable {
         return reply
     }
 
-    static func refusal(_ refusal: Refusal, _ form: AccessRecord.Form, _ account: String) -> ServerReply {
+    static func refusal(_ refusal: Refusal, form: AccessRecord.Form, account: String) -> ServerReply {
         var reply = ServerReply.json("{\"code\":\"\(refusal.code)\"}", status: refusal.status)
         reply.form = form
         reply.account = account

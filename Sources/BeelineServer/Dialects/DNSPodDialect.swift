@@ -66,11 +66,11 @@ struct DNSPodDialect: Sendable {
         let subnet = subnets.allowed(Self.address(fields["ip"], cipher))
         let answerer = answerer.serving(request.client)
         return .later(lookUps: hosts.count * options.families.members.count) { [cipher, account] in
-            let answers = await answerer.answers(hosts, options.families, subnet)
+            let answers = await answerer.answers(hosts, families: options.families, subnet: subnet)
             // Omits names whose lookup failed, as if the question had not asked for them.
             let known = answers.filter { !$0.isFailure }
             guard !known.isEmpty else { return Self.failure(answers, account) }
-            return Self.reply(known, options, cipher, account)
+            return Self.reply(known, options: options, cipher: cipher, account: account)
         }
     }
 
@@ -109,16 +109,16 @@ struct DNSPodDialect: Sendable {
 
     private static func reply(
         _ answers: [HostAnswer],
-        _ options: Options,
-        _ cipher: AESCipher?,
-        _ account: String?
+        options: Options,
+        cipher: AESCipher?,
+        account: String?
     ) -> ServerReply {
         let lines = answers.map { line($0, options) }
         var body = Array(lines.joined(separator: "\n").utf8)
         if let cipher, !body.isEmpty {
             body = (try? cipher.seal(body)).map { Array(Hex.encode($0).utf8) } ?? []
         }
-        var reply = ServerReply(200, "text/plain; charset=utf-8", body)
+        var reply = ServerReply(200, contentType: "text/plain; charset=utf-8", body: body)
         reply.form = .dnspod
         reply.account = account
         reply.names = answers.map(\.name)

@@ -15,8 +15,12 @@ struct JSONDialect: Sendable {
         guard let type = DNSType(label: typeText) else { return .reply(Self.refusal("type")) }
         let subnet = subnets.allowed(fields["edns_client_subnet"])
         let answerer = answerer.serving(request.client)
-        if let answer = answerer.known(name, type, subnet) { return .reply(Self.reply(name, type, answer)) }
-        return .later(lookUps: 1) { Self.reply(name, type, await answerer.answer(name, type, subnet)) }
+        if let answer = answerer.known(name, type: type, subnet: subnet) {
+            return .reply(Self.reply(name: name, type: type, answer: answer))
+        }
+        return .later(lookUps: 1) {
+            Self.reply(name: name, type: type, answer: await answerer.answer(name, type: type, subnet: subnet))
+        }
     }
 
     /// The name to ask for: the ASCII form of a host, or any other valid name unchanged.
@@ -25,7 +29,7 @@ struct JSONDialect: Sendable {
         return text.isEmpty ? nil : DNSName(text)
     }
 
-    private static func reply(_ name: DNSName, _ type: DNSType, _ answer: ServerAnswer) -> ServerReply {
+    private static func reply(name: DNSName, type: DNSType, answer: ServerAnswer) -> ServerReply {
         var members = [
             "\"Status\":\(answer.code.rawValue)", "\"TC\":false", "\"RD\":true", "\"RA\":true", "\"AD\":false",
             "\"CD\":false", "\"Question\":[{\"name\":\(quoted(name)),\"type\":\(type.rawValue)}]",

@@ -29,31 +29,45 @@ struct MessageDialect: Sendable {
         do throws(DNSMessageError) {
             query = try DNSMessage(octets: octets ?? [])
         } catch .questionCount(_, let id) {
-            return .reply(reply(DNSMessage(id: id, questions: []), nil, ServerAnswer(.formatError)))
+            return .reply(
+                reply(to: DNSMessage(id: id, questions: []), options: nil, answer: ServerAnswer(.formatError))
+            )
         } catch {
             return .reply(Self.refusal("the request has no DNS query", 400))
         }
         guard !query.flags.isResponse else { return .reply(Self.refusal("the request has no DNS query", 400)) }
         let options = QueryOptions(query)
-        guard query.flags.opcode == 0 else { return .reply(reply(query, options, ServerAnswer(.notImplemented))) }
-        // RFC 6891 §6.1.1 and §6.1.3.
-        guard options.count <= 1 else { return .reply(reply(query, options, ServerAnswer(.formatError))) }
-        guard options.version == 0 else { return .reply(reply(query, options, ServerAnswer(.badVersion))) }
-        guard let question = query.questions.first else {
-            return .reply(reply(query, options, ServerAnswer(.formatError)))
+        guard query.flags.opcode == 0 else {
+            return .reply(reply(to: query, options: options, answer: ServerAnswer(.notImplemented)))
         }
-        guard question.recordClass == 1 else { return .reply(reply(query, options, ServerAnswer(.refused))) }
+        // RFC 6891 §6.1.1 and §6.1.3.
+        guard options.count <= 1 else {
+            return .reply(reply(to: query, options: options, answer: ServerAnswer(.formatError)))
+        }
+        guard options.version == 0 else {
+            return .reply(reply(to: query, options: options, answer: ServerAnswer(.badVersion)))
+        }
+        guard let question = query.questions.first else {
+            return .reply(reply(to: query, options: options, answer: ServerAnswer(.formatError)))
+        }
+        guard question.recordClass == 1 else {
+            return .reply(reply(to: query, options: options, answer: ServerAnswer(.refused)))
+        }
         let subnet = options.subnet.flatMap(subnets.allowed)
         let answerer = answerer.serving(request.client)
-        if let answer = answerer.known(question.name, question.type, subnet) {
-            return .reply(reply(query, options, answer))
+        if let answer = answerer.known(question.name, type: question.type, subnet: subnet) {
+            return .reply(reply(to: query, options: options, answer: answer))
         }
         return .later(lookUps: 1) {
-            reply(query, options, await answerer.answer(question.name, question.type, subnet))
+            reply(
+                to: query,
+                options: options,
+                answer: await answerer.answer(question.name, type: question.type, subnet: subnet)
+            )
         }
     }
 
-    private func reply(_ query: DNSMessage, _ options: QueryOptions?, _ answer: ServerAnswer) -> ServerReply {
+    private func reply(to query: DNSMessage, options: QueryOptions?, answer: ServerAnswer) -> ServerReply {
         var message = DNSMessage(id: query.id, questions: query.questions)
         message.flags.isResponse = true
         message.flags.opcode = query.flags.opcode
@@ -71,7 +85,7 @@ struct MessageDialect: Sendable {
             ]
         }
         let octets = message.encoded() ?? []
-        var reply = ServerReply(200, Self.mediaType, octets)
+        var reply = ServerReply(200, contentType: Self.mediaType, body: octets)
         if octets.isEmpty { reply = Self.refusal("the answer is too large for a message", 500) }
         reply.maxAge = answer.ttl
         reply.form = .doh

@@ -105,7 +105,7 @@ struct ServerReply: Sendable {
     var outcome = "-"
     var source = "-"
 
-    init(_ status: Int, _ contentType: String, _ body: [UInt8]) {
+    init(_ status: Int, contentType: String, body: [UInt8]) {
         self.status = status
         self.contentType = contentType
         self.body = body
@@ -125,7 +125,7 @@ struct ServerReply: Sendable {
 
     /// A reply with one line of text.
     static func text(_ text: String, status: Int = 200) -> ServerReply {
-        ServerReply(status, "text/plain; charset=utf-8", Array((text + "\n").utf8))
+        ServerReply(status, contentType: "text/plain; charset=utf-8", body: Array((text + "\n").utf8))
     }
 
     /// The reply to a request for a host name that is not ours (RFC 9110 §15.5.20).
@@ -145,7 +145,7 @@ struct ServerReply: Sendable {
     }
 
     static func json(_ text: String, status: Int = 200, type: String = "application/json") -> ServerReply {
-        ServerReply(status, type, Array(text.utf8))
+        ServerReply(status, contentType: type, body: Array(text.utf8))
     }
 }
 

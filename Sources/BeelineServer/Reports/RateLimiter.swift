@@ -26,7 +26,7 @@ struct RateLimiter {
 
     /// Takes a question from a client's bucket. Returns false if the bucket is empty.
     mutating func allows(_ client: IPAddress, now: Int64) -> Bool {
-        change(client, now) { bucket in
+        change(client, now: now) { bucket in
             let isAllowed = bucket.questions >= 1
             if isAllowed { bucket.questions -= 1 }
             return isAllowed
@@ -36,13 +36,13 @@ struct RateLimiter {
     /// Takes further questions of a request that was allowed. The bucket may become negative, which delays the next requests.
     mutating func take(_ questions: Int, of client: IPAddress, now: Int64) {
         guard questions > 0 else { return }
-        change(client, now) { $0.questions -= Double(questions) }
+        change(client, now: now) { $0.questions -= Double(questions) }
     }
 
     private mutating func change<Result>(
         _ client: IPAddress,
-        _ now: Int64,
-        _ body: (inout Bucket) -> Result
+        now: Int64,
+        body: (inout Bucket) -> Result
     ) -> Result {
         let key = Self.key(client)
         var bucket = buckets[key] ?? Bucket(questions: burst, seen: now)

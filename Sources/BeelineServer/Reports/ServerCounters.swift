@@ -18,7 +18,7 @@ struct ServerCounters {
     var connectionsRefused = 0
     var reloadFailures = 0
 
-    mutating func add(_ form: AccessRecord.Form, _ status: Int, _ duration: Duration) {
+    mutating func add(_ form: AccessRecord.Form, status: Int, duration: Duration) {
         questions[form, default: [:]][status, default: 0] += 1
         let (whole, atto) = duration.components
         let time = Double(whole) + Double(atto) / 1e18
@@ -30,14 +30,19 @@ struct ServerCounters {
     /// The metrics in the text format of Prometheus, version 0.0.4.
     func text(cache: CacheCounts, cachedNames: Int, zoneNames: Int) -> String {
         var text = ""
-        func family(_ name: String, _ type: String, _ help: String, _ samples: [(String, String)]) {
+        func writeFamily(_ name: String, type: String, help: String, samples: [(String, String)]) {
             text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
             for (labels, value) in samples { text += "\(name)\(labels) \(value)\n" }
         }
         let counts = questions.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { form, codes in
             codes.sorted { $0.key < $1.key }.map { ("{form=\"\(form.rawValue)\",status=\"\($0.key)\"}", "\($0.value)") }
         }
-        family("beeline_server_questions_total", "counter", "Questions that were answered.", counts)
+        writeFamily(
+            "beeline_server_questions_total",
+            type: "counter",
+            help: "Questions that were answered.",
+            samples: counts
+        )
         var sum = 0
         text += "# HELP beeline_server_answer_seconds From a question's last octet to its reply.\n"
         text += "# TYPE beeline_server_answer_seconds histogram\n"
@@ -47,28 +52,58 @@ struct ServerCounters {
         }
         text += "beeline_server_answer_seconds_bucket{le=\"+Inf\"} \(answered)\n"
         text += "beeline_server_answer_seconds_sum \(seconds)\nbeeline_server_answer_seconds_count \(answered)\n"
-        family("beeline_server_limited_total", "counter", "Questions above a client's limit.", [("", "\(limited)")])
-        family("beeline_server_connections_total", "counter", "Connections accepted.", [("", "\(connections)")])
-        family("beeline_server_connections_open", "gauge", "Connections now.", [("", "\(connectionsOpen)")])
-        family(
-            "beeline_server_connections_refused_total",
-            "counter",
-            "Connections above the limit.",
-            [("", "\(connectionsRefused)")]
+        writeFamily(
+            "beeline_server_limited_total",
+            type: "counter",
+            help: "Questions above a client's limit.",
+            samples: [("", "\(limited)")]
         )
-        family(
+        writeFamily(
+            "beeline_server_connections_total",
+            type: "counter",
+            help: "Connections accepted.",
+            samples: [("", "\(connections)")]
+        )
+        writeFamily(
+            "beeline_server_connections_open",
+            type: "gauge",
+            help: "Connections now.",
+            samples: [("", "\(connectionsOpen)")]
+        )
+        writeFamily(
+            "beeline_server_connections_refused_total",
+            type: "counter",
+            help: "Connections above the limit.",
+            samples: [("", "\(connectionsRefused)")]
+        )
+        writeFamily(
             "beeline_server_reload_failures_total",
-            "counter",
-            "Files that could not be read again.",
-            [("", "\(reloadFailures)")]
+            type: "counter",
+            help: "Files that could not be read again.",
+            samples: [("", "\(reloadFailures)")]
         )
         let found = [
             ("cached", cache.cached), ("stale", cache.stale), ("absent", cache.absent), ("missed", cache.missed),
         ]
         let lookUps = found.map { ("{found=\"\($0.0)\"}", "\($0.1)") }
-        family("beeline_dns_lookups_total", "counter", "What lookups in the cache found.", lookUps)
-        family("beeline_dns_cached_names", "gauge", "Names in the cache.", [("", "\(cachedNames)")])
-        family("beeline_server_zone_names", "gauge", "Names with records in zone files.", [("", "\(zoneNames)")])
+        writeFamily(
+            "beeline_dns_lookups_total",
+            type: "counter",
+            help: "What lookups in the cache found.",
+            samples: lookUps
+        )
+        writeFamily(
+            "beeline_dns_cached_names",
+            type: "gauge",
+            help: "Names in the cache.",
+            samples: [("", "\(cachedNames)")]
+        )
+        writeFamily(
+            "beeline_server_zone_names",
+            type: "gauge",
+            help: "Names with records in zone files.",
+            samples: [("", "\(zoneNames)")]
+        )
         return text
     }
 }

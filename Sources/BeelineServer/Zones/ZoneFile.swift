@@ -94,7 +94,7 @@ private struct ZoneReader {
         for entry in try ZoneText(octets).entries {
             guard let first = entry.words.first else { continue }
             if !first.isQuoted, first.octets.first == 0x24 {
-                try directive(entry, path, depth)
+                try readDirective(entry, path: path, depth: depth)
                 continue
             }
             let record = try record(entry)
@@ -147,7 +147,7 @@ private struct ZoneReader {
 
     // MARK: Directives
 
-    private mutating func directive(_ entry: ZoneText.Entry, _ path: String, _ depth: Int) throws(ServerError) {
+    private mutating func readDirective(_ entry: ZoneText.Entry, path: String, depth: Int) throws(ServerError) {
         let words = entry.words
         switch (words[0].text.uppercased(), words.count) {
         case ("$ORIGIN", 2): origin = try words[1].name(from: origin, entry.line)
@@ -156,13 +156,13 @@ private struct ZoneReader {
                 throw ZoneText.error(entry.line, "\"\(words[1].text)\" is not a time")
             }
             defaultTTL = time
-        case ("$INCLUDE", 2), ("$INCLUDE", 3): try include(entry, path, depth)
+        case ("$INCLUDE", 2), ("$INCLUDE", 3): try include(entry, path: path, depth: depth)
         default: throw ZoneText.error(entry.line, "\(words[0].text) is not supported")
         }
     }
 
     /// `$INCLUDE FILE [ORIGIN]`. Restores the origin and the owner after the included file (RFC 1035 §5.1).
-    private mutating func include(_ entry: ZoneText.Entry, _ path: String, _ depth: Int) throws(ServerError) {
+    private mutating func include(_ entry: ZoneText.Entry, path: String, depth: Int) throws(ServerError) {
         filesIncluded += 1
         guard depth < ZoneFile.maxDepth, filesIncluded <= ZoneFile.maxIncludes else {
             throw ZoneText.error(

@@ -72,7 +72,7 @@ final class ZoneFiles: Sendable {
             do throws(ServerError) {
                 let zone = try result.get()
                 if let other = readings.indices.first(where: { $0 != index && readings[$0].zone.apex == zone.apex }) {
-                    throw Self.twice(zone, paths[other], path)
+                    throw Self.duplicate(zone, first: paths[other], second: path)
                 }
                 readings[index].zone = zone
             } catch {
@@ -94,7 +94,9 @@ final class ZoneFiles: Sendable {
         for path in paths {
             var stamps: [String: Stamp?] = [:]
             let zone = try Self.zone(path, &stamps)
-            if let other = places.updateValue(path, forKey: zone.apex) { throw Self.twice(zone, other, path) }
+            if let other = places.updateValue(path, forKey: zone.apex) {
+                throw Self.duplicate(zone, first: other, second: path)
+            }
             readings.append(Reading(zone: zone, stamps: stamps))
         }
         return readings
@@ -123,7 +125,7 @@ final class ZoneFiles: Sendable {
         }
     }
 
-    private static func twice(_ zone: AuthoritativeZone, _ first: String, _ second: String) -> ServerError {
+    private static func duplicate(_ zone: AuthoritativeZone, first: String, second: String) -> ServerError {
         ServerError(.badZone, "\(second): the zone \(zone.apex) is already in \(first)")
     }
 

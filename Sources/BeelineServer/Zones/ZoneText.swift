@@ -75,14 +75,14 @@ struct ZoneText {
                         throw Self.error(line, "a \" without a closing one")
                     }
                     if octets[index] == UInt8(ascii: "\"") { break }
-                    text.octets.append(try Self.octet(octets, &index, line))
+                    text.octets.append(try Self.readOctet(of: octets, at: &index, line: line))
                 }
                 index += 1
                 entry?.words.append(text)
             default:
                 begin(false)
                 index -= 1
-                let next = try Self.octet(octets, &index, line)
+                let next = try Self.readOctet(of: octets, at: &index, line: line)
                 if word == nil { word = Word() }
                 word?.octets.append(next)
             }
@@ -93,7 +93,7 @@ struct ZoneText {
     }
 
     /// Reads the next octet and resolves `\X` and `\DDD`.
-    private static func octet(_ octets: [UInt8], _ index: inout Int, _ line: Int) throws(ServerError) -> UInt16 {
+    private static func readOctet(of octets: [UInt8], at index: inout Int, line: Int) throws(ServerError) -> UInt16 {
         let octet = octets[index]
         index += 1
         guard octet == UInt8(ascii: "\\") else { return UInt16(octet) }

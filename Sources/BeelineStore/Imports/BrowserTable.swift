@@ -20,9 +20,9 @@ struct BrowserTable: Sendable {
     /// is NULL. Names and values are read as octets.
     func forEachRow(
         _ db: Database,
-        _ wanted: [String],
+        columns wanted: [String],
         orderedBy order: String,
-        _ body: (_ row: inout RowReader, _ number: Int) -> Void
+        body: (_ row: inout RowReader, _ number: Int) -> Void
     ) throws {
         let expressions = wanted.map { names in
             names.split(separator: "|").first { columns.contains(String($0)) }.map(Self.expression) ?? "NULL"

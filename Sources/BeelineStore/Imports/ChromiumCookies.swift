@@ -18,7 +18,7 @@ struct ChromiumCookies {
 
     func read(_ db: Database) throws -> CookieImport {
         var result = CookieImport()
-        try table.forEachRow(db, Self.columns, orderedBy: "creation_utc") { row, number in
+        try table.forEachRow(db, columns: Self.columns, orderedBy: "creation_utc") { row, number in
             var partition: Site?
             if let key = row.text(), !key.isEmpty {
                 partition = Site(key)

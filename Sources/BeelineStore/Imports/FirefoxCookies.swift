@@ -22,7 +22,7 @@ struct FirefoxCookies {
 
     func read(_ db: Database) throws -> CookieImport {
         var result = CookieImport()
-        try table.forEachRow(db, Self.columns, orderedBy: "creationTime") { row, number in
+        try table.forEachRow(db, columns: Self.columns, orderedBy: "creationTime") { row, number in
             let origin = OriginAttributes(row.text() ?? "")
             guard let origin else { return result.skip(line: number, "its originAttributes are not understood") }
             guard origin.isOrdinary, origin.container == container else { return }

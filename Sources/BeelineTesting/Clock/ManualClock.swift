@@ -139,7 +139,8 @@ public final class ManualClock: Clock {
         within limit: Duration = .seconds(10),
         until condition: @escaping @Sendable (Int) -> Bool
     ) async throws {
-        try await withTimeLimit(limit, { "sleepers of a manual clock; there are \(self.sleeperCount)" }) { [state] in
+        try await withTimeLimit(limit, for: { "sleepers of a manual clock; there are \(self.sleeperCount)" }) {
+            [state] in
             _ = try await state.wait { condition($0.sleepers.count) }
         }
     }

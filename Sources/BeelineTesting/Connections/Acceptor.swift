@@ -44,13 +44,13 @@ struct Acceptor: Sendable {
         channel.closeFuture.whenComplete { _ in tally.update { $0.open -= 1 } }
         let info = ConnectionInfo(number: number, local: local, remote: remote)
         if let contexts {
-            try startTLS(channel, info, contexts)
+            try startTLS(on: channel, info: info, contexts: contexts)
         } else {
             try handOut(channel, info)
         }
     }
 
-    private func startTLS(_ channel: any Channel, _ info: ConnectionInfo, _ contexts: TLSContexts) throws {
+    private func startTLS(on channel: any Channel, info: ConnectionInfo, contexts: TLSContexts) throws {
         let pipeline = channel.pipeline.syncOperations
         // Read the ClientHello before the TLS handler does, to choose the certificate by server name and to record the name.
         let greeting = ByteToMessageHandler(

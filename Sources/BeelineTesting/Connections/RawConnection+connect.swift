@@ -77,7 +77,16 @@ extension RawConnection {
                         return try pipeline.addHandlers(OpeningHandler(opened, inbox), InboxHandler(inbox))
                     }
                     let handshake = HandshakeHandler { context, applicationProtocol in
-                        opened.completeWith(Result { try wrap(context.channel, inbox, tls, applicationProtocol) })
+                        opened.completeWith(
+                            Result {
+                                try wrap(
+                                    context.channel,
+                                    inbox: inbox,
+                                    tls: tls,
+                                    applicationProtocol: applicationProtocol
+                                )
+                            }
+                        )
                     } onFailure: { error in
                         opened.fail(error)
                     }
@@ -96,9 +105,9 @@ extension RawConnection {
     /// Must run on the channel's event loop.
     private static func wrap(
         _ channel: any Channel,
-        _ inbox: Inbox<ByteBuffer>,
-        _ tls: ClientTLS? = nil,
-        _ applicationProtocol: String? = nil
+        inbox: Inbox<ByteBuffer>,
+        tls: ClientTLS? = nil,
+        applicationProtocol: String? = nil
     ) throws -> RawConnection {
         guard let local = Endpoint(channel.localAddress), let remote = Endpoint(channel.remoteAddress) else {
             throw TestingError(.closed, "the connection was closed at once")
@@ -123,7 +132,7 @@ extension RawConnection {
         }
 
         func channelActive(context: ChannelHandlerContext) {
-            opened.completeWith(Result { try wrap(context.channel, inbox) })
+            opened.completeWith(Result { try wrap(context.channel, inbox: inbox) })
             context.fireChannelActive()
         }
     }

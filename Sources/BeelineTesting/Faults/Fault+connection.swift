@@ -17,12 +17,14 @@ extension Fault {
             layer: .connection,
             play: .blackHole
         ),
-        accepts("silent", "accepts, reads nothing and answers nothing", .timeout) { try await $0.hold() },
-        accepts("drain", "accepts, reads everything and answers nothing", .timeout) { try await $0.drain() },
-        accepts("accept-close", "closes on accept", .closed) { _ in },
-        accepts("accept-reset", "resets on accept", .closed) { await $0.reset() },
-        accepts("request-close", "reads the request, then closes", .closed) { _ = try await $0.receiveRequest() },
-        accepts("request-reset", "reads the request, then resets", .closed) { connection in
+        accepts("silent", "accepts, reads nothing and answers nothing", outcome: .timeout) { try await $0.hold() },
+        accepts("drain", "accepts, reads everything and answers nothing", outcome: .timeout) { try await $0.drain() },
+        accepts("accept-close", "closes on accept", outcome: .closed) { _ in },
+        accepts("accept-reset", "resets on accept", outcome: .closed) { await $0.reset() },
+        accepts("request-close", "reads the request, then closes", outcome: .closed) {
+            _ = try await $0.receiveRequest()
+        },
+        accepts("request-reset", "reads the request, then resets", outcome: .closed) { connection in
             _ = try await connection.receiveRequest()
             await connection.reset()
         },
@@ -31,8 +33,8 @@ extension Fault {
     private static func accepts(
         _ id: String,
         _ does: String,
-        _ outcome: Outcome,
-        _ serve: @escaping @Sendable (RawConnection) async throws -> Void
+        outcome: Outcome,
+        serve: @escaping @Sendable (RawConnection) async throws -> Void
     ) -> Fault {
         Fault(
             id: id,

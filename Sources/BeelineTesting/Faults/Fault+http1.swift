@@ -3,72 +3,89 @@
 extension Fault {
     /// HTTP/1.1 faults of timing and order: stalls, slow responses, early ends, idle connections that close.
     public static let http1: [Fault] = [
-        http("head-stall", "half a head, then silence", .timeout, "HTTP/1.1 200 OK\r\nContent-Ty", then: .hold),
-        http("head-close", "half a head, then the end", .closed, "HTTP/1.1 200 OK\r\nContent-Ty"),
-        http("head-reset", "half a head, then a reset", .closed, "HTTP/1.1 200 OK\r\nContent-Ty", then: .reset),
-        http("head-drip", "a head of a byte each second, without end", .timeout) { connection, context in
-            try await connection.drip("HTTP/1.1 200 OK\r\nX: ", "x", context)
+        http(
+            "head-stall",
+            "half a head, then silence",
+            outcome: .timeout,
+            bytes: "HTTP/1.1 200 OK\r\nContent-Ty",
+            then: .hold
+        ),
+        http("head-close", "half a head, then the end", outcome: .closed, bytes: "HTTP/1.1 200 OK\r\nContent-Ty"),
+        http(
+            "head-reset",
+            "half a head, then a reset",
+            outcome: .closed,
+            bytes: "HTTP/1.1 200 OK\r\nContent-Ty",
+            then: .reset
+        ),
+        http("head-drip", "a head of a byte each second, without end", outcome: .timeout) { connection, context in
+            try await connection.drip("HTTP/1.1 200 OK\r\nX: ", drop: "x", context: context)
         },
-        http("body-stall", "half of the body, then silence", .timeout, half, then: .hold),
-        http("body-close", "half of the body, then the end", .truncated, half),
-        http("body-reset", "half of the body, then a reset", .truncated, half, then: .reset),
-        http("body-drip", "a body of a byte each second", .timeout) { connection, context in
-            try await connection.drip("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", "x", context)
+        http("body-stall", "half of the body, then silence", outcome: .timeout, bytes: half, then: .hold),
+        http("body-close", "half of the body, then the end", outcome: .truncated, bytes: half),
+        http("body-reset", "half of the body, then a reset", outcome: .truncated, bytes: half, then: .reset),
+        http("body-drip", "a body of a byte each second", outcome: .timeout) { connection, context in
+            try await connection.drip("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", drop: "x", context: context)
         },
-        http("chunk-close", "half of a chunk, then the end", .truncated, chunked + "4\r\nok"),
-        http("chunk-no-last", "chunks without the last one", .truncated, chunked + "2\r\nok\r\n"),
-        http("trailer-close", "the last chunk, and then half a trailer", .truncated, chunked + "2\r\nok\r\n0\r\nX: "),
-        http("idle-close", "answers, and closes without announcing it", .success, goodResponse),
-        http("idle-reset", "answers, and resets at the next request", .success) { connection, _ in
+        http("chunk-close", "half of a chunk, then the end", outcome: .truncated, bytes: chunked + "4\r\nok"),
+        http("chunk-no-last", "chunks without the last one", outcome: .truncated, bytes: chunked + "2\r\nok\r\n"),
+        http(
+            "trailer-close",
+            "the last chunk, and then half a trailer",
+            outcome: .truncated,
+            bytes: chunked + "2\r\nok\r\n0\r\nX: "
+        ),
+        http("idle-close", "answers, and closes without announcing it", outcome: .success, bytes: goodResponse),
+        http("idle-reset", "answers, and resets at the next request", outcome: .success) { connection, _ in
             try await connection.send(goodResponse)
             _ = try await connection.receiveRequest()
             await connection.reset()
         },
-        http("request-unread", "answers before it has read the body, and closes", .success) { connection, _ in
+        http("request-unread", "answers before it has read the body, and closes", outcome: .success) { connection, _ in
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
         },
         http(
             "request-timeout",
             "408 at the request, and the end (RFC 9110 §15.5.9)",
-            .status,
-            "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            outcome: .status,
+            bytes: "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         ),
         http(
             "status-500",
             "500 with a body",
-            .status,
-            "HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\nbroken",
+            outcome: .status,
+            bytes: "HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\nbroken",
             then: .next
         ),
         http(
             "status-503",
             "503 with Retry-After",
-            .status,
-            "HTTP/1.1 503 No\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nbusy",
+            outcome: .status,
+            bytes: "HTTP/1.1 503 No\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nbusy",
             then: .next
         ),
         http(
             "interim",
             "unsolicited 103 and 100, then the response",
-            .success,
-            "HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + goodResponse,
+            outcome: .success,
+            bytes: "HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + goodResponse,
             then: .next
         ),
-        http("interim-endless", "responses 103 without end", .limit) { connection, _ in
+        http("interim-endless", "responses 103 without end", outcome: .limit) { connection, _ in
             try await connection.sendEndlessly("HTTP/1.1 103 Early Hints\r\n\r\n")
         },
         http(
             "poison",
             "an unsolicited second response: no request may receive it",
-            .success,
-            goodResponse + "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
+            outcome: .success,
+            bytes: goodResponse + "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
             then: .next
         ),
         http(
             "body-too-long",
             "more bytes than Content-Length: the rest is not a response",
-            .success,
-            goodResponse + "and more",
+            outcome: .success,
+            bytes: goodResponse + "and more",
             then: .next
         ),
     ]
@@ -85,11 +102,11 @@ extension Fault {
     static func http(
         _ id: String,
         _ does: String,
-        _ outcome: Outcome,
-        _ bytes: String,
+        outcome: Outcome,
+        bytes: String,
         then: Then = .close
     ) -> Fault {
-        http(id, does, outcome) { connection, _ in
+        http(id, does, outcome: outcome) { connection, _ in
             try await connection.send(latin1: bytes)
             switch then {
             case .close: break
@@ -104,8 +121,8 @@ extension Fault {
     static func http(
         _ id: String,
         _ does: String,
-        _ outcome: Outcome,
-        _ answer: @escaping @Sendable (RawConnection, Context) async throws -> Void
+        outcome: Outcome,
+        answer: @escaping @Sendable (RawConnection, Context) async throws -> Void
     ) -> Fault {
         Fault(
             id: id,
@@ -127,7 +144,7 @@ extension RawConnection {
     }
 
     /// Sends `start` at once, then `drop` once a second on the server's clock, 100,000 times.
-    fileprivate func drip(_ start: String, _ drop: String, _ context: Fault.Context) async throws {
+    fileprivate func drip(_ start: String, drop: String, context: Fault.Context) async throws {
         try await send(start)
         for _ in 0..<100_000 {
             try await context.sleep(.seconds(1))

@@ -3,13 +3,21 @@
 extension Fault {
     /// HTTP/1.1 faults of response content: wrong content encodings, bad redirects, cookies that the client must reject.
     public static let http1Content: [Fault] = [
-        http("gzip-lie", "Content-Encoding: gzip, and the body is not", .malformed, encoded("gzip", "not gzip at all")),
-        http("gzip-cut", "half of a gzip stream", .malformed) { connection, _ in
+        http(
+            "gzip-lie",
+            "Content-Encoding: gzip, and the body is not",
+            outcome: .malformed,
+            bytes: encoded("gzip", "not gzip at all")
+        ),
+        http("gzip-cut", "half of a gzip stream", outcome: .malformed) { connection, _ in
             let bytes = Compression.gzip.compress(Array("ok ok ok".utf8))
             try await connection.sendEncoded("gzip", Array(bytes.prefix(bytes.count / 2)))
         },
-        http("deflate-bomb", "256 MiB of zeros in 1.7 MB: a limit stops it, or the reader takes it as it comes", .limit)
-        {
+        http(
+            "deflate-bomb",
+            "256 MiB of zeros in 1.7 MB: a limit stops it, or the reader takes it as it comes",
+            outcome: .limit
+        ) {
             connection,
             _ in
             try await connection.sendEncoded("deflate", Compression.zeros(count: 256 << 20))
@@ -17,46 +25,64 @@ extension Fault {
         http(
             "encoding-unknown",
             "an unknown content coding: the body unchanged, or an error",
-            .malformed,
-            encoded("smoke", "ok")
+            outcome: .malformed,
+            bytes: encoded("smoke", "ok")
         ),
-        http("redirect-loop", "a redirect to itself", .limit, redirect("/again"), then: .next),
-        http("redirect-file", "a redirect to a file", .malformed, redirect("file:///etc/passwd"), then: .next),
-        http("redirect-script", "a redirect to a script", .malformed, redirect("javascript:alert(1)"), then: .next),
+        http("redirect-loop", "a redirect to itself", outcome: .limit, bytes: redirect("/again"), then: .next),
+        http(
+            "redirect-file",
+            "a redirect to a file",
+            outcome: .malformed,
+            bytes: redirect("file:///etc/passwd"),
+            then: .next
+        ),
+        http(
+            "redirect-script",
+            "a redirect to a script",
+            outcome: .malformed,
+            bytes: redirect("javascript:alert(1)"),
+            then: .next
+        ),
         http(
             "redirect-nowhere",
             "302 without a Location",
-            .status,
-            "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n",
+            outcome: .status,
+            bytes: "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n",
             then: .next
         ),
-        http("redirect-invalid", "a Location that is not a URL", .malformed, redirect("http://[::1"), then: .next),
+        http(
+            "redirect-invalid",
+            "a Location that is not a URL",
+            outcome: .malformed,
+            bytes: redirect("http://[::1"),
+            then: .next
+        ),
         http(
             "redirect-injection",
             "a Location with an encoded line end",
-            .limit,
-            redirect("/a%0d%0aX:%20y"),
+            outcome: .limit,
+            bytes: redirect("/a%0d%0aX:%20y"),
             then: .next
         ),
         http(
             "switch-unasked",
             "101 to a request without Upgrade",
-            .malformed,
-            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: smoke\r\nConnection: Upgrade\r\n\r\n",
+            outcome: .malformed,
+            bytes: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: smoke\r\nConnection: Upgrade\r\n\r\n",
             then: .hold
         ),
         http(
             "no-content-body",
             "204, and bytes after it: they are neither a body nor a response",
-            .status,
-            "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
+            outcome: .status,
+            bytes: "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
             then: .next
         ),
         http(
             "cookies-refused",
             "cookies that a jar must refuse, and good=1",
-            .success,
-            "HTTP/1.1 200 OK\r\nSet-Cookie: good=1\r\nSet-Cookie: suffix=1; Domain=test\r\n"
+            outcome: .success,
+            bytes: "HTTP/1.1 200 OK\r\nSet-Cookie: good=1\r\nSet-Cookie: suffix=1; Domain=test\r\n"
                 + "Set-Cookie: foreign=1; Domain=example.com\r\nSet-Cookie: big=\(String(repeating: "x", count: 5000))\r\n"
                 + "Set-Cookie: __Host-h=1; Secure; Path=/; Domain=fault.test\r\nSet-Cookie: __Secure-s=1\r\n"
                 + "Set-Cookie: =\r\nContent-Length: 2\r\n\r\nok",
@@ -65,8 +91,8 @@ extension Fault {
         http(
             "cookies-many",
             "500 cookies in one response",
-            .success,
-            "HTTP/1.1 200 OK\r\n" + (0..<500).map { "Set-Cookie: c\($0)=\($0)\r\n" }.joined()
+            outcome: .success,
+            bytes: "HTTP/1.1 200 OK\r\n" + (0..<500).map { "Set-Cookie: c\($0)=\($0)\r\n" }.joined()
                 + "Content-Length: 2\r\n\r\nok",
             then: .next
         ),

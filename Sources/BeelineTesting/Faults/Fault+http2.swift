@@ -3,15 +3,16 @@
 extension Fault {
     /// HTTP/2 faults: streams and connections that end early, and frames that RFC 9113 forbids.
     public static let http2: [Fault] = [
-        h2("h2-silent", "never sends SETTINGS, nothing at all", .timeout, answers: .silent) { _ in [] },
-        h2("h2-http1", "chooses h2 and speaks HTTP/1.1", .malformed, answers: .silent) { _ in Array(goodResponse.utf8)
+        h2("h2-silent", "never sends SETTINGS, nothing at all", outcome: .timeout, answers: .silent) { _ in [] },
+        h2("h2-http1", "chooses h2 and speaks HTTP/1.1", outcome: .malformed, answers: .silent) { _ in
+            Array(goodResponse.utf8)
         },
-        h2("h2-close", "closes at the request", .closed, answers: .once) { _ in [] },
-        h2("h2-stall", "settings, and no response", .timeout) { _ in [] },
+        h2("h2-close", "closes at the request", outcome: .closed, answers: .once) { _ in [] },
+        h2("h2-stall", "settings, and no response", outcome: .timeout) { _ in [] },
         h2(
             "h2-goaway-unprocessed",
             "GOAWAY that says no request was processed, and the end",
-            .refusedStream,
+            outcome: .refusedStream,
             answers: .once
         ) {
             _ in goAway(last: 0, code: 0)
@@ -19,95 +20,99 @@ extension Fault {
         h2(
             "h2-goaway-graceful",
             "the response, and GOAWAY with it: the next request needs another connection",
-            .success
+            outcome: .success
         ) {
             goAway(last: $0, code: 0) + response($0)
         },
         h2(
             "h2-goaway-error",
             "GOAWAY with PROTOCOL_ERROR after the request was accepted, and the end",
-            .closed,
+            outcome: .closed,
             answers: .once
         ) {
             goAway(last: $0, code: 1)
         },
-        h2("h2-refused", "RST_STREAM, REFUSED_STREAM", .refusedStream) { reset($0, code: 7) },
-        h2("h2-reset", "RST_STREAM, INTERNAL_ERROR", .streamReset) { reset($0, code: 2) },
-        h2("h2-http1-required", "RST_STREAM, HTTP_1_1_REQUIRED, and no HTTP/1.1 either", .malformed) {
+        h2("h2-refused", "RST_STREAM, REFUSED_STREAM", outcome: .refusedStream) { reset($0, code: 7) },
+        h2("h2-reset", "RST_STREAM, INTERNAL_ERROR", outcome: .streamReset) { reset($0, code: 2) },
+        h2("h2-http1-required", "RST_STREAM, HTTP_1_1_REQUIRED, and no HTTP/1.1 either", outcome: .malformed) {
             reset($0, code: 13)
         },
-        h2("h2-body-reset", "half of the body, then RST_STREAM", .truncated) {
+        h2("h2-body-reset", "half of the body, then RST_STREAM", outcome: .truncated) {
             head($0) + data($0, "o") + reset($0, code: 2)
         },
-        h2("h2-body-stall", "half of the body, then silence", .timeout) { head($0) + data($0, "o") },
-        h2("h2-body-close", "half of the body, then the end", .truncated, answers: .once) { head($0) + data($0, "o") },
-        h2("h2-one-stream", "allows one stream at a time", .success, settings: [(3, 1)]) { response($0) },
-        h2("h2-no-stream", "allows no stream", .timeout, settings: [(3, 0)]) { _ in [] },
+        h2("h2-body-stall", "half of the body, then silence", outcome: .timeout) { head($0) + data($0, "o") },
+        h2("h2-body-close", "half of the body, then the end", outcome: .truncated, answers: .once) {
+            head($0) + data($0, "o")
+        },
+        h2("h2-one-stream", "allows one stream at a time", outcome: .success, settings: [(3, 1)]) { response($0) },
+        h2("h2-no-stream", "allows no stream", outcome: .timeout, settings: [(3, 0)]) { _ in [] },
         h2(
             "h2-no-window",
             "a window of 0 that never opens: a GET succeeds, an upload does not",
-            .success,
+            outcome: .success,
             settings: [(4, 0)]
         ) {
             response($0)
         },
-        h2("h2-length-short", "Content-Length: 5, and two bytes", .malformed) {
+        h2("h2-length-short", "Content-Length: 5, and two bytes", outcome: .malformed) {
             head($0, [("content-length", "5")]) + data($0, "ok", flags: RawFrame.endStream)
         },
-        h2("h2-length-long", "Content-Length: 1, and two bytes", .malformed) {
+        h2("h2-length-long", "Content-Length: 1, and two bytes", outcome: .malformed) {
             head($0, [("content-length", "1")]) + data($0, "ok", flags: RawFrame.endStream)
         },
-        h2("h2-no-status", "a header block without :status", .malformed) {
+        h2("h2-no-status", "a header block without :status", outcome: .malformed) {
             RawFrame.headers([("x", "y")], stream: $0).bytes + data($0, "ok", flags: RawFrame.endStream)
         },
-        h2("h2-uppercase", "a field name in upper case", .malformed) {
+        h2("h2-uppercase", "a field name in upper case", outcome: .malformed) {
             head($0, [("X", "y")]) + data($0, "ok", flags: 1)
         },
-        h2("h2-connection-field", "a field that belongs to HTTP/1.1", .malformed) {
+        h2("h2-connection-field", "a field that belongs to HTTP/1.1", outcome: .malformed) {
             head($0, [("connection", "close")]) + data($0, "ok", flags: 1)
         },
-        h2("h2-line-end", "a line end in a value", .malformed) {
+        h2("h2-line-end", "a line end in a value", outcome: .malformed) {
             head($0, [("x", "a\r\nb")]) + data($0, "ok", flags: 1)
         },
-        h2("h2-late-pseudo", "a pseudo header field after a field", .malformed) {
+        h2("h2-late-pseudo", "a pseudo header field after a field", outcome: .malformed) {
             RawFrame.headers([("x", "y"), (":status", "200")], stream: $0).bytes + data($0, "ok", flags: 1)
         },
-        h2("h2-data-first", "DATA before HEADERS", .malformed) { data($0, "ok") + response($0) },
-        h2("h2-bad-hpack", "a header block that does not decode", .malformed) {
+        h2("h2-data-first", "DATA before HEADERS", outcome: .malformed) { data($0, "ok") + response($0) },
+        h2("h2-bad-hpack", "a header block that does not decode", outcome: .malformed) {
             RawFrame(.headers, flags: RawFrame.endHeaders, stream: $0, payload: [0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
                 .bytes
         },
-        h2("h2-hpack-index", "an index beyond the table", .malformed) {
+        h2("h2-hpack-index", "an index beyond the table", outcome: .malformed) {
             RawFrame(.headers, flags: RawFrame.endHeaders, stream: $0, payload: [0x88, 0xff, 0x80, 0x01]).bytes
         },
-        h2("h2-frame-size", "a frame larger than was allowed", .malformed) {
+        h2("h2-frame-size", "a frame larger than was allowed", outcome: .malformed) {
             head($0) + RawFrame(.data, stream: $0, payload: [UInt8](repeating: 0, count: 70_000)).bytes
         },
-        h2("h2-window-overflow", "a window of more than 2^31-1", .malformed) { _ in
+        h2("h2-window-overflow", "a window of more than 2^31-1", outcome: .malformed) { _ in
             RawFrame(.windowUpdate, payload: RawFrame.big(0x7fff_ffff)).bytes
         },
-        h2("h2-window-zero", "a window increment of 0", .malformed) { _ in
+        h2("h2-window-zero", "a window increment of 0", outcome: .malformed) { _ in
             RawFrame(.windowUpdate, payload: RawFrame.big(0)).bytes
         },
-        h2("h2-settings-odd", "SETTINGS of seven bytes", .malformed) { _ in
+        h2("h2-settings-odd", "SETTINGS of seven bytes", outcome: .malformed) { _ in
             RawFrame(.settings, payload: [0, 1, 0, 0, 0, 0, 0]).bytes
         },
-        h2("h2-settings-value", "a frame size that is not allowed", .malformed, settings: [(5, 1)]) { response($0) },
-        h2("h2-push", "PUSH_PROMISE to a client that allows none", .malformed) {
+        h2("h2-settings-value", "a frame size that is not allowed", outcome: .malformed, settings: [(5, 1)]) {
+            response($0)
+        },
+        h2("h2-push", "PUSH_PROMISE to a client that allows none", outcome: .malformed) {
             let promise = RawFrame.big(2) + RawFrame.literal(":method", "GET") + RawFrame.literal(":path", "/pushed")
             return RawFrame(.pushPromise, flags: RawFrame.endHeaders, stream: $0, payload: promise).bytes + response($0)
         },
-        h2("h2-unknown-stream", "a frame for a stream that is not open", .malformed) { response($0 + 100) },
-        h2("h2-unknown-frame", "a frame of an unknown type, which must be ignored", .success) {
+        h2("h2-unknown-stream", "a frame for a stream that is not open", outcome: .malformed) { response($0 + 100) },
+        h2("h2-unknown-frame", "a frame of an unknown type, which must be ignored", outcome: .success) {
             var frame = RawFrame(.data, stream: $0, payload: [1, 2, 3])
             frame.kind = nil
             return frame.bytes + response($0)
         },
-        h2("h2-padding", "a body that is padding for the most part", .success) {
+        h2("h2-padding", "a body that is padding for the most part", outcome: .success) {
             let padded = [250] + Array("ok".utf8) + [UInt8](repeating: 0, count: 250)
             return head($0) + RawFrame(.data, flags: RawFrame.endStream | 8, stream: $0, payload: padded).bytes
         },
-        h2("h2-padding-lies", "padding longer than its frame", .malformed) {
+        h2("h2-padding-lies", "padding longer than its frame", outcome: .malformed) {
             head($0) + RawFrame(.data, flags: RawFrame.endStream | 8, stream: $0, payload: [9, 111, 107]).bytes
         },
     ]
@@ -128,12 +133,12 @@ extension Fault {
     static func h2(
         _ id: String,
         _ does: String,
-        _ outcome: Outcome,
+        outcome: Outcome,
         settings: [(id: UInt16, value: UInt32)] = [],
         answers: Answers = .each,
-        _ answer: @escaping @Sendable (_ stream: UInt32) -> [UInt8]
+        answer: @escaping @Sendable (_ stream: UInt32) -> [UInt8]
     ) -> Fault {
-        script(id, does, outcome) { connection in
+        script(id, does, outcome: outcome) { connection in
             if answers == .silent {
                 try await connection.send(answer(1))
                 try await connection.drain()
@@ -157,8 +162,8 @@ extension Fault {
     static func script(
         _ id: String,
         _ does: String,
-        _ outcome: Outcome,
-        _ play: @escaping @Sendable (RawConnection) async throws -> Void
+        outcome: Outcome,
+        play: @escaping @Sendable (RawConnection) async throws -> Void
     ) -> Fault {
         Fault(
             id: id,

@@ -59,9 +59,9 @@ extension Fault {
         _ id: String,
         _ does: String,
         before: @escaping @Sendable (_ stream: UInt32) -> [UInt8] = { _ in [] },
-        _ frame: @escaping @Sendable (_ stream: UInt32) -> [UInt8]
+        frame: @escaping @Sendable (_ stream: UInt32) -> [UInt8]
     ) -> Fault {
-        script(id, does, .limit) { connection in
+        script(id, does, outcome: .limit) { connection in
             try await connection.send(RawFrame(.settings).bytes + acknowledgement)
             guard let request = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
             try await connection.send(before(request.stream))

@@ -6,47 +6,51 @@ extension Fault {
     /// TLS faults: handshakes that fail or stall, certificates that the client must reject, connections that end without
     /// `close_notify`.
     public static let tls: [Fault] = [
-        hello("tls-stall", "reads the greeting and answers nothing", .handshakeTimeout) { try await $0.drain() },
-        hello("tls-close", "closes after the greeting", .handshakeFailure) { _ in },
-        hello("tls-reset", "resets after the greeting, as a filter of server names does", .handshakeFailure) {
+        hello("tls-stall", "reads the greeting and answers nothing", outcome: .handshakeTimeout) {
+            try await $0.drain()
+        },
+        hello("tls-close", "closes after the greeting", outcome: .handshakeFailure) { _ in },
+        hello("tls-reset", "resets after the greeting, as a filter of server names does", outcome: .handshakeFailure) {
             await $0.reset()
         },
-        hello("tls-plain", "answers the greeting with HTTP in the clear", .handshakeFailure) {
+        hello("tls-plain", "answers the greeting with HTTP in the clear", outcome: .handshakeFailure) {
             try await $0.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             try await $0.drain()
         },
-        hello("tls-alert", "answers the greeting with the alert handshake_failure", .handshakeFailure) {
+        hello("tls-alert", "answers the greeting with the alert handshake_failure", outcome: .handshakeFailure) {
             try await $0.send([21, 3, 3, 0, 2, 2, 40])
         },
-        hello("tls-garbage", "answers the greeting with bytes that are no record", .handshakeFailure) {
+        hello("tls-garbage", "answers the greeting with bytes that are no record", outcome: .handshakeFailure) {
             try await $0.send((0..<300).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 77) })
             try await $0.drain()
         },
-        hello("tls-half-record", "answers the greeting with the beginning of a record", .handshakeTimeout) {
+        hello("tls-half-record", "answers the greeting with the beginning of a record", outcome: .handshakeTimeout) {
             try await $0.send([22, 3, 3, 0, 122, 2, 0, 0])
             try await $0.drain()
         },
-        certificate("tls-expired", "a certificate that ended yesterday", .expired),
-        certificate("tls-not-yet", "a certificate that begins tomorrow", .notYetValid),
-        certificate("tls-self-signed", "a certificate signed by its own key", .selfSigned),
-        certificate("tls-no-chain", "a certificate whose intermediate is not sent", .incompleteChain),
-        ok("tls-other-name", "a trusted certificate for another name", .badCertificate) {
+        certificate("tls-expired", "a certificate that ended yesterday", flaw: .expired),
+        certificate("tls-not-yet", "a certificate that begins tomorrow", flaw: .notYetValid),
+        certificate("tls-self-signed", "a certificate signed by its own key", flaw: .selfSigned),
+        certificate("tls-no-chain", "a certificate whose intermediate is not sent", flaw: .incompleteChain),
+        ok("tls-other-name", "a trusted certificate for another name", outcome: .badCertificate) {
             ServerTLS(try $0.authority.certificate(for: "other.test"))
         },
         ok(
             "tls-address-only",
             "a trusted certificate for the dialled address, not for the name",
-            .badCertificate
+            outcome: .badCertificate
         ) {
             ServerTLS(try $0.authority.certificate(for: "127.0.0.1", "::1"))
         },
-        ok("tls-deep-wildcard", "a certificate for a wildcard two labels above", .badCertificate) { certificates in
+        ok("tls-deep-wildcard", "a certificate for a wildcard two labels above", outcome: .badCertificate) {
+            certificates in
             ServerTLS(try certificates.authority.certificate(for: "*.test"))
         },
-        ok("tls-impostor", "a certificate for the right name from an unknown authority", .badCertificate) { _ in
+        ok("tls-impostor", "a certificate for the right name from an unknown authority", outcome: .badCertificate) {
+            _ in
             ServerTLS(try TestAuthority(name: "Impostor").certificate(for: FaultServer.name))
         },
-        ok("tls-old", "TLS 1.1 at most", .handshakeFailure) {
+        ok("tls-old", "TLS 1.1 at most", outcome: .handshakeFailure) {
             var tls = ServerTLS($0.good)
             tls.minimumVersion = .tlsv1
             tls.maximumVersion = .tlsv11
@@ -55,22 +59,22 @@ extension Fault {
         ok(
             "tls-client-certificate",
             "asks for a client certificate of an authority that issued none to the client",
-            .closed
+            outcome: .closed
         ) {
             var tls = ServerTLS($0.good)
             tls.clientAuthority = try TestAuthority(name: "Clients")
             return tls
         },
-        ok("tls-no-alpn", "chooses no protocol: HTTP/1.1 it is", .success) {
+        ok("tls-no-alpn", "chooses no protocol: HTTP/1.1 it is", outcome: .success) {
             var tls = ServerTLS($0.good)
             tls.applicationProtocols = []
             return tls
         },
-        inside("tls-truncated", "a body without a length, ended by FIN without close_notify", .truncated) {
+        inside("tls-truncated", "a body without a length, ended by FIN without close_notify", outcome: .truncated) {
             try await $0.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nok")
             await $0.cut()
         },
-        inside("tls-body-reset", "half of the body, then a reset", .truncated) {
+        inside("tls-body-reset", "half of the body, then a reset", outcome: .truncated) {
             try await $0.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok")
             await $0.reset()
         },
@@ -80,8 +84,8 @@ extension Fault {
     private static func hello(
         _ id: String,
         _ does: String,
-        _ outcome: Outcome,
-        _ answer: @escaping @Sendable (RawConnection) async throws -> Void
+        outcome: Outcome,
+        answer: @escaping @Sendable (RawConnection) async throws -> Void
     ) -> Fault {
         Fault(
             id: id,
@@ -95,8 +99,8 @@ extension Fault {
         )
     }
 
-    private static func certificate(_ id: String, _ does: String, _ flaw: CertificateFlaw) -> Fault {
-        ok(id, does, .badCertificate) {
+    private static func certificate(_ id: String, _ does: String, flaw: CertificateFlaw) -> Fault {
+        ok(id, does, outcome: .badCertificate) {
             ServerTLS(try $0.authority.certificate(for: FaultServer.name, flaw: flaw))
         }
     }
@@ -105,8 +109,8 @@ extension Fault {
     private static func ok(
         _ id: String,
         _ does: String,
-        _ outcome: Outcome,
-        _ tls: @escaping @Sendable (FaultCertificates) throws -> ServerTLS
+        outcome: Outcome,
+        tls: @escaping @Sendable (FaultCertificates) throws -> ServerTLS
     ) -> Fault {
         Fault(
             id: id,
@@ -123,8 +127,8 @@ extension Fault {
     private static func inside(
         _ id: String,
         _ does: String,
-        _ outcome: Outcome,
-        _ answer: @escaping @Sendable (RawConnection) async throws -> Void
+        outcome: Outcome,
+        answer: @escaping @Sendable (RawConnection) async throws -> Void
     ) -> Fault {
         Fault(
             id: id,

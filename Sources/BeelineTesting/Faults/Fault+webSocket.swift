@@ -6,69 +6,91 @@ extension Fault {
     /// WebSocket faults: handshakes that the client must reject, and frames that RFC 6455 forbids. `success` means that the
     /// client receives the text message `ok`.
     public static let webSocket: [Fault] = [
-        handshake("ws-refused", "403 in place of the handshake", .status) { _ in .text("no", status: .forbidden) },
-        handshake("ws-http", "200 in place of the handshake", .malformed) { _ in .text("hello") },
-        handshake("ws-accept-wrong", "a Sec-WebSocket-Accept that does not match the key", .malformed) { _ in
+        handshake("ws-refused", "403 in place of the handshake", outcome: .status) { _ in
+            .text("no", status: .forbidden)
+        },
+        handshake("ws-http", "200 in place of the handshake", outcome: .malformed) { _ in .text("hello") },
+        handshake("ws-accept-wrong", "a Sec-WebSocket-Accept that does not match the key", outcome: .malformed) { _ in
             switching("Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n")
         },
-        handshake("ws-accept-none", "no Sec-WebSocket-Accept", .malformed) { _ in switching("") },
-        handshake("ws-extension", "an extension that was not offered", .malformed) {
+        handshake("ws-accept-none", "no Sec-WebSocket-Accept", outcome: .malformed) { _ in switching("") },
+        handshake("ws-extension", "an extension that was not offered", outcome: .malformed) {
             .webSocket(for: $0, fields: [.secWebSocketExtensions: "smoke"]) { try await $0.hold() }
         },
-        handshake("ws-subprotocol", "a subprotocol that was not offered", .malformed) {
+        handshake("ws-subprotocol", "a subprotocol that was not offered", outcome: .malformed) {
             .webSocket(for: $0, fields: [.secWebSocketProtocol: "smoke"]) { try await $0.hold() }
         },
-        frames("ws-close-1006", "the end without a close frame", .closed, []),
+        frames("ws-close-1006", "the end without a close frame", outcome: .closed, bytes: []),
         frames(
             "ws-masked",
             "a masked frame from a server",
-            .malformed,
-            RawWebSocketFrame(.text, ok, mask: [1, 2, 3, 4]).bytes
+            outcome: .malformed,
+            bytes: RawWebSocketFrame(.text, ok, mask: [1, 2, 3, 4]).bytes
         ),
         frames(
             "ws-reserved",
             "a reserved bit without an extension",
-            .malformed,
-            RawWebSocketFrame(.text, ok, reserved: 4).bytes
+            outcome: .malformed,
+            bytes: RawWebSocketFrame(.text, ok, reserved: 4).bytes
         ),
-        frames("ws-opcode", "an unknown opcode", .malformed, [0x83, 2] + ok),
-        frames("ws-continuation", "a continuation of nothing", .malformed, RawWebSocketFrame(.continuation, ok).bytes),
+        frames("ws-opcode", "an unknown opcode", outcome: .malformed, bytes: [0x83, 2] + ok),
+        frames(
+            "ws-continuation",
+            "a continuation of nothing",
+            outcome: .malformed,
+            bytes: RawWebSocketFrame(.continuation, ok).bytes
+        ),
         frames(
             "ws-interleaved",
             "a second message within the first",
-            .malformed,
-            RawWebSocketFrame(.text, ok, isFinal: false).bytes + RawWebSocketFrame(.text, ok).bytes
+            outcome: .malformed,
+            bytes: RawWebSocketFrame(.text, ok, isFinal: false).bytes + RawWebSocketFrame(.text, ok).bytes
         ),
         frames(
             "ws-fragmented-ping",
             "a PING in fragments",
-            .malformed,
-            RawWebSocketFrame(.ping, ok, isFinal: false).bytes
+            outcome: .malformed,
+            bytes: RawWebSocketFrame(.ping, ok, isFinal: false).bytes
         ),
         frames(
             "ws-long-ping",
             "a PING of 126 bytes",
-            .malformed,
-            RawWebSocketFrame(.ping, [UInt8](repeating: 0, count: 126)).bytes
+            outcome: .malformed,
+            bytes: RawWebSocketFrame(.ping, [UInt8](repeating: 0, count: 126)).bytes
         ),
-        frames("ws-utf8", "a text that is not UTF-8", .malformed, RawWebSocketFrame(.text, [0xc3, 0x28]).bytes),
-        frames("ws-close-code", "a close code that must not be sent", .malformed, RawWebSocketFrame.close(1005).bytes),
-        frames("ws-close-short", "a close frame of one byte", .malformed, RawWebSocketFrame(.close, [3]).bytes),
+        frames(
+            "ws-utf8",
+            "a text that is not UTF-8",
+            outcome: .malformed,
+            bytes: RawWebSocketFrame(.text, [0xc3, 0x28]).bytes
+        ),
+        frames(
+            "ws-close-code",
+            "a close code that must not be sent",
+            outcome: .malformed,
+            bytes: RawWebSocketFrame.close(1005).bytes
+        ),
+        frames(
+            "ws-close-short",
+            "a close frame of one byte",
+            outcome: .malformed,
+            bytes: RawWebSocketFrame(.close, [3]).bytes
+        ),
         frames(
             "ws-huge",
             "a frame that claims to have 2^63 bytes",
-            .limit,
-            [0x82, 127, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]
+            outcome: .limit,
+            bytes: [0x82, 127, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]
         ),
-        frames("ws-half", "half of a frame, then the end", .closed, [0x81, 2, 111]),
+        frames("ws-half", "half of a frame, then the end", outcome: .closed, bytes: [0x81, 2, 111]),
         frames(
             "ws-fragments",
             "a message in two fragments with a PING between them",
-            .success,
-            RawWebSocketFrame(.text, Array("o".utf8), isFinal: false).bytes + RawWebSocketFrame(.ping).bytes
+            outcome: .success,
+            bytes: RawWebSocketFrame(.text, Array("o".utf8), isFinal: false).bytes + RawWebSocketFrame(.ping).bytes
                 + RawWebSocketFrame(.continuation, Array("k".utf8)).bytes
         ),
-        handshake("ws-fragment-flood", "a message of fragments without end", .limit) { request in
+        handshake("ws-fragment-flood", "a message of fragments without end", outcome: .limit) { request in
             .webSocket(for: request) { connection in
                 try await connection.send(RawWebSocketFrame(.binary, [0], isFinal: false).bytes)
                 let frame = RawWebSocketFrame(.continuation, [UInt8](repeating: 0, count: 60_000), isFinal: false).bytes
@@ -90,8 +112,8 @@ extension Fault {
     private static func handshake(
         _ id: String,
         _ does: String,
-        _ outcome: Outcome,
-        _ answer: @escaping @Sendable (ReceivedRequest) -> Reply
+        outcome: Outcome,
+        answer: @escaping @Sendable (ReceivedRequest) -> Reply
     ) -> Fault {
         Fault(
             id: id,
@@ -106,8 +128,8 @@ extension Fault {
     }
 
     /// Completes the handshake and sends the bytes. Unless the outcome is `closed`, waits for the client to close.
-    private static func frames(_ id: String, _ does: String, _ outcome: Outcome, _ bytes: [UInt8]) -> Fault {
-        handshake(id, does, outcome) { request in
+    private static func frames(_ id: String, _ does: String, outcome: Outcome, bytes: [UInt8]) -> Fault {
+        handshake(id, does, outcome: outcome) { request in
             .webSocket(for: request) { connection in
                 try await connection.send(bytes)
                 if outcome != .closed { try await connection.drain() }

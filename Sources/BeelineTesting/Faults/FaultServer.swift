@@ -46,7 +46,9 @@ public final class FaultServer: Sendable {
         let certificates = try FaultCertificates(authority: authority)
         var parts: [Part] = []
         do {
-            for fault in faults { parts.append(try await Part(fault, address, 0, certificates, clock)) }
+            for fault in faults {
+                parts.append(try await Part(fault, address: address, port: 0, certificates: certificates, clock: clock))
+            }
         } catch {
             for part in parts { await part.stop() }
             throw error
@@ -75,7 +77,15 @@ public final class FaultServer: Sendable {
             do {
                 for (place, fault) in zip(places, faults) {
                     let port = parts.first?.endpoint.port ?? 0
-                    parts.append(try await Part(fault, place.address, port, certificates, clock))
+                    parts.append(
+                        try await Part(
+                            fault,
+                            address: place.address,
+                            port: port,
+                            certificates: certificates,
+                            clock: clock
+                        )
+                    )
                 }
                 return FaultServer(faults, parts)
             } catch {
@@ -122,10 +132,10 @@ public final class FaultServer: Sendable {
 
         init(
             _ fault: Fault,
-            _ address: String,
-            _ port: UInt16,
-            _ certificates: FaultCertificates,
-            _ clock: any Clock<Duration>
+            address: String,
+            port: UInt16,
+            certificates: FaultCertificates,
+            clock: any Clock<Duration>
         ) async throws {
             switch fault.play {
             case .refuse:

@@ -92,7 +92,7 @@ public final class LoopbackOrigin: Sendable {
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
     public func requests(atLeast count: Int, within limit: Duration = .seconds(10)) async throws -> [ReceivedRequest] {
-        try await withTimeLimit(limit, { "\(count) requests; \(self.requests.count) came" }) { [record] in
+        try await withTimeLimit(limit, for: { "\(count) requests; \(self.requests.count) came" }) { [record] in
             try await record.all.wait { $0.count >= count }
         }
     }

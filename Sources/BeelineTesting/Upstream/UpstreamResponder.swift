@@ -13,25 +13,35 @@ struct UpstreamResponder: Sendable {
         let parts = request.path.split(separator: "/").map(String.init)
         switch (parts.last, parts.count) {
         case ("d", 1):
-            return try await answer(request, .dnspod, query["dn"], families(query["type"])) { findings, faults in
+            return try await answer(request, form: .dnspod, names: query["dn"], families: families(query["type"])) {
+                findings,
+                faults in
                 .text(DNSPodText.answer(findings, query, ttl: faults.ttl))
             }
         case ("d", 2) where parts[0] == "v2":
-            return try await answer(request, .aliyun2, query["dn"], families(query["q"])) { findings, faults in
+            return try await answer(request, form: .aliyun2, names: query["dn"], families: families(query["q"])) {
+                findings,
+                faults in
                 try AliyunJSON.version2(findings, families(query["q"]), ttl: faults.ttl)
             }
         case ("d", 2):
-            return try await answer(request, .aliyun, query["host"], families(query["query"])) { findings, faults in
+            return try await answer(request, form: .aliyun, names: query["host"], families: families(query["query"])) {
+                findings,
+                faults in
                 try AliyunJSON.single(findings, families(query["query"]), ttl: faults.ttl)
             }
         case ("resolve", 2):
-            return try await answer(request, .aliyun, query["host"], families(query["query"])) { findings, faults in
+            return try await answer(request, form: .aliyun, names: query["host"], families: families(query["query"])) {
+                findings,
+                faults in
                 try AliyunJSON.batch(findings, families(query["query"]), ttl: faults.ttl)
             }
         case ("resolve", 1),
             ("dns-query", 1) where query["name"] != nil:
             let type = DoHJSON.type(query["type"])
-            return try await answer(request, .dohJSON, query["name"], families(of: type)) { findings, faults in
+            return try await answer(request, form: .dohJSON, names: query["name"], families: families(of: type)) {
+                findings,
+                faults in
                 try DoHJSON.answer(findings[0], type: type, ttl: faults.ttl)
             }
         case ("dns-query", 1):
@@ -50,7 +60,9 @@ struct UpstreamResponder: Sendable {
         guard let message = bytes.flatMap({ DNSMessage.Query($0) }) else {
             return .text("not a DNS query\n", status: .badRequest)
         }
-        return try await answer(request, .doh, message.name, families(of: message.type)) { findings, faults in
+        return try await answer(request, form: .doh, names: message.name, families: families(of: message.type)) {
+            findings,
+            faults in
             var finding = findings[0]
             if let ttl = faults.ttl { finding.ttl = UInt32(truncatingIfNeeded: Int64(ttl) ?? .max) }
             var answer = DNSAnswer(message, finding)
@@ -69,10 +81,10 @@ struct UpstreamResponder: Sendable {
     /// Records a query for each of the comma-separated names, looks them up and applies their faults.
     private func answer(
         _ request: ReceivedRequest,
-        _ form: UpstreamServer.Query.Form,
-        _ names: String?,
-        _ families: [IPAddress.Family],
-        _ reply: ([Zone.Finding], FormFaults) throws -> Reply
+        form: UpstreamServer.Query.Form,
+        names: String?,
+        families: [IPAddress.Family],
+        reply: ([Zone.Finding], FormFaults) throws -> Reply
     ) async throws -> Reply {
         let names = names?.split(separator: ",").map(String.init) ?? []
         guard !names.isEmpty else { return .text("no name\n", status: .badRequest) }

@@ -94,7 +94,7 @@ public final class UpstreamServer: Sendable {
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
     public func queries(atLeast count: Int, within limit: Duration = .seconds(10)) async throws -> [Query] {
-        try await withTimeLimit(limit, { "\(count) queries; \(self.queries.count) came" }) { [log] in
+        try await withTimeLimit(limit, for: { "\(count) queries; \(self.queries.count) came" }) { [log] in
             try await log.wait { $0.count >= count }
         }
     }

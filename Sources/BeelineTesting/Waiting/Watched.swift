@@ -70,7 +70,7 @@ final class Watched<Value: Sendable>: Sendable {
         atMost limit: Duration,
         until holds: @escaping @Sendable (Value) -> Bool
     ) async throws -> Value {
-        try await withTimeLimit(limit, { "\(what); at the end: \(self.value)" }) {
+        try await withTimeLimit(limit, for: { "\(what); at the end: \(self.value)" }) {
             try await self.wait(until: holds)
         }
     }

@@ -15,8 +15,8 @@
 /// - Throws: The error of `work`, or ``TestingError`` with code `timedOut`.
 public func withTimeLimit<Result: Sendable>(
     _ limit: Duration,
-    _ what: @escaping @Sendable () -> String,
-    _ work: @escaping @Sendable () async throws -> Result
+    for what: @escaping @Sendable () -> String,
+    work: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
     try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask { try await work() }

@@ -29,7 +29,7 @@ public class BeelineURLProtocol: URLProtocol {
 
     /// Sets the client that carries requests of this class in a configuration's `protocolClasses`; `nil` removes it.
     public static func use(_ client: BeelineClient?, settings: Settings = Settings()) {
-        Doors[BeelineURLProtocol.self] = client.map { Door($0, settings, nil) }
+        Doors[BeelineURLProtocol.self] = client.map { Door($0, settings: settings, configuration: nil) }
     }
 
     /// Whether the client carries a request.
@@ -98,7 +98,7 @@ public class BeelineURLProtocol: URLProtocol {
         guard let door = Doors[type(of: self)] else {
             throw URLError(.unknown, "BeelineURLProtocol.use(_:) names no client any more", for: request.url)
         }
-        let plan = try LoadPlan(request, task: task, insides, cachedResponse, door: door)
+        let plan = try LoadPlan(request, task: task, insides: insides, cached: cachedResponse, door: door)
         let load = Load(plan, delivery: delivery(plan))
         self.load = load
         load.start()

@@ -72,7 +72,7 @@ final class Delivery: @unchecked Sendable {
     }
 
     /// Delivers a whole response in one turn of Foundation's queue.
-    func whole(_ response: URLResponse, _ data: Data, _ mirror: CookieStorageMirror?) async {
+    func deliverWhole(_ response: URLResponse, data: Data, mirror: CookieStorageMirror?) async {
         await ready()
         tell { loader, client in
             mirror?.sync()

@@ -26,8 +26,8 @@ final class Door: Sendable {
 
     init(
         _ client: BeelineClient,
-        _ settings: BeelineURLProtocol.Settings,
-        _ configuration: URLSessionConfiguration?
+        settings: BeelineURLProtocol.Settings,
+        configuration: URLSessionConfiguration?
     ) {
         self.client = client
         self.settings = settings

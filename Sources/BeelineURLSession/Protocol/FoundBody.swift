@@ -29,7 +29,7 @@ extension RequestBody {
             case Optional.some(.none): return .none
             case nil:
                 guard let session = insides?.session, let delegate = task.delegate else { break }
-                return .asked(task, of: session, delegate, first: nil, length)
+                return .asking(task, of: session, delegate: delegate, first: nil, length: length)
             case .unknown: break
             }
             throw URLError.missingBody(request)
@@ -38,7 +38,7 @@ extension RequestBody {
             guard let task, let session = insides?.session, let delegate = task.delegate else {
                 return .once(stream, length)
             }
-            return .asked(task, of: session, delegate, first: stream, length)
+            return .asking(task, of: session, delegate: delegate, first: stream, length: length)
         }
         #else
         if let stream = request.httpBodyStream { return .once(stream, length) }
@@ -63,12 +63,12 @@ extension RequestBody {
 
     #if canImport(FoundationNetworking)
     /// Creates a body from a stream. If there is none, and to send the body again, it asks the task's delegate for a new one.
-    private static func asked(
+    private static func asking(
         _ task: URLSessionTask,
         of session: URLSession,
-        _ delegate: any URLSessionTaskDelegate,
+        delegate: any URLSessionTaskDelegate,
         first stream: InputStream?,
-        _ length: Int64?
+        length: Int64?
     ) -> RequestBody {
         let first = GivenReader(stream.map(StreamReader.init))
         let delegate = DelegateOfTask(delegate: delegate, session: session, task: task)

@@ -83,7 +83,7 @@ final class Load: Sendable {
         options.keepsCookies = cookies.keeps
         options.keepsCookiesOf = cookies.keepsOf
         let redirect = PlatformRedirect(plan)
-        options.onRedirect = { await redirect.next($0, $1, cookies.mirror) }
+        options.onRedirect = { await redirect.next($0, head: $1, mirror: cookies.mirror) }
         let response = try await plan.client.send(plan.request, to: plan.url, body: plan.body, options: options)
         guard
             let head = HTTPURLResponse.make(
@@ -96,7 +96,7 @@ final class Load: Sendable {
         if let next = redirect.request { return await delivery.redirect(to: next, head, cookies.mirror) }
         #endif
         if plan.gathersBody {
-            await delivery.whole(head, try await gathered(response), cookies.mirror)
+            await delivery.deliverWhole(head, data: try await gathered(response), mirror: cookies.mirror)
         } else {
             await delivery.head(head, cookies.mirror)
             try await stream(response)

@@ -21,7 +21,7 @@ struct LoadCookies: Sendable {
     /// The mirror that syncs the jar with the session's storage.
     let mirror: CookieStorageMirror?
 
-    init(_ request: URLRequest, _ field: String?, _ configuration: URLSessionConfiguration, _ door: Door) {
+    init(_ request: URLRequest, field: String?, configuration: URLSessionConfiguration, door: Door) {
         let storage = configuration.httpCookieStorage
         let handles = request.httpShouldHandleCookies && storage != nil
         sends = handles && configuration.httpShouldSetCookies
@@ -40,7 +40,7 @@ struct LoadCookies: Sendable {
         } else {
             keepsOf = nil
         }
-        explicit = Self.explicit(field, request.url, configuration, mirror)
+        explicit = Self.explicit(field, url: request.url, configuration: configuration, mirror: mirror)
     }
 
     /// The cookies that the program itself set in the Cookie field. On Linux the session has added the storage's cookies for
@@ -48,9 +48,9 @@ struct LoadCookies: Sendable {
     /// current ones: they may have changed since, or be deleted after a logout.
     private static func explicit(
         _ field: String?,
-        _ url: URL?,
-        _ configuration: URLSessionConfiguration,
-        _ mirror: CookieStorageMirror?
+        url: URL?,
+        configuration: URLSessionConfiguration,
+        mirror: CookieStorageMirror?
     ) -> String? {
         #if canImport(FoundationNetworking)
         guard let field, let url, configuration.httpShouldSetCookies, let storage = configuration.httpCookieStorage

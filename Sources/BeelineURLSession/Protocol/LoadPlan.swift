@@ -36,8 +36,8 @@ struct LoadPlan: Sendable {
     init(
         _ original: URLRequest,
         task: URLSessionTask?,
-        _ insides: TaskInsides? = nil,
-        _ cached: CachedURLResponse?,
+        insides: TaskInsides? = nil,
+        cached: CachedURLResponse?,
         door: Door
     ) throws(URLError) {
         self.original = original
@@ -83,7 +83,7 @@ struct LoadPlan: Sendable {
         #endif
         self.body = body
         limits = Self.limits(original, configuration)
-        cookies = LoadCookies(original, fields.cookie, configuration, door)
+        cookies = LoadCookies(original, field: fields.cookie, configuration: configuration, door: door)
         request = try fields.request(original, hasBody: !body.isNone, cookie: cookies.explicit)
     }
 

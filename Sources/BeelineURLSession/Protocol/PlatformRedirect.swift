@@ -26,8 +26,8 @@ final class PlatformRedirect: Sendable {
 
     func next(
         _ proposal: RedirectProposal,
-        _ head: HTTPResponse,
-        _ mirror: CookieStorageMirror?
+        head: HTTPResponse,
+        mirror: CookieStorageMirror?
     ) async -> RedirectProposal? {
         #if canImport(FoundationNetworking)
         guard let delegate = await plan.redirectDelegate() else { return proposal }

@@ -25,7 +25,7 @@ extension URLSessionConfiguration {
         base: URLSessionConfiguration = .default
     ) -> URLSessionConfiguration {
         let type = Doors.makeClass()
-        let door = Door(client, settings, base)
+        let door = Door(client, settings: settings, configuration: base)
         Doors[type] = door
         #if canImport(FoundationNetworking)
         base.urlCache = base.urlCache.map { SparedCache($0, door) }

@@ -11,20 +11,20 @@ extension DriverLaunch {
         as type: Value.Type = JSONValue.self
     ) async throws(WebDriverError) -> Value {
         try checkProcess()
-        return try await connection.send(.get, path + command, as: type)
+        return try await connection.send(.get, path: path + command, as: type)
     }
 
     /// Sends a POST command of the session.
     @discardableResult
     func post(_ command: String, _ parameters: JSONValue) async throws(WebDriverError) -> JSONValue {
         try checkProcess()
-        return try await connection.send(.post, path + command, parameters)
+        return try await connection.send(.post, path: path + command, parameters: parameters)
     }
 
     /// Sends a DELETE command of the session.
     func delete(_ command: String) async throws(WebDriverError) {
         try checkProcess()
-        try await connection.send(.delete, path + command)
+        try await connection.send(.delete, path: path + command)
     }
 
     /// Throws if the driver has ended, because another program may use its port then.

@@ -38,7 +38,12 @@ struct DriverLaunch {
                 throw WebDriverError(.cannotStart, "another user's program took its port \(port); try again")
             }
             let asked: JSONValue = ["capabilities": ["alwaysMatch": capabilities]]
-            let session = try await connection.send(.post, "/session", asked, within: limits.startLimit)
+            let session = try await connection.send(
+                .post,
+                path: "/session",
+                parameters: asked,
+                within: limits.startLimit
+            )
             if let status = process.status { throw WebDriverError(.cannotStart, "it ended with \(status)") }
             guard let name = session["sessionId"]?.string else {
                 throw WebDriverError(.cannotStart, "\(program) started a session without an ID")
@@ -84,7 +89,9 @@ struct DriverLaunch {
         while clock.now < deadline {
             if let status = process.status { throw WebDriverError(.cannotStart, "it ended with \(status)") }
             let rest = clock.now.duration(to: deadline)
-            if let answer = try? await connection.send(.get, "/status", within: rest), answer["ready"]?.bool ?? true {
+            if let answer = try? await connection.send(.get, path: "/status", within: rest),
+                answer["ready"]?.bool ?? true
+            {
                 return
             }
             do { try await clock.sleep(for: .milliseconds(50)) } catch {

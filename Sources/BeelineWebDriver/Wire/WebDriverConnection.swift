@@ -54,8 +54,8 @@ final class WebDriverConnection: Sendable {
     @discardableResult
     func send<Value: Decodable>(
         _ method: HTTPRequest.Method,
-        _ path: String,
-        _ parameters: JSONValue? = nil,
+        path: String,
+        parameters: JSONValue? = nil,
         as type: Value.Type = JSONValue.self,
         within limit: Duration? = nil
     ) async throws(WebDriverError) -> Value {

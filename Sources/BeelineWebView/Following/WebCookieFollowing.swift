@@ -124,6 +124,6 @@ extension WebCookieStore {
         configuration: WebCookieFollowing.Configuration = WebCookieFollowing.Configuration(),
         clock: any Clock<Duration> = ContinuousClock()
     ) -> WebCookieFollowing {
-        WebCookieFollowing(WebFollower(self, jar, configuration, clock))
+        WebCookieFollowing(WebFollower(self, jar: jar, configuration: configuration, clock: clock))
     }
 }

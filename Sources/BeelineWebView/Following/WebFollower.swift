@@ -42,9 +42,9 @@ final class WebFollower: Sendable {
 
     init(
         _ store: any WebCookieStore,
-        _ jar: CookieJar,
-        _ configuration: WebCookieFollowing.Configuration,
-        _ clock: any Clock<Duration>
+        jar: CookieJar,
+        configuration: WebCookieFollowing.Configuration,
+        clock: any Clock<Duration>
     ) {
         (self.store, self.jar, self.configuration, self.clock) = (store, jar, configuration, clock)
         elapsed = clock.stopwatch()

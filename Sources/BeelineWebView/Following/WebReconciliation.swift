@@ -96,7 +96,8 @@ struct WebReconciliation {
     ) -> Plan {
         unsettled = []
         var (plan, mine, theirs) = (Plan(), jar, store)
-        for (place, request) in requests where isLate(place, request, jar[place], store[place], elapsed) {
+        for (place, request) in requests
+        where isPending(place, request: request, store: store[place], elapsed: elapsed) {
             // A pending request of ours, not a change by other code.
             unsettled.insert(place)
             (mine[place], theirs[place]) = (nil, nil)
@@ -131,12 +132,11 @@ struct WebReconciliation {
     }
 
     /// Whether to keep waiting for a request. If not, the shown cookie settles it.
-    private mutating func isLate(
+    private mutating func isPending(
         _ place: CookiePlace,
-        _ request: Request,
-        _ mine: Cookie?,
-        _ theirs: Cookie?,
-        _ elapsed: Duration
+        request: Request,
+        store theirs: Cookie?,
+        elapsed: Duration
     ) -> Bool {
         let there = theirs.map(CookieContent.init)
         let goal = request.goals.last ?? nil

@@ -74,7 +74,7 @@ extension CookieJar {
         source: ChangeSource,
         now: CookieTime
     ) -> Exchange {
-        change(source, now) { store in
+        change(source, now: now) { store in
             guard let place = new ?? old else { return .done(nil) }
             var present = store.cookie(like: place, at: now)
             var expected = old

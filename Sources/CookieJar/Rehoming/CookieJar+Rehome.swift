@@ -25,7 +25,7 @@ extension CookieJar {
     public func rehome(from address: IPAddress, to host: Host, now: CookieTime? = nil) -> CookieRehoming {
         let now = now ?? clock()
         let origin = Host(address).urlForm
-        return change(nil, now) { store in
+        return change(nil, now: now) { store in
             var result = CookieRehoming()
             // With the address itself as the host, each cookie would be superseded by itself.
             guard host.urlForm != origin else { return result }

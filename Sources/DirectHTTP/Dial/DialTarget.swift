@@ -24,14 +24,23 @@ struct DialTarget: Sendable {
                     var settings = proxy.tls ?? key.tls.forProxy
                     // CONNECT and forwarded requests are written as HTTP/1.1, whatever the settings allow for origins.
                     settings.offersHTTP2 = false
-                    steps.append(.tls(try TLSStep(settings, proxy.origin.host, contexts, peer: "the proxy \(proxy) ")))
+                    steps.append(
+                        .tls(
+                            try TLSStep(
+                                settings,
+                                host: proxy.origin.host,
+                                contexts: contexts,
+                                peer: "the proxy \(proxy) "
+                            )
+                        )
+                    )
                 }
                 // Plain HTTP is forwarded with its whole URL instead of tunnelled. A WebSocket cannot be forwarded.
                 if key.origin.scheme != .http { steps.append(.connect(proxy)) }
             }
         }
         if key.origin.scheme.isSecure, !isTunnel {
-            steps.append(.tls(try TLSStep(key.tls, key.origin.host, contexts, peer: "")))
+            steps.append(.tls(try TLSStep(key.tls, host: key.origin.host, contexts: contexts, peer: "")))
         }
         self.steps = steps
     }

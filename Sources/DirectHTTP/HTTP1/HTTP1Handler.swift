@@ -108,7 +108,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             unsentBody = bytes
             progress.wrote(head.readableBytes)
             context.write(wrapOutboundOut(head), promise: nil)
-            watch(exchange, now, context)
+            startWatch(of: exchange, now: now, context: context)
             return sendBody(context)
         case .file, .stream:
             isRequestSent = false
@@ -119,7 +119,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             }
         }
         writeAndFlush(head, context)
-        watch(exchange, now, context)
+        startWatch(of: exchange, now: now, context: context)
     }
 
     private func writeAndFlush(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
@@ -127,7 +127,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
-    private func watch(_ exchange: Exchange, _ now: NIODeadline, _ context: ChannelHandlerContext) {
+    private func startWatch(of exchange: Exchange, now: NIODeadline, context: ChannelHandlerContext) {
         watch.begin(now: now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
         armTimer(context)
     }

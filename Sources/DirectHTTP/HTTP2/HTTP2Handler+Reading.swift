@@ -14,7 +14,7 @@ extension HTTP2Handler {
     private func take(_ event: HTTP2Connection.Event, now: NIODeadline) {
         switch event {
         case .head(let id, let head, let endStream):
-            update(id, now) { stream in
+            update(id, now: now) { stream in
                 let response = head.response
                 stream.exchange.request.onHead?(ReceivedHead(response))
                 stream.take(response, endStream: endStream, now: now)
@@ -25,13 +25,13 @@ extension HTTP2Handler {
             stream.exchange.request.onHead?(ReceivedHead(head.response))
             if head.status == 100 { stream.exchange.gate?.open() }
         case .trailers(let id, let fields):
-            update(id, now) { $0.pendingEnd = .success(fields.isEmpty ? nil : fields) }
+            update(id, now: now) { $0.pendingEnd = .success(fields.isEmpty ? nil : fields) }
         case .data(let id, let piece, let endStream):
-            update(id, now) { $0.take(piece, endStream: endStream) }
+            update(id, now: now) { $0.take(piece, endStream: endStream) }
         case .reset(let id, let code):
-            takeReset(id, code, now)
+            takeReset(id, code: code, now: now)
         case .failed(let id, let message):
-            update(id, now) { $0.pendingEnd = .failure(.malformed(message)) }
+            update(id, now: now) { $0.pendingEnd = .failure(.malformed(message)) }
         case .window(let id):
             // A peer that accepts an upload is not silent. A connection window update is no activity of streams without an
             // upload.
@@ -48,16 +48,16 @@ extension HTTP2Handler {
     }
 
     /// Updates the pending delivery of a stream, unless its end is already pending.
-    private func update(_ id: UInt32, _ now: NIODeadline, _ body: (HTTP2Stream) -> Void) {
+    private func update(_ id: UInt32, now: NIODeadline, body: (HTTP2Stream) -> Void) {
         guard let stream = streams[id], stream.pendingEnd == nil else { return }
         stream.watch.note(now: now)
         body(stream)
         touch(stream)
     }
 
-    private func takeReset(_ id: UInt32, _ code: HTTP2ErrorCode, _ now: NIODeadline) {
+    private func takeReset(_ id: UInt32, code: HTTP2ErrorCode, now: NIODeadline) {
         // A complete response stays valid: NO_ERROR after it only stops our upload (RFC 9113 §8.1).
-        update(id, now) { stream in
+        update(id, now: now) { stream in
             var error =
                 code == .refusedStream
                 // RFC 9113 §8.7: a refused stream was not processed.

@@ -13,25 +13,30 @@ enum HTTP2Headers {
         switch request.method {
         case .get: encoder.encode(staticIndex: HPACKStaticTable.getIndex, into: &block)
         case .post: encoder.encode(staticIndex: HPACKStaticTable.postIndex, into: &block)
-        default: encoder.encode(":method", request.method.rawValue, .incremental, into: &block)
+        default: encoder.encode(":method", value: request.method.rawValue, indexing: .incremental, into: &block)
         }
         let isSecure = request.origin.scheme.isSecure
         encoder.encode(staticIndex: isSecure ? HPACKStaticTable.httpsIndex : HPACKStaticTable.httpIndex, into: &block)
-        encoder.encode(":authority", request.authority, .incremental, into: &block)
+        encoder.encode(":authority", value: request.authority, indexing: .incremental, into: &block)
         encoder.encode(path: request.target, into: &block)
         for field in request.fields where isAllowed(field) {
             let (name, value) = (field.name.canonicalName, field.value)
             if value.utf8.allSatisfy({ $0 < 0x80 }) {
-                encoder.encode(name, value, indexing(field), into: &block)
+                encoder.encode(name, value: value, indexing: indexing(field), into: &block)
             } else {
                 // A conversion to text would change bytes that are not UTF-8, which cookies may contain.
                 field.withUnsafeBytesOfValue { octets in
-                    encoder.encode(name, octets: UnsafeRawBufferPointer(octets), indexing(field), into: &block)
+                    encoder.encode(
+                        name,
+                        octets: UnsafeRawBufferPointer(octets),
+                        indexing: indexing(field),
+                        into: &block
+                    )
                 }
             }
         }
         if case .length(let length) = request.framing {
-            encoder.encode("content-length", String(length), .none, into: &block)
+            encoder.encode("content-length", value: String(length), indexing: .none, into: &block)
         }
     }
 

@@ -133,9 +133,14 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         guard let context, context.channel.isActive, pending[id] != nil else { return }
         block.clear()
         connection.encoder.begin(into: &block)
-        connection.encoder.encode(":status", String(status), .incremental, into: &block)
+        connection.encoder.encode(":status", value: String(status), indexing: .incremental, into: &block)
         for field in fields {
-            connection.encoder.encode(field.name, field.value, field.repeats ? .incremental : .none, into: &block)
+            connection.encoder.encode(
+                field.name,
+                value: field.value,
+                indexing: field.repeats ? .incremental : .none,
+                into: &block
+            )
         }
         pending[id]?.request = nil
         pending[id]?.isReplied = true

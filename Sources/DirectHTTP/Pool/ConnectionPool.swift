@@ -256,13 +256,13 @@ final class ConnectionPool: Sendable {
                 timer?.cancel()
                 continuation.resume(returning: early)
             } else if Task.isCancelled {
-                leave(waiter, key, .cancelled, "the request to \(key.origin) was cancelled")
+                removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
             } else if let deadline, deadline <= .now() {
                 // The timer may have fired before the waiter was registered.
                 expire(waiter, key)
             }
         } onCancel: {
-            leave(waiter, key, .cancelled, "the request to \(key.origin) was cancelled")
+            removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
         }
         return try turn.get()
     }
@@ -271,9 +271,14 @@ final class ConnectionPool: Sendable {
     private func expire(_ waiter: State.WaiterID, _ key: PoolKey) {
         // If no connection is open and one is being opened, the endpoints do not answer. Otherwise all connections are busy.
         if shared.withLockedValue({ $0.pool.isOpeningFirst(key) }) {
-            leave(waiter, key, .connectTimeout, "no connection to \(key.origin) in time")
+            removeWaiter(waiter, key: key, code: .connectTimeout, message: "no connection to \(key.origin) in time")
         } else {
-            leave(waiter, key, .poolExhausted, "every connection to \(key.origin) stayed busy")
+            removeWaiter(
+                waiter,
+                key: key,
+                code: .poolExhausted,
+                message: "every connection to \(key.origin) stayed busy"
+            )
         }
     }
 
@@ -289,7 +294,7 @@ final class ConnectionPool: Sendable {
         return error
     }
 
-    private func leave(_ waiter: State.WaiterID, _ key: PoolKey, _ code: DirectHTTPError.Code, _ why: String) {
+    private func removeWaiter(_ waiter: State.WaiterID, key: PoolKey, code: DirectHTTPError.Code, message why: String) {
         let left = shared.withLockedValue { shared -> Waiter? in
             guard shared.waiters[waiter] != nil, shared.pool.leave(waiter, key) else { return nil }
             return shared.waiters.removeValue(forKey: waiter)

@@ -38,7 +38,11 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the chain and the key.
     func load() throws(DirectHTTPError) -> (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
-        let certificates = try Self.read(chain, "the client certificate", "write PEM, or one certificate in DER") {
+        let certificates = try Self.read(
+            chain,
+            as: "the client certificate",
+            remedy: "write PEM, or one certificate in DER"
+        ) {
             switch $0 {
             case .pemFile(let path): try NIOSSLCertificate.fromPEMFile(path)
             case .pem(let text): try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
@@ -49,7 +53,7 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
         // Without a passphrase BoringSSL would prompt for one on the terminal.
         let callback: NIOSSLPassphraseCallback<[UInt8]> = { $0(secret) }
         let remedy = "write PEM or DER, and give the passphrase of an encrypted key"
-        let key = try Self.read(key, "the client certificate's key", remedy) {
+        let key = try Self.read(key, as: "the client certificate's key", remedy: remedy) {
             switch $0 {
             case .pemFile(let path): try NIOSSLPrivateKey(file: path, format: .pem, passphraseCallback: callback)
             case .pem(let text):
@@ -62,9 +66,9 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
 
     private static func read<Value>(
         _ source: Source,
-        _ what: String,
-        _ remedy: String,
-        _ read: (Source) throws -> Value
+        as what: String,
+        remedy: String,
+        with read: (Source) throws -> Value
     ) throws(DirectHTTPError) -> Value {
         do {
             return try read(source)

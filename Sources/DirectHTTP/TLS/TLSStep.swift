@@ -12,7 +12,7 @@ struct TLSStep: Sendable {
     /// The prefix of error messages. It is empty for the origin, whose endpoint the error names anyway.
     private let peer: String
 
-    init(_ settings: TLSSettings, _ host: Host, _ contexts: TLSContexts, peer: String) throws(DirectHTTPError) {
+    init(_ settings: TLSSettings, host: Host, contexts: TLSContexts, peer: String) throws(DirectHTTPError) {
         self.settings = settings
         self.host = host
         self.peer = peer

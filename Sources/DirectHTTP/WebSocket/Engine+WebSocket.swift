@@ -54,7 +54,7 @@ extension Engine {
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         let clock = ExchangeClock(limits: limits)
         do {
-            return try await upgrade(request, from: source, route, tls, settings, clock)
+            return try await upgrade(request, from: source, route: route, tls: tls, settings: settings, clock: clock)
         } catch {
             throw clock.explaining(error)
         }
@@ -63,10 +63,10 @@ extension Engine {
     private func upgrade(
         _ request: WebSocketRequest,
         from source: some EndpointSource,
-        _ route: Route,
-        _ tls: TLSSettings,
-        _ settings: WebSocketSettings,
-        _ clock: ExchangeClock
+        route: Route,
+        tls: TLSSettings,
+        settings: WebSocketSettings,
+        clock: ExchangeClock
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         var tls = tls
         tls.offersHTTP2 = false

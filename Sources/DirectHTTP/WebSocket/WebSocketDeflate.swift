@@ -73,7 +73,7 @@ final class WebSocketDeflate {
         var isStuck = false
         while input.readableBytes > 0, !isStuck {
             let before = (input.readableBytes, output.readableBytes)
-            let status = step(&inflating, &input, &output) { inflate(&$0, Z_SYNC_FLUSH) }
+            let status = step(&inflating, input: &input, output: &output) { inflate(&$0, Z_SYNC_FLUSH) }
             // A block with BFINAL set ends the deflate stream; the next one is a new stream (RFC 7692 §7.2.3.5).
             if status == Z_STREAM_END { inflateReset(&inflating) }
             guard status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END else {
@@ -104,7 +104,7 @@ final class WebSocketDeflate {
         var room = 0
         repeat {
             let before = output.readableBytes
-            _ = step(&deflating, &input, &output) { deflate(&$0, Z_SYNC_FLUSH) }
+            _ = step(&deflating, input: &input, output: &output) { deflate(&$0, Z_SYNC_FLUSH) }
             room = Self.pieceSize - (output.readableBytes - before)
         } while input.readableBytes > 0 || room == 0
         if agreement.clientForgets { deflateReset(&deflating) }
@@ -115,9 +115,9 @@ final class WebSocketDeflate {
     /// Calls zlib once, with room for one piece of output.
     private func step(
         _ stream: inout z_stream,
-        _ input: inout ByteBuffer,
-        _ output: inout ByteBuffer,
-        _ call: (inout z_stream) -> Int32
+        input: inout ByteBuffer,
+        output: inout ByteBuffer,
+        call: (inout z_stream) -> Int32
     ) -> Int32 {
         var status = Z_OK
         var read = 0

@@ -100,22 +100,24 @@ extension HTTP2Connection {
         now: NIODeadline
     ) throws(HTTP2ConnectionError) -> Event? {
         guard !streams.values[index].isRemoteEnded else {
-            return try fail(id, .streamClosed, "a header block follows the end of the stream", now: now)
+            return try fail(id, code: .streamClosed, message: "a header block follows the end of the stream", now: now)
         }
         guard !streams.values[index].hasHead else {
             try guardian.waste(now: now)
-            guard endStream else { return try fail(id, .protocolError, "a second header block in the body", now: now) }
-            if let fault = fields.trailerFault { return try fail(id, .protocolError, fault, now: now) }
+            guard endStream else {
+                return try fail(id, code: .protocolError, message: "a second header block in the body", now: now)
+            }
+            if let fault = fields.trailerFault { return try fail(id, code: .protocolError, message: fault, now: now) }
             if let fault: Event = try end(id, at: index, now: now) { return fault }
             return .trailers(stream: id, fields.fields)
         }
-        if let fault = fields.headFault { return try fail(id, .protocolError, fault, now: now) }
+        if let fault = fields.headFault { return try fail(id, code: .protocolError, message: fault, now: now) }
         let status = fields.status ?? 0
         guard status >= 200 else {
             streams.values[index].informationalCount += 1
             guard streams.values[index].informationalCount <= Self.maximumInformational, !endStream, status != 101
             else {
-                return try fail(id, .protocolError, "too many informational responses", now: now)
+                return try fail(id, code: .protocolError, message: "too many informational responses", now: now)
             }
             return .informational(stream: id, fields)
         }
@@ -150,17 +152,17 @@ extension HTTP2Connection {
             return nil
         }
         guard !streams.values[index].isRemoteEnded else {
-            return try fail(id, .streamClosed, "DATA follows the end of the stream", now: now)
+            return try fail(id, code: .streamClosed, message: "DATA follows the end of the stream", now: now)
         }
         guard streams.values[index].hasHead else {
-            return try fail(id, .protocolError, "DATA comes before the header block", now: now)
+            return try fail(id, code: .protocolError, message: "DATA comes before the header block", now: now)
         }
         guard streams.values[index].receiveWindow.take(charged) else {
             throw HTTP2ConnectionError(.flowControlError, "more DATA than was allowed for a stream")
         }
         if let rest = streams.values[index].rest {
             guard piece.readableBytes <= rest else {
-                return try fail(id, .protocolError, "the body is longer than Content-Length", now: now)
+                return try fail(id, code: .protocolError, message: "the body is longer than Content-Length", now: now)
             }
             streams.values[index].rest = rest - Int64(piece.readableBytes)
         }
@@ -181,7 +183,7 @@ extension HTTP2Connection {
         now: NIODeadline
     ) throws(HTTP2ConnectionError) -> Event? {
         guard streams.values[index].rest ?? 0 == 0 else {
-            return try fail(id, .protocolError, "the body is shorter than Content-Length", now: now)
+            return try fail(id, code: .protocolError, message: "the body is shorter than Content-Length", now: now)
         }
         streams.values[index].isRemoteEnded = true
         if streams.values[index].isLocalEnded { remove(id) }
@@ -192,8 +194,8 @@ extension HTTP2Connection {
     /// (CVE-2025-8671).
     private mutating func fail(
         _ id: UInt32,
-        _ code: HTTP2ErrorCode,
-        _ message: String,
+        code: HTTP2ErrorCode,
+        message: String,
         now: NIODeadline
     ) throws(HTTP2ConnectionError) -> Event {
         if role == .server { try guardian.cancellation(now: now) }
@@ -316,9 +318,11 @@ extension HTTP2Connection {
         }
         try checkOpened(id)
         guard let index = streams.index(forKey: id) else { return nil }
-        guard increment > 0 else { return try fail(id, .protocolError, "WINDOW_UPDATE increments by 0", now: now) }
+        guard increment > 0 else {
+            return try fail(id, code: .protocolError, message: "WINDOW_UPDATE increments by 0", now: now)
+        }
         guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: increment) else {
-            return try fail(id, .flowControlError, "a window is larger than 2^31-1 octets", now: now)
+            return try fail(id, code: .flowControlError, message: "a window is larger than 2^31-1 octets", now: now)
         }
         streams.values[index].sendWindow = window
         queue(at: index)

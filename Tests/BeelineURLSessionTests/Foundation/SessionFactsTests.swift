@@ -24,7 +24,7 @@ struct SessionFactsTests {
         let origin = try await origin()
         let target = try url(origin, "/echo", at: "localhost").absoluteString
         let fields = ["Host": "www.test.com", "Authorization": "Bearer secret"]
-        _ = try await session.text(URLRequest("GET", try url(origin, "/redirect?to=\(target)"), fields))
+        _ = try await session.text(URLRequest("GET", try url(origin, "/redirect?to=\(target)"), fields: fields))
         #expect(origin.requests.map(\.authority) == ["www.test.com", "www.test.com"])
         #expect(origin.requests.map { $0.fields[.authorization] } == ["Bearer secret", "Bearer secret"])
         await origin.stop()
@@ -44,10 +44,10 @@ struct SessionFactsTests {
     func cookieOfAddress() async throws {
         let origin = try await origin()
         _ = try await session.text(
-            URLRequest("GET", try url(origin, "/set-cookie?value=sid%3DB"), ["Host": "www.test.com"])
+            URLRequest("GET", try url(origin, "/set-cookie?value=sid%3DB"), fields: ["Host": "www.test.com"])
         )
         #expect(session.configuration.httpCookieStorage?.cookies?.map(\.domain) == ["127.0.0.1"])
-        _ = try await session.text(URLRequest("GET", try url(origin, "/echo"), ["Host": "evil.example"]))
+        _ = try await session.text(URLRequest("GET", try url(origin, "/echo"), fields: ["Host": "evil.example"]))
         #expect(origin.requests.last?.cookies == ["sid": "B"])
         await origin.stop()
     }
@@ -56,7 +56,7 @@ struct SessionFactsTests {
     func cookieOfDomain() async throws {
         let origin = try await origin()
         let path = "/set-cookie?value=sid%3DA%3B%20Domain%3D.test.com"
-        _ = try await session.text(URLRequest("GET", try url(origin, path), ["Host": "www.test.com"]))
+        _ = try await session.text(URLRequest("GET", try url(origin, path), fields: ["Host": "www.test.com"]))
         #expect(session.configuration.httpCookieStorage?.cookies == [])
         await origin.stop()
     }
@@ -67,7 +67,7 @@ struct SessionFactsTests {
     func cookieReplaced() async throws {
         let origin = try await origin()
         try session.configuration.httpCookieStorage?.set("sid=B", from: "http://127.0.0.1/")
-        var request = URLRequest("GET", try url(origin, "/echo"), ["Cookie": "own=1"])
+        var request = URLRequest("GET", try url(origin, "/echo"), fields: ["Cookie": "own=1"])
         request.httpShouldHandleCookies = false
         _ = try await session.text(request)
         #expect(origin.requests.last?.cookies == ["sid": "B"])

@@ -63,7 +63,9 @@ struct HPACKStoryTests {
                 var bytes = ByteBuffer()
                 encoder.begin(into: &bytes)
                 for header in block.headers {
-                    for (name, value) in header { encoder.encode(name, value, .incremental, into: &bytes) }
+                    for (name, value) in header {
+                        encoder.encode(name, value: value, indexing: .incremental, into: &bytes)
+                    }
                 }
                 let read = try decoder.decodeHeaders(from: &bytes).map { "\($0.name): \($0.value)" }
                 #expect(read == Self.text(block.headers), "\(name), block \(index)")

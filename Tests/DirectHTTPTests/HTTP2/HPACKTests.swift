@@ -152,7 +152,7 @@ struct HPACKTests {
         var encoder = HTTPWire.HPACKEncoder()
         var decoder = HTTPWire.HPACKDecoder(maximumListSize: 1 << 20, maximumFields: 10)
         var block = ByteBuffer()
-        encoder.encode("x-long", String(repeating: "a", count: 60_000), .none, into: &block)
+        encoder.encode("x-long", value: String(repeating: "a", count: 60_000), indexing: .none, into: &block)
         var size = 0
         try decoder.decode(block) { size = $0.size }
         #expect(size > 60_000 && decoder.scratch.count <= HTTPWire.HPACKDecoder.largestScratch)
@@ -178,7 +178,12 @@ struct HPACKTests {
             ours.begin(into: &block)
             for field in fields {
                 let indexing: [HTTPWire.HPACKEncoder.Indexing] = [.incremental, .incremental, .none, .never]
-                ours.encode(field.name, field.value, indexing.randomElement(using: &random) ?? .none, into: &block)
+                ours.encode(
+                    field.name,
+                    value: field.value,
+                    indexing: indexing.randomElement(using: &random) ?? .none,
+                    into: &block
+                )
             }
             let read = try theirs.decodeHeaders(from: &block)
             #expect(read.map(\.name) == fields.map(\.name) && read.map(\.value) == fields.map(\.value))

@@ -48,79 +48,98 @@ struct HTTP2ConnectionTests {
     static let reset = RawFrame(.reset, stream: 1, payload: RawFrame.big(8))
 
     static let server: [Row] = [
-        Row("a request", [request(1)], ["head 1 end"]),
+        Row("a request", frames: [request(1)], events: ["head 1 end"]),
         Row(
             "a body and trailers",
-            [request(1, ends: false), data(2), .headers([("x", "y")], stream: 1, flags: 5)],
-            ["head 1", "data 1 2", "trailers 1"]
+            frames: [request(1, ends: false), data(2), .headers([("x", "y")], stream: 1, flags: 5)],
+            events: ["head 1", "data 1 2", "trailers 1"]
         ),
-        Row("DATA of an idle stream", [data()], error: .protocolError),
-        Row("RST_STREAM of an idle stream", [reset], error: .protocolError),
-        Row("WINDOW_UPDATE of an idle stream", [window(1, stream: 1)], error: .protocolError),
-        Row("PRIORITY of an idle stream", [RawFrame(.priority, stream: 9, payload: [0, 0, 0, 1, 0])]),
-        Row("DATA after END_STREAM", [request(1), data()], ["head 1 end", "failed 1"], [1: .streamClosed]),
-        Row("HEADERS after END_STREAM", [request(1), request(1)], ["head 1 end", "failed 1"], [1: .streamClosed]),
+        Row("DATA of an idle stream", frames: [data()], error: .protocolError),
+        Row("RST_STREAM of an idle stream", frames: [reset], error: .protocolError),
+        Row("WINDOW_UPDATE of an idle stream", frames: [window(1, stream: 1)], error: .protocolError),
+        Row("PRIORITY of an idle stream", frames: [RawFrame(.priority, stream: 9, payload: [0, 0, 0, 1, 0])]),
+        Row(
+            "DATA after END_STREAM",
+            frames: [request(1), data()],
+            events: ["head 1 end", "failed 1"],
+            resets: [1: .streamClosed]
+        ),
+        Row(
+            "HEADERS after END_STREAM",
+            frames: [request(1), request(1)],
+            events: ["head 1 end", "failed 1"],
+            resets: [1: .streamClosed]
+        ),
         Row(
             "DATA after RST_STREAM of the client",
-            [request(1, ends: false), reset, data()],
-            ["head 1", "reset 1"],
+            frames: [request(1, ends: false), reset, data()],
+            events: ["head 1", "reset 1"],
             error: .streamClosed
         ),
         Row(
             "HEADERS after RST_STREAM of the client",
-            [request(1), reset, request(1)],
-            ["head 1 end", "reset 1"],
+            frames: [request(1), reset, request(1)],
+            events: ["head 1 end", "reset 1"],
             error: .streamClosed
         ),
         Row(
             "DATA on a stream that we reset",
-            [request(1, [("te", "gzip")], ends: false), data(), request(3)],
-            ["head 3 end"],
-            [1: .protocolError]
+            frames: [request(1, [("te", "gzip")], ends: false), data(), request(3)],
+            events: ["head 3 end"],
+            resets: [1: .protocolError]
         ),
         Row(
             "WINDOW_UPDATE and RST_STREAM of a closed stream",
-            [request(1), reset, window(1, stream: 1), reset],
-            ["head 1 end", "reset 1"]
+            frames: [request(1), reset, window(1, stream: 1), reset],
+            events: ["head 1 end", "reset 1"]
         ),
-        Row("a lower stream that was never opened", [request(5), request(3)], ["head 5 end"], error: .streamClosed),
-        Row("an even stream", [request(2)], error: .protocolError),
-        Row("HEADERS of stream 0", [request(0)], error: .protocolError),
+        Row(
+            "a lower stream that was never opened",
+            frames: [request(5), request(3)],
+            events: ["head 5 end"],
+            error: .streamClosed
+        ),
+        Row("an even stream", frames: [request(2)], error: .protocolError),
+        Row("HEADERS of stream 0", frames: [request(0)], error: .protocolError),
         Row(
             "a stream that depends on itself",
-            [RawFrame(.headers, flags: 0x25, stream: 1, payload: [0, 0, 0, 1, 0, 0x82])],
+            frames: [RawFrame(.headers, flags: 0x25, stream: 1, payload: [0, 0, 0, 1, 0, 0x82])],
             error: .protocolError
         ),
         Row(
             "PRIORITY that depends on itself",
-            [RawFrame(.priority, stream: 1, payload: [0, 0, 0, 1, 0])],
+            frames: [RawFrame(.priority, stream: 1, payload: [0, 0, 0, 1, 0])],
             error: .protocolError
         ),
-        Row("PRIORITY of stream 0", [RawFrame(.priority, payload: [0, 0, 0, 1, 0])], error: .protocolError),
-        Row("PRIORITY of 4 octets", [RawFrame(.priority, stream: 1, payload: [0, 0, 0, 1])], error: .frameSizeError),
+        Row("PRIORITY of stream 0", frames: [RawFrame(.priority, payload: [0, 0, 0, 1, 0])], error: .protocolError),
+        Row(
+            "PRIORITY of 4 octets",
+            frames: [RawFrame(.priority, stream: 1, payload: [0, 0, 0, 1])],
+            error: .frameSizeError
+        ),
         Row(
             "SETTINGS that acknowledges with a payload",
-            [RawFrame(.settings, flags: 1, payload: [0, 1, 0, 0, 0, 0])],
+            frames: [RawFrame(.settings, flags: 1, payload: [0, 1, 0, 0, 0, 0])],
             error: .frameSizeError
         ),
         Row(
             "GOAWAY of a stream",
-            [RawFrame(.goAway, stream: 1, payload: [0, 0, 0, 0, 0, 0, 0, 0])],
+            frames: [RawFrame(.goAway, stream: 1, payload: [0, 0, 0, 0, 0, 0, 0, 0])],
             error: .protocolError
         ),
-        Row("PUSH_PROMISE", [RawFrame(.pushPromise, stream: 1, payload: [0, 0, 0, 2])], error: .protocolError),
-        Row("a connection's window beyond 2^31-1", [window(0x7fff_ffff, stream: 0)], error: .flowControlError),
+        Row("PUSH_PROMISE", frames: [RawFrame(.pushPromise, stream: 1, payload: [0, 0, 0, 2])], error: .protocolError),
+        Row("a connection's window beyond 2^31-1", frames: [window(0x7fff_ffff, stream: 0)], error: .flowControlError),
         Row(
             "a stream's window beyond 2^31-1",
-            [request(1), window(0x7fff_ffff, stream: 1)],
-            ["head 1 end", "failed 1"],
-            [1: .flowControlError]
+            frames: [request(1), window(0x7fff_ffff, stream: 1)],
+            events: ["head 1 end", "failed 1"],
+            resets: [1: .flowControlError]
         ),
         Row(
             "a WINDOW_UPDATE of zero on a stream",
-            [request(1), window(0, stream: 1)],
-            ["head 1 end", "failed 1"],
-            [1: .protocolError]
+            frames: [request(1), window(0, stream: 1)],
+            events: ["head 1 end", "failed 1"],
+            resets: [1: .protocolError]
         ),
         Row("a field of HTTP/1.1", [request(1, [("connection", "close")])], resets: [1: .protocolError]),
         Row(
@@ -128,7 +147,7 @@ struct HTTP2ConnectionTests {
             [request(1, [("te", "trailers, deflate")])],
             resets: [1: .protocolError]
         ),
-        Row("TE with trailers only", [request(1, [("te", "trailers")])], ["head 1 end"]),
+        Row("TE with trailers only", frames: [request(1, [("te", "trailers")])], events: ["head 1 end"]),
         Row("a name in capitals", [request(1, [("X", "y")])], resets: [1: .protocolError]),
         Row("a pseudo field behind a field", [request(1, [("x", "y"), (":path", "/")])], resets: [1: .protocolError]),
         Row("a pseudo field twice", [request(1, [(":path", "/")])], resets: [1: .protocolError]),
@@ -141,28 +160,28 @@ struct HTTP2ConnectionTests {
         ),
         Row(
             "a pseudo field in trailers",
-            [request(1, ends: false), request(1)],
-            ["head 1", "failed 1"],
-            [1: .protocolError]
+            frames: [request(1, ends: false), request(1)],
+            events: ["head 1", "failed 1"],
+            resets: [1: .protocolError]
         ),
         Row(
             "trailers without END_STREAM",
-            [request(1, ends: false), .headers([("x", "y")], stream: 1)],
-            ["head 1", "failed 1"],
-            [1: .protocolError]
+            frames: [request(1, ends: false), .headers([("x", "y")], stream: 1)],
+            events: ["head 1", "failed 1"],
+            resets: [1: .protocolError]
         ),
         Row("Content-Length without a body", [request(1, [("content-length", "1")])], resets: [1: .protocolError]),
         Row(
             "a body shorter than Content-Length",
-            [request(1, [("content-length", "2")], ends: false), data(ends: true)],
-            ["head 1", "failed 1"],
-            [1: .protocolError]
+            frames: [request(1, [("content-length", "2")], ends: false), data(ends: true)],
+            events: ["head 1", "failed 1"],
+            resets: [1: .protocolError]
         ),
         Row(
             "a body longer than Content-Length",
-            [request(1, [("content-length", "2")], ends: false), data(), data(2, ends: true)],
-            ["head 1", "data 1 1", "failed 1"],
-            [1: .protocolError]
+            frames: [request(1, [("content-length", "2")], ends: false), data(), data(2, ends: true)],
+            events: ["head 1", "data 1 1", "failed 1"],
+            resets: [1: .protocolError]
         ),
         Row(
             "two lengths",
@@ -171,106 +190,132 @@ struct HTTP2ConnectionTests {
         ),
         Row(
             "more streams than allowed",
-            [request(1), request(3), request(5)],
-            ["head 1 end", "head 3 end"],
-            [5: .refusedStream]
+            frames: [request(1), request(3), request(5)],
+            events: ["head 1 end", "head 3 end"],
+            resets: [5: .refusedStream]
         ),
         Row(
             "more DATA than the stream's window",
-            [request(1, ends: false)] + (0..<2).map { _ in data(60) },
-            ["head 1", "data 1 60"],
+            frames: [request(1, ends: false)] + (0..<2).map { _ in data(60) },
+            events: ["head 1", "data 1 60"],
             error: .flowControlError
         ),
     ]
 
     static let client: [Row] = [
-        Row("a response", [response(), data(2, ends: true)], ["head 1 200", "data 1 2 end"], role: .client),
         Row(
-            "informational responses",
-            [response(status: "103"), response(ends: true)],
-            ["informational 1 103", "head 1 200 end"],
+            "a response",
+            frames: [response(), data(2, ends: true)],
+            events: ["head 1 200", "data 1 2 end"],
             role: .client
         ),
-        Row("101", [response(status: "101")], ["failed 1"], [1: .protocolError], role: .client),
+        Row(
+            "informational responses",
+            frames: [response(status: "103"), response(ends: true)],
+            events: ["informational 1 103", "head 1 200 end"],
+            role: .client
+        ),
+        Row("101", frames: [response(status: "101")], events: ["failed 1"], resets: [1: .protocolError], role: .client),
         Row(
             "an informational response that ends the stream",
-            [response(status: "100", ends: true)],
-            ["failed 1"],
-            [1: .protocolError],
+            frames: [response(status: "100", ends: true)],
+            events: ["failed 1"],
+            resets: [1: .protocolError],
             role: .client
         ),
         Row(
             "informational responses without an end",
-            (0..<33).map { _ in response(status: "103") },
-            (0..<32).map { _ in "informational 1 103" } + ["failed 1"],
-            [1: .protocolError],
+            frames: (0..<33).map { _ in response(status: "103") },
+            events: (0..<32).map { _ in "informational 1 103" } + ["failed 1"],
+            resets: [1: .protocolError],
             role: .client
         ),
-        Row("DATA before the head", [data()], ["failed 1"], [1: .protocolError], role: .client),
-        Row("no :status", [.headers([("x", "y")], stream: 1)], ["failed 1"], [1: .protocolError], role: .client),
+        Row("DATA before the head", frames: [data()], events: ["failed 1"], resets: [1: .protocolError], role: .client),
+        Row(
+            "no :status",
+            frames: [.headers([("x", "y")], stream: 1)],
+            events: ["failed 1"],
+            resets: [1: .protocolError],
+            role: .client
+        ),
         Row(
             "a pseudo field of requests",
-            [response([(":path", "/")])],
-            ["failed 1"],
-            [1: .protocolError],
+            frames: [response([(":path", "/")])],
+            events: ["failed 1"],
+            resets: [1: .protocolError],
             role: .client
         ),
         Row(
             "a second head",
-            [response(), response()],
-            ["head 1 200", "failed 1"],
-            [1: .protocolError],
+            frames: [response(), response()],
+            events: ["head 1 200", "failed 1"],
+            resets: [1: .protocolError],
             role: .client
         ),
         Row(
             "trailers",
-            [response(), .headers([("x", "y")], stream: 1, flags: 5)],
-            ["head 1 200", "trailers 1"],
+            frames: [response(), .headers([("x", "y")], stream: 1, flags: 5)],
+            events: ["head 1 200", "trailers 1"],
             role: .client
         ),
         Row(
             "a body shorter than Content-Length",
-            [response([("content-length", "2")]), data(ends: true)],
-            ["head 1 200", "failed 1"],
-            [1: .protocolError],
+            frames: [response([("content-length", "2")]), data(ends: true)],
+            events: ["head 1 200", "failed 1"],
+            resets: [1: .protocolError],
             role: .client
         ),
         Row(
             "204 with a body",
-            [response(status: "204"), data()],
-            ["head 1 204", "failed 1"],
-            [1: .protocolError],
+            frames: [response(status: "204"), data()],
+            events: ["head 1 204", "failed 1"],
+            resets: [1: .protocolError],
             role: .client
         ),
         Row(
             "DATA after END_STREAM",
-            [response(ends: true), data()],
-            ["head 1 200 end"],
+            frames: [response(ends: true), data()],
+            events: ["head 1 200 end"],
             error: .streamClosed,
             role: .client
         ),
         Row(
             "a stream that was never opened",
-            [.headers([(":status", "200")], stream: 3)],
+            frames: [.headers([(":status", "200")], stream: 3)],
             error: .protocolError,
             role: .client
         ),
         Row(
             "a stream of the server",
-            [.headers([(":status", "200")], stream: 2)],
+            frames: [.headers([(":status", "200")], stream: 2)],
             error: .protocolError,
             role: .client
         ),
         Row(
             "PUSH_PROMISE",
-            [RawFrame(.pushPromise, stream: 1, payload: [0, 0, 0, 2])],
+            frames: [RawFrame(.pushPromise, stream: 1, payload: [0, 0, 0, 2])],
             error: .protocolError,
             role: .client
         ),
-        Row("SETTINGS that allows push", [.settings([(2, 1)])], error: .protocolError, role: .client),
-        Row("SETTINGS with the number of streams", [.settings([(3, 7)])], ["capacity 7"], role: .client),
-        Row("GOAWAY", [RawFrame(.goAway, payload: RawFrame.big(1) + RawFrame.big(0))], ["goAway 1"], role: .client),
-        Row("RST_STREAM, then a late response for the stream", [reset, response()], ["reset 1"], role: .client),
+        Row("SETTINGS that allows push", frames: [.settings([(2, 1)])], error: .protocolError, role: .client),
+        Row(
+            "SETTINGS with the number of streams",
+            frames: [.settings([(3, 7)])],
+            events: ["capacity 7"],
+            role: .client
+        ),
+        Row(
+            "GOAWAY",
+            frames: [RawFrame(.goAway, payload: RawFrame.big(1) + RawFrame.big(0))],
+            events: ["goAway 1"],
+            role: .client
+        ),
+        Row(
+            "RST_STREAM, then a late response for the stream",
+            frames: [reset, response()],
+            events: ["reset 1"],
+            role: .client
+        ),
     ]
 
     @Test("the server applies the rules of RFC 9113", arguments: server)
@@ -410,9 +455,9 @@ struct HTTP2ConnectionTests {
 extension HTTP2ConnectionTests.Row {
     fileprivate init(
         _ description: String,
-        _ frames: [RawFrame],
-        _ events: [String] = [],
-        _ resets: [UInt32: HTTP2ErrorCode] = [:],
+        frames: [RawFrame],
+        events: [String] = [],
+        resets: [UInt32: HTTP2ErrorCode] = [:],
         error: HTTP2ErrorCode? = nil,
         role: HTTP2Connection.Role = .server
     ) {
@@ -427,6 +472,6 @@ extension HTTP2ConnectionTests.Row {
     }
 
     fileprivate init(_ description: String, _ frames: [RawFrame], resets: [UInt32: HTTP2ErrorCode]) {
-        self.init(description, frames, [], resets)
+        self.init(description, frames: frames, events: [], resets: resets)
     }
 }

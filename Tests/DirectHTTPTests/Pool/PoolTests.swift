@@ -23,7 +23,7 @@ struct PoolTests {
     }
 
     /// Opens `count` connections, and returns when all are idle in the pool.
-    private func fill(_ lab: Lab, _ gate: Gate, _ count: Int) async throws {
+    private func fill(_ lab: Lab, gate: Gate, count: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count { group.addTask { _ = try await lab.get("a.test", "/slow").text() } }
             try await gate.arrivals(atLeast: count)
@@ -36,7 +36,7 @@ struct PoolTests {
     func lastInFirstOut() async throws {
         let gate = Gate()
         let lab = try await lab(gate)
-        try await fill(lab, gate, 3)
+        try await fill(lab, gate: gate, count: 3)
         let last = try await lab.get().text()
         for _ in 0..<5 { #expect(try await lab.get().text() == last) }
         #expect(lab.origin.connections.accepted == 3)

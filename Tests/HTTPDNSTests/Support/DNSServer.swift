@@ -20,7 +20,7 @@ final class DNSServer: Sendable {
     private let elsewhere: any Channel
     private let tcp: RawServer
 
-    private init(_ endpoint: Endpoint, _ channel: any Channel, _ elsewhere: any Channel, _ tcp: RawServer) {
+    private init(_ endpoint: Endpoint, channel: any Channel, elsewhere: any Channel, tcp: RawServer) {
         self.endpoint = endpoint
         self.channel = channel
         self.elsewhere = elsewhere
@@ -50,7 +50,7 @@ final class DNSServer: Sendable {
             }
             .bind(host: address, port: Int(tcp.port))
             .get()
-        return DNSServer(tcp.endpoint, channel, elsewhere, tcp)
+        return DNSServer(tcp.endpoint, channel: channel, elsewhere: elsewhere, tcp: tcp)
     }
 
     /// Answers the messages of a connection.

@@ -62,10 +62,10 @@ struct HPACKDecoder {
             let first = block[index]
             let field: HPACKField
             if first & 0x80 != 0 {
-                field = try entry(try integer(block, &index, prefix: 7))
+                field = try entry(try integer(in: block, at: &index, prefix: 7))
             } else if first & 0xe0 == 0x20 {
                 // A change of the table size must come first in a block (RFC 7541 §4.2).
-                let wanted = try integer(block, &index, prefix: 5)
+                let wanted = try integer(in: block, at: &index, prefix: 5)
                 guard count == 0, wanted <= Self.tableSize else { throw .malformed }
                 insertionCount = nil
                 maximumSize = wanted
@@ -95,8 +95,8 @@ struct HPACKDecoder {
     }
 
     private func integer(
-        _ block: UnsafeRawBufferPointer,
-        _ index: inout Int,
+        in block: UnsafeRawBufferPointer,
+        at index: inout Int,
         prefix: Int
     ) throws(Failure) -> Int {
         guard let value = HPACKInteger.read(block, at: &index, prefix: prefix) else { throw .malformed }
@@ -119,7 +119,7 @@ struct HPACKDecoder {
         _ index: inout Int,
         prefix: Int
     ) throws(Failure) -> HPACKField {
-        let nameIndex = try integer(block, &index, prefix: prefix)
+        let nameIndex = try integer(in: block, at: &index, prefix: prefix)
         if nameIndex > 0 {
             let start = index
             let isKept = nameIndex < recent.count
@@ -128,27 +128,27 @@ struct HPACKDecoder {
                 return last.field
             }
             let named = try entry(nameIndex)
-            let field = try string(block, &index) { HPACKField(name: named, value: $0) }
+            let field = try string(in: block, at: &index) { HPACKField(name: named, value: $0) }
             // Long literals are rarely repeated, so they are not kept.
             if isKept { recent[nameIndex] = index - start <= 256 ? Literal(block[start..<index], field) : nil }
             return field
         }
         // Copy the name: decoding the value may overwrite the scratch buffer.
-        let name = try string(block, &index) { Array($0) }
-        return try string(block, &index) { value in
+        let name = try string(in: block, at: &index) { Array($0) }
+        return try string(in: block, at: &index) { value in
             name.withUnsafeBytes { HPACKField(name: $0, value: value) }
         }
     }
 
     /// Decodes a string literal (RFC 7541 §5.2) and passes it to `body`.
     private mutating func string<Value>(
-        _ block: UnsafeRawBufferPointer,
-        _ index: inout Int,
-        _ body: (UnsafeRawBufferPointer) -> Value
+        in block: UnsafeRawBufferPointer,
+        at index: inout Int,
+        body: (UnsafeRawBufferPointer) -> Value
     ) throws(Failure) -> Value {
         guard index < block.count else { throw .malformed }
         let isCoded = block[index] & 0x80 != 0
-        let length = try integer(block, &index, prefix: 7)
+        let length = try integer(in: block, at: &index, prefix: 7)
         guard length <= block.count - index else { throw .malformed }
         let octets = UnsafeRawBufferPointer(rebasing: block[index..<(index + length)])
         index += length

@@ -52,7 +52,7 @@ package struct HPACKEncoder {
     }
 
     /// Appends a field. `name` must be in lower case.
-    package mutating func encode(_ name: String, _ value: String, _ indexing: Indexing, into buffer: inout ByteBuffer) {
+    package mutating func encode(_ name: String, value: String, indexing: Indexing, into buffer: inout ByteBuffer) {
         if indexing != .never, let index = index(of: name, value) {
             HPACKInteger.write(index, prefix: 7, flags: 0x80, into: &buffer)
             return
@@ -77,7 +77,7 @@ package struct HPACKEncoder {
     package mutating func encode(
         _ name: String,
         octets: UnsafeRawBufferPointer,
-        _ indexing: Indexing,
+        indexing: Indexing,
         into buffer: inout ByteBuffer
     ) {
         let flags: UInt8 = indexing == .never ? 0x10 : 0
