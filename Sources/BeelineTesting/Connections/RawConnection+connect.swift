@@ -4,22 +4,22 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOTLS
-public import Names
+package import Names
 
 extension RawConnection {
     /// The client TLS settings for ``RawConnection/connect(to:tls:within:)``.
-    public struct ClientTLS: Sendable {
+    package struct ClientTLS: Sendable {
         /// The name to send as SNI and to check in the certificate. Nil sends no SNI and accepts any name.
-        public var serverName: String?
+        package var serverName: String?
         /// The authority that must have signed the server's certificate.
-        public var authority: TestAuthority
+        package var authority: TestAuthority
         /// The protocols to offer by ALPN, best first.
-        public var applicationProtocols: [String] = []
+        package var applicationProtocols: [String] = []
         /// The certificate for servers that request one.
-        public var certificate: TestCertificate?
+        package var certificate: TestCertificate?
 
         /// Creates settings for a server whose certificate `authority` signed.
-        public init(_ serverName: String?, trusting authority: TestAuthority) {
+        package init(_ serverName: String?, trusting authority: TestAuthority) {
             self.serverName = serverName
             self.authority = authority
         }
@@ -56,7 +56,7 @@ extension RawConnection {
     ///   - tls: The TLS settings; nil: no TLS. The handshake is complete when this returns.
     ///   - limit: The time limit for the TCP connection, and again for the handshake.
     /// - Throws: The error of the socket or of the handshake.
-    public static func connect(
+    package static func connect(
         to endpoint: Endpoint,
         tls: ClientTLS? = nil,
         within limit: Duration = .seconds(10)

@@ -14,9 +14,9 @@ import NIOCore
 /// ```
 ///
 /// With TLS, these are the decrypted bytes. Only one task may receive at a time.
-public final class RawConnection: Sendable {
+package final class RawConnection: Sendable {
     /// The addresses of the connection and the results of its handshake.
-    public let info: ConnectionInfo
+    package let info: ConnectionInfo
 
     let channel: any Channel
     private let inbox: Inbox<ByteBuffer>
@@ -32,7 +32,7 @@ public final class RawConnection: Sendable {
     // MARK: Receiving
 
     /// All bytes received so far, at least one; nil if the peer has closed.
-    public func receive() async throws -> [UInt8]? {
+    package func receive() async throws -> [UInt8]? {
         guard try await fill() else { return nil }
         return rest.withLockedValue { $0.readBytes(length: $0.readableBytes) }
     }
@@ -40,7 +40,7 @@ public final class RawConnection: Sendable {
     /// Exactly `count` bytes.
     ///
     /// - Throws: ``TestingError`` with code `closed` if the peer closes before that.
-    public func receive(count: Int) async throws -> [UInt8] {
+    package func receive(count: Int) async throws -> [UInt8] {
         while rest.withLockedValue({ $0.readableBytes }) < count {
             guard try await more() else {
                 throw TestingError(.closed, "the peer closed before it had sent \(count) bytes")
@@ -54,7 +54,7 @@ public final class RawConnection: Sendable {
     /// - Parameter limit: The maximum number of bytes before the mark. Default 1 MiB.
     /// - Parameter mark: The text to stop at, which the result includes.
     /// - Throws: ``TestingError`` with code `closed`, or `badInput` beyond the limit.
-    public func receive(until mark: String, limit: Int = 1 << 20) async throws -> [UInt8]? {
+    package func receive(until mark: String, limit: Int = 1 << 20) async throws -> [UInt8]? {
         let mark = Array(mark.utf8)
         var searched = 0
         while true {
@@ -83,7 +83,7 @@ public final class RawConnection: Sendable {
 
     /// Reads and discards until the peer closes. Returns the number of bytes.
     @discardableResult
-    public func drain() async throws -> Int {
+    package func drain() async throws -> Int {
         var count = 0
         while let bytes = try await receive() { count += bytes.count }
         return count
@@ -91,19 +91,19 @@ public final class RawConnection: Sendable {
 
     /// Waits without reading or writing until the client closes or the server stops. Full socket buffers block a client that
     /// sends much.
-    public func hold() async throws {
+    package func hold() async throws {
         _ = try await Watched(false).wait { $0 }
     }
 
     // MARK: Sending
 
     /// Sends bytes and returns when the kernel has accepted them.
-    public func send(_ bytes: some Sequence<UInt8> & Sendable) async throws {
+    package func send(_ bytes: some Sequence<UInt8> & Sendable) async throws {
         try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
     }
 
     /// Sends text as UTF-8.
-    public func send(_ text: String) async throws {
+    package func send(_ text: String) async throws {
         try await channel.writeAndFlush(ByteBuffer(string: text))
     }
 
@@ -112,7 +112,7 @@ public final class RawConnection: Sendable {
     /// - Parameter total: The maximum number of bytes, so that a client without limits cannot exhaust the machine. Default 64
     ///   MiB.
     /// - Parameter text: The text, sent as UTF-8.
-    public func sendEndlessly(_ text: String, total: Int = 64 << 20) async throws {
+    package func sendEndlessly(_ text: String, total: Int = 64 << 20) async throws {
         let text = text.isEmpty ? " " : text
         let block = ByteBuffer(string: String(repeating: text, count: max(1, 65_536 / text.utf8.count)))
         var sent = 0
@@ -125,22 +125,22 @@ public final class RawConnection: Sendable {
     // MARK: Ending
 
     /// Closes the sending side only (FIN); the peer can still send. The server must have set `allowsHalfClosure`.
-    public func finishSending() async throws {
+    package func finishSending() async throws {
         try await channel.close(mode: .output)
     }
 
     /// Closes the connection; sends `close_notify` over TLS, then FIN.
-    public func close() async {
+    package func close() async {
         try? await channel.close().get()
     }
 
     /// Closes the socket (FIN) without `close_notify`. Over TLS, the client sees a truncated stream (RFC 8446 §6.1).
-    public func cut() async {
+    package func cut() async {
         try? await channel.cut().get()
     }
 
     /// Resets the connection (RST) by a linger time of zero.
-    public func reset() async {
+    package func reset() async {
         try? await channel.resetAtClose().get()
         await cut()
     }

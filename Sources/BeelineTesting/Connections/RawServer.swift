@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// A loopback server that runs a closure for each connection. Use it to simulate broken servers.
 ///
@@ -16,7 +16,7 @@ public import Names
 ///
 /// A connection closes when its closure returns or throws. The closure is cancelled when the client closes or the server stops,
 /// so it needs no time limit of its own. ``Fault`` has a table of such closures.
-public final class RawServer: Sendable {
+package final class RawServer: Sendable {
     private let listener: LoopbackListener
 
     /// Starts a server.
@@ -29,7 +29,7 @@ public final class RawServer: Sendable {
     ///     the connection.
     ///   - serve: Plays the server on one connection. Connections run concurrently.
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
-    public static func start(
+    package static func start(
         addresses: [String] = ["127.0.0.1"],
         port: UInt16 = 0,
         tls: ServerTLS? = nil,
@@ -50,22 +50,22 @@ public final class RawServer: Sendable {
     }
 
     /// The endpoints, in the order of the given addresses.
-    public var endpoints: [Endpoint] { listener.endpoints }
+    package var endpoints: [Endpoint] { listener.endpoints }
 
     /// The first of ``endpoints``.
-    public var endpoint: Endpoint { endpoints[0] }
+    package var endpoint: Endpoint { endpoints[0] }
 
     /// The port, which is the same on all addresses.
-    public var port: UInt16 { endpoint.port }
+    package var port: UInt16 { endpoint.port }
 
     /// The current connection counts.
-    public var connections: ConnectionTally { listener.tally.value }
+    package var connections: ConnectionTally { listener.tally.value }
 
     /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
-    public func connections(
+    package func connections(
         within limit: Duration = .seconds(10),
         until condition: @escaping @Sendable (ConnectionTally) -> Bool
     ) async throws -> ConnectionTally {
@@ -73,5 +73,5 @@ public final class RawServer: Sendable {
     }
 
     /// Closes the port and all connections, and returns when their work has ended.
-    public func stop() async { await listener.stop() }
+    package func stop() async { await listener.stop() }
 }

@@ -2,7 +2,7 @@
 
 extension Fault {
     /// TCP faults: the connection fails, or the server accepts it and does not answer.
-    public static let connection: [Fault] = [
+    package static let connection: [Fault] = [
         Fault(
             id: "refused",
             does: "is bound and does not listen: every first packet is answered by RST",

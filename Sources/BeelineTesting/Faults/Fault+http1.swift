@@ -2,7 +2,7 @@
 
 extension Fault {
     /// HTTP/1.1 faults of timing and order: stalls, slow responses, early ends, idle connections that close.
-    public static let http1: [Fault] = [
+    package static let http1: [Fault] = [
         http(
             "head-stall",
             "half a head, then silence",

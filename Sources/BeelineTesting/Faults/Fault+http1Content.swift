@@ -2,7 +2,7 @@
 
 extension Fault {
     /// HTTP/1.1 faults of response content: wrong content encodings, bad redirects, cookies that the client must reject.
-    public static let http1Content: [Fault] = [
+    package static let http1Content: [Fault] = [
         http(
             "gzip-lie",
             "Content-Encoding: gzip, and the body is not",

@@ -2,7 +2,7 @@
 
 extension Fault {
     /// HTTP/1.1 faults of framing: malformed heads, contradictory lengths, exceeded limits.
-    public static let http1Framing: [Fault] = [
+    package static let http1Framing: [Fault] = [
         http("garbage", "bytes that are not HTTP", outcome: .malformed, bytes: String((0..<300).map { noise($0) })),
         http("http-0.9", "a body without a status line", outcome: .malformed, bytes: "<html>hello</html>\n"),
         http(

@@ -2,7 +2,7 @@
 
 extension Fault {
     /// HTTP/2 faults: streams and connections that end early, and frames that RFC 9113 forbids.
-    public static let http2: [Fault] = [
+    package static let http2: [Fault] = [
         h2("h2-silent", "never sends SETTINGS, nothing at all", outcome: .timeout, answers: .silent) { _ in [] },
         h2("h2-http1", "chooses h2 and speaks HTTP/1.1", outcome: .malformed, answers: .silent) { _ in
             Array(goodResponse.utf8)

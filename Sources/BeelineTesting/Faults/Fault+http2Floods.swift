@@ -2,7 +2,7 @@
 
 extension Fault {
     /// HTTP/2 floods: each frame is valid, but there are too many. Each sends at most 64 MiB.
-    public static let http2Floods: [Fault] = [
+    package static let http2Floods: [Fault] = [
         flood("h2-settings-flood", "SETTINGS without end") { _ in RawFrame.settings([(3, 100)]).bytes },
         flood("h2-ping-flood", "PING without end") { _ in RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes },
         flood("h2-interim-flood", "responses 103 without end") {

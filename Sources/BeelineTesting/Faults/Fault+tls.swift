@@ -5,7 +5,7 @@ import NIOSSL
 extension Fault {
     /// TLS faults: handshakes that fail or stall, certificates that the client must reject, connections that end without
     /// `close_notify`.
-    public static let tls: [Fault] = [
+    package static let tls: [Fault] = [
         hello("tls-stall", "reads the greeting and answers nothing", outcome: .handshakeTimeout) {
             try await $0.drain()
         },

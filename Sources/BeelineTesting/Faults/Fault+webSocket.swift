@@ -5,7 +5,7 @@ import HTTPTypes
 extension Fault {
     /// WebSocket faults: handshakes that the client must reject, and frames that RFC 6455 forbids. `success` means that the
     /// client receives the text message `ok`.
-    public static let webSocket: [Fault] = [
+    package static let webSocket: [Fault] = [
         handshake("ws-refused", "403 in place of the handshake", outcome: .status) { _ in
             .text("no", status: .forbidden)
         },

@@ -3,7 +3,7 @@
 /// A way in which a server, or the route to it, is broken. ``FaultServer`` serves these faults.
 ///
 /// ```swift
-/// @Test(arguments: Fault.http1) func faultIsReported(fault: Fault) async throws {
+/// @Test(arguments: Fault.all.filter { $0.layer == .http1 }) func faultIsReported(fault: Fault) async throws {
 ///     let server = try await FaultServer.start([fault], authority: authority)
 ///     // … a request to server.endpoint(of: fault.id) ends with fault.outcome …
 ///     await server.stop()

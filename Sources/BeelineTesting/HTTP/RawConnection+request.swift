@@ -8,7 +8,7 @@ extension RawConnection {
     /// - Parameter bodyLimit: The maximum number of body bytes to keep. Further bytes are only counted and hashed. Default 1
     ///   MiB.
     /// - Throws: ``TestingError`` with code `badInput` for an invalid request and `closed` for an incomplete one.
-    public func receiveRequest(bodyLimit: Int = 1 << 20) async throws -> ReceivedRequest? {
+    package func receiveRequest(bodyLimit: Int = 1 << 20) async throws -> ReceivedRequest? {
         guard var request = try await receiveHead() else { return nil }
         try await receiveBody(of: &request, limit: bodyLimit)
         return request

@@ -8,9 +8,9 @@
 /// let request = try await connection.receiveFrame { $0.kind == .headers }
 /// try await connection.send(RawFrame(.goAway, payload: [0, 0, 0, 0, 0, 0, 0, 0]).bytes)
 /// ```
-public struct RawFrame: Hashable, Sendable {
+package struct RawFrame: Hashable, Sendable {
     /// The frame types (RFC 9113 §6).
-    public enum Kind: UInt8, Hashable, Sendable {
+    package enum Kind: UInt8, Hashable, Sendable {
         /// DATA (§6.1).
         case data
         /// HEADERS (§6.2).
@@ -34,25 +34,25 @@ public struct RawFrame: Hashable, Sendable {
     }
 
     /// The client connection preface (RFC 9113 §3.4).
-    public static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+    package static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     /// END_STREAM, or ACK for SETTINGS and PING.
-    public static let endStream: UInt8 = 1
+    package static let endStream: UInt8 = 1
     /// END_HEADERS.
-    public static let endHeaders: UInt8 = 4
+    package static let endHeaders: UInt8 = 4
 
     /// The type; nil for a type that RFC 9113 does not define.
-    public var kind: Kind?
+    package var kind: Kind?
     /// The flags.
-    public var flags: UInt8
+    package var flags: UInt8
     /// The stream ID; 0 is the connection.
-    public var stream: UInt32
+    package var stream: UInt32
     /// The bytes after the nine-byte header.
-    public var payload: [UInt8]
+    package var payload: [UInt8]
     /// The length in the header; nil: the actual length.
-    public var declaredLength: Int?
+    package var declaredLength: Int?
 
     /// Creates a frame.
-    public init(_ kind: Kind, flags: UInt8 = 0, stream: UInt32 = 0, payload: [UInt8] = []) {
+    package init(_ kind: Kind, flags: UInt8 = 0, stream: UInt32 = 0, payload: [UInt8] = []) {
         self.kind = kind
         self.flags = flags
         self.stream = stream
@@ -60,7 +60,7 @@ public struct RawFrame: Hashable, Sendable {
     }
 
     /// Creates a HEADERS frame whose field block uses neither Huffman codes nor the dynamic table.
-    public static func headers(
+    package static func headers(
         _ fields: [(name: String, value: String)],
         stream: UInt32,
         flags: UInt8 = endHeaders
@@ -69,23 +69,23 @@ public struct RawFrame: Hashable, Sendable {
     }
 
     /// Creates a SETTINGS frame (RFC 9113 §6.5).
-    public static func settings(_ values: [(id: UInt16, value: UInt32)]) -> RawFrame {
+    package static func settings(_ values: [(id: UInt16, value: UInt32)]) -> RawFrame {
         RawFrame(.settings, payload: values.flatMap { [UInt8($0.id >> 8), UInt8($0.id & 255)] + big($0.value) })
     }
 
     /// Header and payload.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         let length = Self.big(UInt32(truncatingIfNeeded: declaredLength ?? payload.count)).dropFirst()
         return Array(length) + [kind?.rawValue ?? 0xff, flags] + Self.big(stream) + payload
     }
 
     /// Encodes a literal header field without indexing and with a new name (RFC 7541 §6.2.2).
-    public static func literal(_ name: String, _ value: String) -> [UInt8] {
+    package static func literal(_ name: String, _ value: String) -> [UInt8] {
         [0] + string(name) + string(value)
     }
 
     /// Encodes four bytes in network order.
-    public static func big(_ value: UInt32) -> [UInt8] {
+    package static func big(_ value: UInt32) -> [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * UInt32($0))) }
     }
 
@@ -107,7 +107,7 @@ extension RawConnection {
     /// Reads frames until one fulfils the condition, and returns it; nil if the peer closes.
     ///
     /// - Throws: ``TestingError`` with code `badInput` for a frame over 1 MiB, or after 10,000 other frames.
-    public func receiveFrame(where condition: (RawFrame) -> Bool = { _ in true }) async throws -> RawFrame? {
+    package func receiveFrame(where condition: (RawFrame) -> Bool = { _ in true }) async throws -> RawFrame? {
         for _ in 0..<10_000 {
             guard let header = try? await receive(count: 9) else { return nil }
             let length = Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2])

@@ -49,7 +49,7 @@ extension Reply {
 
     /// Lets a closure take over the connection. The server sends nothing itself and closes the connection when the closure
     /// ends. HTTP/2 resets the stream instead.
-    public static func takeover(_ body: @escaping @Sendable (RawConnection) async throws -> Void) -> Reply {
+    package static func takeover(_ body: @escaping @Sendable (RawConnection) async throws -> Void) -> Reply {
         var reply = Reply(framing: .none)
         reply.takeover = body
         return reply

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOCore
-public import Names
+package import Names
 
 #if canImport(Darwin)
 import Darwin
@@ -12,14 +12,14 @@ import Glibc
 #endif
 
 /// The open file descriptors of this process.
-public enum OpenDescriptors {
+package enum OpenDescriptors {
     /// The number of open descriptors. Concurrent tests change it, so compare it only in a test that runs alone. Elsewhere use
     /// ``sockets(connectedTo:)``.
-    public static func count() -> Int { all().count }
+    package static func count() -> Int { all().count }
 
     /// The number of client sockets connected to one of the endpoints. If the endpoints are a test's own servers, concurrent
     /// tests do not affect it.
-    public static func sockets(connectedTo endpoints: [Endpoint]) -> Int {
+    package static func sockets(connectedTo endpoints: [Endpoint]) -> Int {
         let endpoints = Set(endpoints)
         return all().count { descriptor in peer(of: descriptor).map(endpoints.contains) ?? false }
     }

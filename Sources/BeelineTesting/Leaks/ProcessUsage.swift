@@ -13,16 +13,16 @@ import Foundation
 /// for _ in 0..<100_000 { … }
 /// #expect(ProcessUsage.now.residentBytes < before.residentBytes + 8 << 20)
 /// ```
-public struct ProcessUsage: Hashable, Sendable {
+package struct ProcessUsage: Hashable, Sendable {
     /// The number of open file descriptors.
-    public let descriptors: Int
+    package let descriptors: Int
     /// The number of threads; nil on systems other than Linux.
-    public let threads: Int?
+    package let threads: Int?
     /// The resident memory in bytes; nil on systems other than Linux.
-    public let residentBytes: Int?
+    package let residentBytes: Int?
 
     /// The current usage.
-    public static var now: ProcessUsage {
+    package static var now: ProcessUsage {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         return ProcessUsage(
             descriptors: OpenDescriptors.count(),

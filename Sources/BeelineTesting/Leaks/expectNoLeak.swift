@@ -2,7 +2,7 @@
 
 import NIOCore
 import NIOPosix
-public import Names
+package import Names
 
 /// Runs `body` and checks that it leaves no descriptor open.
 ///
@@ -19,7 +19,7 @@ public import Names
 ///   - limit: The time limit for closing, in real time. Usually one turn of the event loops is enough. Default 5 s.
 ///   - body: The code to check.
 /// - Throws: The error of `body`, or ``TestingError`` with code `leaked` that lists the open descriptors.
-public func expectNoLeak<Result>(
+package func expectNoLeak<Result>(
     to endpoints: [Endpoint]? = nil,
     within limit: Duration = .seconds(5),
     _ body: () async throws -> Result

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import HTTPTypes
-public import Names
+package import HTTPTypes
+package import Names
 
 /// An HTTP or SOCKS5 proxy on loopback. It records its requests and connects only to targets that the test routes.
 ///
@@ -15,9 +15,9 @@ public import Names
 /// ```
 ///
 /// An HTTP proxy tunnels CONNECT and forwards `http://` requests, one for each connection.
-public final class ProxyServer: Sendable {
+package final class ProxyServer: Sendable {
     /// The proxy protocol.
-    public enum Kind: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// HTTP (RFC 9110 §7.6 and §9.3.6), over TLS if the server has TLS settings.
         case http
         /// SOCKS5 (RFC 1928), with username/password authentication (RFC 1929).
@@ -25,9 +25,9 @@ public final class ProxyServer: Sendable {
     }
 
     /// A request to the proxy.
-    public struct Request: Hashable, Sendable {
+    package struct Request: Hashable, Sendable {
         /// The kinds of request.
-        public enum Method: Hashable, Sendable {
+        package enum Method: Hashable, Sendable {
             /// An HTTP CONNECT tunnel.
             case connect
             /// An HTTP request with an absolute URL.
@@ -37,18 +37,18 @@ public final class ProxyServer: Sendable {
         }
 
         /// The kind of request.
-        public let method: Method
+        package let method: Method
         /// The target host as sent: a name, or an address if the client resolved the name.
-        public let host: String
+        package let host: String
         /// The port.
-        public let port: UInt16
+        package let port: UInt16
         /// The `user:password` that the client sent, whether correct or not.
-        public let credentials: String?
+        package let credentials: String?
         /// The header fields; empty for SOCKS5.
-        public let fields: HTTPFields
+        package let fields: HTTPFields
 
         /// Whether the client sent an address instead of a name.
-        public var isAddress: Bool { IPAddress(host.filter { !"[]".contains($0) }) != nil }
+        package var isAddress: Bool { IPAddress(host.filter { !"[]".contains($0) }) != nil }
     }
 
     private let listener: LoopbackListener
@@ -66,7 +66,7 @@ public final class ProxyServer: Sendable {
     ///     proceed. HTTP only. Default nil: always proceed.
     ///   - route: Returns the endpoint of a target; nil: the target is unreachable (502, or "host unreachable").
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
-    public static func start(
+    package static func start(
         _ kind: Kind,
         addresses: [String] = ["127.0.0.1"],
         port: UInt16 = 0,
@@ -95,19 +95,19 @@ public final class ProxyServer: Sendable {
     }
 
     /// The endpoint of the proxy on its first address.
-    public var endpoint: Endpoint { listener.endpoints[0] }
+    package var endpoint: Endpoint { listener.endpoints[0] }
 
     /// The recorded requests, at most 10,000.
-    public var requests: [Request] { log.value }
+    package var requests: [Request] { log.value }
 
     /// The current connection counts.
-    public var connections: ConnectionTally { listener.tally.value }
+    package var connections: ConnectionTally { listener.tally.value }
 
     /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
-    public func connections(
+    package func connections(
         within limit: Duration = .seconds(10),
         until condition: @escaping @Sendable (ConnectionTally) -> Bool
     ) async throws -> ConnectionTally {
@@ -115,7 +115,7 @@ public final class ProxyServer: Sendable {
     }
 
     /// Closes the port and all connections, and returns when their work has ended.
-    public func stop() async { await listener.stop() }
+    package func stop() async { await listener.stop() }
 }
 
 extension Watched<[ProxyServer.Request]> {

@@ -4,14 +4,14 @@ import HTTPTypes
 
 /// Compresses test data as DEFLATE (RFC 1951) with the fixed code and only runs of one byte. The encoder is minimal but valid,
 /// and independent of the client's library.
-public enum Compression: String, Hashable, Sendable, CaseIterable {
+package enum Compression: String, Hashable, Sendable, CaseIterable {
     /// RFC 1952.
     case gzip
     /// The zlib format (RFC 1950), which RFC 9110 §8.4.1.2 calls deflate.
     case deflate
 
     /// Compresses the bytes.
-    public func compress(_ bytes: [UInt8]) -> [UInt8] {
+    package func compress(_ bytes: [UInt8]) -> [UInt8] {
         switch self {
         case .gzip:
             [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255] + Self.raw(bytes)
@@ -22,7 +22,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
     }
 
     /// `count` zero bytes in zlib format, generated without allocating them: a decompression bomb.
-    public static func zeros(count: Int) -> [UInt8] {
+    package static func zeros(count: Int) -> [UInt8] {
         var out = BitWriter()
         out.write(0b011, bits: 3)
         if count > 0 { out.writeLiteral(0) }
@@ -131,7 +131,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
 
 extension Reply {
     /// A copy of the reply with a compressed body and a matching Content-Encoding. Waits in the body are dropped.
-    public func compressed(_ coding: Compression) -> Reply {
+    package func compressed(_ coding: Compression) -> Reply {
         var reply = self
         let bytes = body.flatMap { piece -> [UInt8] in
             switch piece.kind {

@@ -9,38 +9,38 @@ import Names
 /// let echo = try JSONDecoder().decode(Echo.self, from: body)
 /// #expect(echo.host == "a.test:8443" && echo.serverName == "a.test" && echo.address == "127.0.0.2")
 /// ```
-public struct Echo: Codable, Hashable, Sendable {
+package struct Echo: Codable, Hashable, Sendable {
     /// The method.
-    public var method: String
+    package var method: String
     /// The request target.
-    public var target: String
+    package var target: String
     /// `HTTP/1.1` or `HTTP/2`.
-    public var version: String
+    package var version: String
     /// The Host field or `:authority`.
-    public var host: String?
+    package var host: String?
     /// The header fields, each as name and value, in the received order and letter case.
-    public var headers: [[String]]
+    package var headers: [[String]]
     /// The server name in the TLS ClientHello.
-    public var serverName: String?
+    package var serverName: String?
     /// The protocol that ALPN negotiated.
-    public var applicationProtocol: String?
+    package var applicationProtocol: String?
     /// The size of the body in bytes.
-    public var bodySize: Int
+    package var bodySize: Int
     /// The SHA-256 hash of the body in hexadecimal.
-    public var bodyHash: String
+    package var bodyHash: String
     /// The body if it is UTF-8 and was not cut; otherwise nil.
-    public var body: String?
+    package var body: String?
     /// The trailer fields, each as name and value.
-    public var trailers: [[String]]
+    package var trailers: [[String]]
     /// The server address that the client connected to.
-    public var address: String
+    package var address: String
     /// The server port that the client connected to.
-    public var port: Int
+    package var port: Int
     /// The number of the connection, from 1.
-    public var connection: Int
+    package var connection: Int
 
     /// Creates the echo of a request.
-    public init(_ request: ReceivedRequest) {
+    package init(_ request: ReceivedRequest) {
         method = request.method.rawValue
         target = request.target
         version = request.version

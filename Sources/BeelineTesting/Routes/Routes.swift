@@ -12,7 +12,7 @@ public enum Routes {
     ///
     /// | path | reply |
     /// | --- | --- |
-    /// | `/echo…` | ``Echo`` of the request as JSON |
+    /// | `/echo…` | the request as JSON |
     /// | `/status/404` | that status, with an empty body |
     /// | `/bytes/1000` | that number of zero bytes |
     /// | `/chunked/3` | that number of chunks `chunk 1\n`, … |

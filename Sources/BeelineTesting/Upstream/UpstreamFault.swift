@@ -52,7 +52,7 @@ public struct UpstreamFault: Sendable, CustomStringConvertible {
         description: "hugeBody"
     )
     /// A Content-Length longer than the body, then a close.
-    public static let shortBody = UpstreamFault(
+    package static let shortBody = UpstreamFault(
         kind: .reply(Reply(fields: [.contentLength: "100"], body: ["192.0"], ending: .hangUp)),
         description: "shortBody"
     )
@@ -68,11 +68,11 @@ public struct UpstreamFault: Sendable, CustomStringConvertible {
     /// The correct answer after the gate opens.
     public static func delayed(by gate: Gate) -> UpstreamFault { .init(kind: .delay(gate), description: "delayed") }
     /// `count` addresses of the requested family (at most 5,000), counted up from 198.51.100.1 or 2001:db8::1.
-    public static func manyAddresses(_ count: Int) -> UpstreamFault {
+    package static func manyAddresses(_ count: Int) -> UpstreamFault {
         .init(kind: .manyAddresses(count), description: "manyAddresses")
     }
     /// The TTL as this text. A DNS message contains its low 32 bits.
-    public static func ttl(_ text: String) -> UpstreamFault { .init(kind: .ttl(text), description: "ttl \(text)") }
+    package static func ttl(_ text: String) -> UpstreamFault { .init(kind: .ttl(text), description: "ttl \(text)") }
     /// The correct answer with these header fields, such as `[.age: "290"]`. They replace fields of the same name.
     public static func fields(_ fields: HTTPFields) -> UpstreamFault {
         .init(kind: .fields(fields), description: "fields \(fields.map(\.description).joined(separator: ", "))")
@@ -81,42 +81,42 @@ public struct UpstreamFault: Sendable, CustomStringConvertible {
     // MARK: Of the DNS message
 
     /// The message ends within a record.
-    public static let cutMessage = message(.cut)
+    package static let cutMessage = message(.cut)
     /// The TC bit is set, and there are no records.
-    public static let truncatedBit = message(.truncatedBit)
+    package static let truncatedBit = message(.truncatedBit)
     /// The message ID differs from the query's.
-    public static let wrongID = message(.wrongID)
+    package static let wrongID = message(.wrongID)
     /// The name in the question section differs from the query's.
-    public static let wrongQuestion = message(.wrongQuestion)
+    package static let wrongQuestion = message(.wrongQuestion)
     /// The records belong to another name.
-    public static let wrongOwner = message(.wrongOwner)
+    package static let wrongOwner = message(.wrongOwner)
     /// The QR bit is clear, so the message is a query.
-    public static let queryInAnswer = message(.isQuery)
+    package static let queryInAnswer = message(.isQuery)
     /// The records have another class (CHAOS).
-    public static let wrongClass = message(.wrongClass)
+    package static let wrongClass = message(.wrongClass)
     /// A compressed name that points to itself.
-    public static let pointerLoop = message(.pointerLoop)
+    package static let pointerLoop = message(.pointerLoop)
     /// Two aliases that point to each other.
-    public static let aliasLoop = message(.aliasLoop)
+    package static let aliasLoop = message(.aliasLoop)
     /// An address record of 3 bytes.
-    public static let shortAddress = message(.shortAddress)
+    package static let shortAddress = message(.shortAddress)
     /// A record whose length exceeds the message.
-    public static let longRecord = message(.longRecord)
+    package static let longRecord = message(.longRecord)
     /// A header that announces 65,535 records although there are fewer.
-    public static let countTooHigh = message(.countTooHigh)
+    package static let countTooHigh = message(.countTooHigh)
     /// More than 64 KiB of records.
-    public static let oversizedMessage = message(.oversized)
+    package static let oversizedMessage = message(.oversized)
     /// Bytes after the last record.
-    public static let trailingBytes = message(.trailingBytes)
+    package static let trailingBytes = message(.trailingBytes)
 
     /// All DNS message faults that make the answer unusable, for parameterized tests.
-    public static let brokenMessages: [UpstreamFault] = [
+    package static let brokenMessages: [UpstreamFault] = [
         .cutMessage, .wrongID, .wrongQuestion, .wrongOwner, .queryInAnswer, .wrongClass, .pointerLoop, .aliasLoop,
         .shortAddress, .longRecord, .countTooHigh, .oversizedMessage, .truncatedBit,
     ]
 
     /// The faults that leave no usable answer in any format, except ``silence``, for parameterized tests.
-    public static let brokenResponses: [UpstreamFault] = [
+    package static let brokenResponses: [UpstreamFault] = [
         .garbage, .webPage, .hugeBody, .shortBody, .hangUp, .reset, .status(.internalServerError), .status(.notFound),
         .status(.tooManyRequests), .reply(.redirect(to: "http://192.0.2.1/d?dn=captured.test")),
     ]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A WebSocket frame as bytes (RFC 6455 §5.2), valid or invalid.
-public struct RawWebSocketFrame: Hashable, Sendable {
+package struct RawWebSocketFrame: Hashable, Sendable {
     /// The opcodes of RFC 6455 §11.8.
-    public enum Opcode: UInt8, Hashable, Sendable {
+    package enum Opcode: UInt8, Hashable, Sendable {
         /// A continuation of a message.
         case continuation = 0
         /// A text message.
@@ -19,18 +19,18 @@ public struct RawWebSocketFrame: Hashable, Sendable {
     }
 
     /// The opcode.
-    public var opcode: Opcode
+    package var opcode: Opcode
     /// The payload, unmasked.
-    public var payload: [UInt8]
+    package var payload: [UInt8]
     /// Whether this is the last frame of its message.
-    public var isFinal: Bool
+    package var isFinal: Bool
     /// RSV1, RSV2 and RSV3 in the low three bits, RSV1 highest. permessage-deflate uses RSV1 (RFC 7692 §6).
-    public var reserved: UInt8
+    package var reserved: UInt8
     /// The masking key of four bytes, which clients must use; nil: none.
-    public var mask: [UInt8]?
+    package var mask: [UInt8]?
 
     /// Creates a frame.
-    public init(
+    package init(
         _ opcode: Opcode,
         _ payload: [UInt8] = [],
         isFinal: Bool = true,
@@ -45,15 +45,15 @@ public struct RawWebSocketFrame: Hashable, Sendable {
     }
 
     /// Creates a close frame with a code (RFC 6455 §7.4) and a reason.
-    public static func close(_ code: UInt16, _ reason: String = "") -> RawWebSocketFrame {
+    package static func close(_ code: UInt16, _ reason: String = "") -> RawWebSocketFrame {
         RawWebSocketFrame(.close, [UInt8(code >> 8), UInt8(code & 255)] + Array(reason.utf8))
     }
 
     /// The payload as text.
-    public var text: String { String(decoding: payload, as: UTF8.self) }
+    package var text: String { String(decoding: payload, as: UTF8.self) }
 
     /// Header and payload, masked if there is a mask.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var bytes = [(isFinal ? 0x80 : 0) | (reserved & 7) << 4 | opcode.rawValue]
         let masked: UInt8 = mask == nil ? 0 : 0x80
         switch payload.count {
@@ -75,7 +75,7 @@ extension RawConnection {
     ///
     /// - Parameter limit: The maximum payload size in bytes. Default 1 MiB.
     /// - Throws: ``TestingError`` with code `badInput` for an unknown opcode or a payload beyond the limit.
-    public func receiveWebSocketFrame(limit: Int = 1 << 20) async throws -> RawWebSocketFrame? {
+    package func receiveWebSocketFrame(limit: Int = 1 << 20) async throws -> RawWebSocketFrame? {
         guard let header = try? await receive(count: 2) else { return nil }
         guard let opcode = RawWebSocketFrame.Opcode(rawValue: header[0] & 15) else {
             throw TestingError(.badInput, "WebSocket opcode \(header[0] & 15)")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
-public import HTTPTypes
+package import HTTPTypes
 
 extension Reply {
     /// Accepts a WebSocket handshake and lets a closure serve the connection. A request that is not a handshake gets a 426.
@@ -19,7 +19,7 @@ extension Reply {
     ///   - request: The handshake (RFC 6455 §4.2.1).
     ///   - fields: Additional response fields, such as a subprotocol or cookies.
     ///   - serve: Plays the server. The connection closes when it returns.
-    public static func webSocket(
+    package static func webSocket(
         for request: ReceivedRequest,
         fields: HTTPFields = [:],
         serve: @escaping @Sendable (RawConnection) async throws -> Void
