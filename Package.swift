@@ -392,6 +392,15 @@ if Context.environment["BEELINE_FUZZER"] == "1" {
             swiftSettings: settings
         ),
     ]
+    // Edges are counted in the targets with decoders only: libFuzzer reads all counters after each input.
+    let coverage = ["-sanitize=fuzzer", "-sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp"]
+    let fuzzed: Set = [
+        "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "BeelineProxy", "BeelineServer", "BeelineStore",
+        "beeline-fuzz",
+    ]
+    for target in package.targets where fuzzed.contains(target.name) {
+        target.swiftSettings?.append(.unsafeFlags(coverage.flatMap { ["-Xfrontend", $0] }))
+    }
 }
 
 // What the linkage check of Scripts/test looks at: programs of one import each, which must not bring full Foundation.
