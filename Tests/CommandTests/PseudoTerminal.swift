@@ -26,13 +26,13 @@ enum PseudoTerminal {
     }
 
     /// Starts a program that prints its signals with `beeline run` on a terminal, presses Ctrl-C, and after the program has
-    /// printed that signal, sends SIGUSR1 to `beeline`.
+    /// printed that signal, sends SIGINT, SIGQUIT and SIGUSR1 to `beeline`, each after the program has printed the previous one.
     ///
     /// - Parameter input: the file for the standard input of `beeline`.
     static func signals(input: String, in folder: Folder) async throws -> CommandRun {
         let child = """
             import signal
-            signals = {signal.SIGINT, signal.SIGUSR1}
+            signals = {signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1}
             signal.pthread_sigmask(signal.SIG_BLOCK, signals)
             print("ready", flush=True)
             while True:
@@ -54,9 +54,10 @@ enum PseudoTerminal {
                     seen += os.read(terminal, 4096)
             until(b"ready")
             os.write(terminal, b"\\x03")
-            until(b"SIGINT")
-            os.kill(number, signal.SIGUSR1)
-            until(b"SIGUSR1 sent")
+            until(b"SIGINT key")
+            for name in ["SIGINT", "SIGQUIT", "SIGUSR1"]:
+                os.kill(number, signal.Signals[name])
+                until(name.encode() + b" sent")
             status = os.waitpid(number, 0)[1]
             sys.stdout.buffer.write(seen)
             sys.exit(os.waitstatus_to_exitcode(status) % 256)

@@ -105,6 +105,7 @@ public import Glibc
 @_exported import func Glibc.getpeername
 @_exported import func Glibc.getpgrp
 @_exported import func Glibc.getpid
+@_exported import func Glibc.getsid
 @_exported import func Glibc.getsockname
 @_exported import func Glibc.getsockopt
 @_exported import func Glibc.gmtime_r
@@ -120,6 +121,7 @@ public import Glibc
 @_exported import func Glibc.mkdtemp
 @_exported import struct Glibc.off_t
 @_exported import struct Glibc.pid_t
+@_exported import func Glibc.pipe
 @_exported import struct Glibc.pollfd
 @_exported import func Glibc.pread
 @_exported import func Glibc.pthread_rwlock_destroy
@@ -138,7 +140,6 @@ public import Glibc
 @_exported import struct Glibc.rlimit
 @_exported import func Glibc.rmdir
 @_exported import struct Glibc.sa_family_t
-@_exported import struct Glibc.siginfo_t
 @_exported import func Glibc.signal
 @_exported import struct Glibc.sockaddr
 @_exported import struct Glibc.sockaddr_in
@@ -155,7 +156,6 @@ public import Glibc
 @_exported import struct Glibc.tm
 @_exported import func Glibc.unlink
 @_exported import func Glibc.usleep
-@_exported import func Glibc.waitid
 @_exported import func Glibc.waitpid
 @_exported import struct Glibc.winsize
 @_exported import func Glibc.write
@@ -200,6 +200,11 @@ public var EAI_NODATA: CInt { 7 }
 // MARK: Signals
 
 public typealias sigset_t = UInt32
+public typealias siginfo_t = DarwinCalls.SignalInformation
+public typealias sigaction = DarwinCalls.SignalAction
+
+public var SA_RESTART: CInt { 0x0002 }
+public var SA_SIGINFO: CInt { 0x0040 }
 
 public func sigemptyset(_ signals: UnsafeMutablePointer<sigset_t>?) -> CInt { 0 }
 public func sigaddset(_ signals: UnsafeMutablePointer<sigset_t>?, _ signal: CInt) -> CInt { 0 }
@@ -210,6 +215,10 @@ public func pthread_sigmask(
 ) -> CInt { 0 }
 
 // MARK: Processes
+
+public func waitid(_ kind: idtype_t, _ id: id_t, _ info: UnsafeMutablePointer<siginfo_t>?, _ options: CInt) -> CInt {
+    -1
+}
 
 public typealias posix_spawnattr_t = UnsafeMutableRawPointer
 public typealias posix_spawn_file_actions_t = UnsafeMutableRawPointer

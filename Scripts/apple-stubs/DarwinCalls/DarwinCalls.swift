@@ -17,5 +17,28 @@ public struct FileStatus {
     public init() {}
 }
 
+public struct SignalInformation {
+    public var si_pid: pid_t = 0
+
+    public init() {}
+}
+
+public struct SignalAction {
+    public struct Handler {
+        public var __sa_sigaction:
+            (@convention(c) (CInt, UnsafeMutablePointer<SignalInformation>?, UnsafeMutableRawPointer?) -> Void)?
+    }
+
+    public var __sigaction_u = Handler()
+    public var sa_flags: CInt = 0
+
+    public init() {}
+}
+
+public func sigaction(
+    _ signal: CInt,
+    _ action: UnsafePointer<SignalAction>?,
+    _ old: UnsafeMutablePointer<SignalAction>?
+) -> CInt { -1 }
 public func stat(_ path: UnsafePointer<CChar>?, _ status: UnsafeMutablePointer<FileStatus>?) -> CInt { -1 }
 public func flock(_ descriptor: CInt, _ operation: CInt) -> CInt { -1 }

@@ -34,33 +34,38 @@ struct ChildProcess: Sendable {
         // Signals that the parent has set to be ignored (nohup, background jobs) stay ignored in the program.
         let forwarded = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2].filter { !Interruption.ignore($0) }
         let target = SignalTarget()
-        // Install the sources before the start, so that no signal is lost.
-        let sources = forwarded.map { Self.forward($0, to: target) }
-        defer { for source in sources { source.cancel() } }
         var launch = launch
         launch.signals = forwarded
+        // Receive signals before the start, so that none is lost.
+        let signals: ReceivedSignals
+        do throws(FileDescriptor.Failure) {
+            signals = try ReceivedSignals(forwarded) { Self.forward($0, mayBeKey: $1, to: target) }
+        } catch {
+            return fail(error.code, error.description)
+        }
+        defer { signals.stop() }
         let number: pid_t
         do throws(ProgramLaunch.Failure) {
             number = try launch.start()
         } catch {
-            let status: Int32 = error.code == ENOENT ? 127 : 126
-            CommandFailure(CommandStatus(rawValue: status), "\(launch.arguments[0]): \(error.reason)").print()
-            return status
+            return fail(error.code, error.reason)
         }
         target.begin(number)
         return await Self.wait(for: number, target)
     }
 
+    /// Prints why the program cannot be run. Returns the shell's exit code for it.
+    private func fail(_ code: CInt, _ reason: String) -> Int32 {
+        let status: Int32 = code == ENOENT ? 127 : 126
+        CommandFailure(CommandStatus(rawValue: status), "\(launch.arguments[0]): \(reason)").print()
+        return status
+    }
+
     /// Forwards a signal to the program. The terminal sends the signals of its keys to the program directly.
-    private static func forward(_ number: CInt, to target: SignalTarget) -> any DispatchSourceSignal {
-        let isOfTerminal = number == SIGINT || number == SIGQUIT
-        let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-        source.setEventHandler {
-            if isOfTerminal, isInForeground { return }
-            target.send(number)
-        }
-        source.resume()
-        return source
+    private static func forward(_ number: CInt, mayBeKey: Bool, to target: SignalTarget) {
+        let hasKey = number == SIGINT || number == SIGQUIT
+        if hasKey, mayBeKey, isInForeground { return }
+        target.send(number)
     }
 
     /// Whether our process group is in the terminal's foreground. Uses /dev/tty, because standard input may be redirected.

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Reports signals together with their sender, which Dispatch's signal sources do not tell.
+///
+/// The signal handler writes one byte into a pipe, and a Dispatch source reads it. There is one pipe per process.
+struct ReceivedSignals {
+    private let numbers: [CInt]
+    private let source: any DispatchSourceRead
+
+    /// Starts to report signals.
+    ///
+    /// - Parameters:
+    ///   - numbers: the signals.
+    ///   - handle: called on a Dispatch queue with the signal, and whether a key of a terminal may have sent it.
+    init(
+        _ numbers: [CInt],
+        handle: @escaping @Sendable (_ number: CInt, _ mayBeKey: Bool) -> Void
+    ) throws(FileDescriptor.Failure) {
+        var ends: [CInt] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw FileDescriptor.Failure(code: errno) }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            // A handler must not wait. 65,536 unread signals are more than a program needs to see.
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        writeEnd = ends[1]
+        let readEnd = FileDescriptor(ends[0])
+        source = DispatchSource.makeReadSource(fileDescriptor: readEnd.number, queue: .global())
+        source.setEventHandler {
+            var byte: UInt8 = 0
+            while read(readEnd.number, &byte, 1) == 1 { handle(CInt(byte & ~keyBit), byte & keyBit != 0) }
+        }
+        source.resume()
+        self.numbers = numbers
+        var action = sigaction()
+        #if canImport(Darwin)
+        action.__sigaction_u.__sa_sigaction = report
+        #elseif canImport(Musl)
+        action.__sa_handler.sa_sigaction = report
+        #else
+        action.__sigaction_handler.sa_sigaction = report
+        #endif
+        action.sa_flags = SA_SIGINFO | SA_RESTART
+        for number in numbers { sigaction(number, &action, nil) }
+    }
+
+    /// Ignores the signals from now on. Does not close the pipe: a handler may be running in another thread.
+    func stop() {
+        for number in numbers { signal(number, SIG_IGN) }
+        source.cancel()
+    }
+}
+
+/// Where the signal handler writes. A handler can reach only globals.
+nonisolated(unsafe) private var writeEnd: CInt = -1
+
+/// Set in the byte of a signal that a key may have sent. Signal numbers are smaller.
+private let keyBit: UInt8 = 0x80
+
+/// The signal handler. It makes only calls that are allowed in one, and allocates nothing.
+private func report(_ number: CInt, _ info: UnsafeMutablePointer<siginfo_t>?, _: UnsafeMutableRawPointer?) {
+    let error = errno
+    defer { errno = error }
+    #if canImport(Darwin)
+    // Apple's kernel names the terminal emulator as the sender of a key. It is in another session than its programs.
+    let mayBeKey = getsid(info?.pointee.si_pid ?? 0) != getsid(0)
+    #else
+    // The kernel's own signals have a positive code, and those of kill(2) have none.
+    let mayBeKey = (info?.pointee.si_code ?? 0) > 0
+    #endif
+    var byte = UInt8(truncatingIfNeeded: number) | (mayBeKey ? keyBit : 0)
+    _ = write(writeEnd, &byte, 1)
+}
