@@ -89,7 +89,7 @@ struct FaultTests {
         // The transfer coding takes precedence, and the connection is not reused.
         "length-and-chunked": [nil],
         // The body ends with the connection.
-        "coding-unknown": [nil], "encoding-unknown": [nil],
+        "encoding-unknown": [nil],
         "gzip-lie": ["undecodableBody"], "gzip-cut": ["undecodableBody"],
         "redirect-loop": ["tooManyRedirects"], "redirect-injection": ["tooManyRedirects"],
         "redirect-file": ["unsupportedScheme"], "redirect-script": ["unsupportedScheme"],

@@ -107,6 +107,28 @@ struct HTTP1ResponseReaderTests {
         #expect(Self.run(text, piece: 1) == expected)
     }
 
+    @Test(
+        "a body with a transfer coding that was not requested is an error, and is not handed out encoded",
+        arguments: [
+            ("gzip", true), ("gzip, chunked", true), ("chunked, gzip", true), ("chunked, identity", true),
+            ("chunked\r\nTransfer-Encoding: identity", true), ("gzip\r\nTransfer-Encoding: chunked", true),
+            ("chunked", false), ("CHUNKED", false), ("identity, chunked", false), ("chunked, chunked", false),
+        ]
+    )
+    func unrequestedCoding(_ coding: String, isRefused: Bool) {
+        let response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \(coding)\r\n\r\n1\r\nq\r\n0\r\n\r\n"
+        let outcome = Self.run(response)
+        #expect(outcome.error == (isRefused ? .malformedResponse : nil) && outcome.body == (isRefused ? "" : "q"))
+        // The field of a response without a body encodes nothing.
+        #expect(Self.run(response, method: .head, closes: false).error == nil)
+    }
+
+    @Test("the transfer coding identity leaves a body as it is")
+    func identityCoding() {
+        let outcome = Self.run("HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nhi")
+        #expect(outcome == Outcome(status: 200, body: "hi", keepAlive: false, isWhole: true))
+    }
+
     @Test("a Content-Length beside a transfer coding is removed, so that a gateway cannot forward it")
     func bothLengths() throws {
         var parser = HTTP1ResponseReader()

@@ -169,6 +169,31 @@ struct ProxyRouteTests {
         await server.stop()
     }
 
+    @Test("an answer to the second CONNECT that arrives with the challenge is read at once, also without a time limit")
+    func earlyAnswer() async throws {
+        let challenge = "HTTP/1.1 407 Who\r\nProxy-Authenticate: Digest realm=r, nonce=n\r\nContent-Length: 2\r\n\r\nno"
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send(challenge + "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+            try await connection.hold()
+        }
+        let origin = Origin(scheme: .http, host: try Host("proxy.test"), port: server.port)
+        let engine = Engine()
+        var limits = TimeLimits()
+        limits.connect = nil
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await engine.exchange(
+                PreparedRequest(.get, HTTPURL("https://a.test/")),
+                from: EndpointList([server.endpoint]),
+                route: .proxy(Proxy(origin: origin, user: "me", password: "secret")),
+                limits: limits
+            )
+        }
+        #expect(error?.code == .proxyRefused && error?.response?.status == .forbidden)
+        await engine.shutDown()
+        await server.stop()
+    }
+
     @Test("the origin's certificate is verified through each proxy, by name or by address")
     func originCertificate() async throws {
         for kind in [ProxyServer.Kind.http, .socks5] {

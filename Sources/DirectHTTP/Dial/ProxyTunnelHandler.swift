@@ -63,7 +63,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard done != nil else { return }
         reader.feed(unwrapInboundIn(data))
         do throws(HTTP1Error) {
-            while let event = try reader.next() {
+            while done != nil, let event = try reader.next() {
                 switch event {
                 case .informational: break
                 case .body(let piece):
@@ -75,8 +75,9 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
                     guard isChallenge(response) else { return finish(response, context) }
                     challenges += 1
                     if !keepAlive { return finish(response, isChallenge: true, context) }
-                // Only the end of a challenge gets here; other responses return above.
-                case .end: return ask(context)
+                // Only the end of a challenge gets here; other responses return above. Bytes behind it are read as the next
+                // answer, as if they had arrived later.
+                case .end: ask(context)
                 }
             }
         } catch {

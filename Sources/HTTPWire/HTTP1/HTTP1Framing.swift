@@ -22,6 +22,8 @@ package struct HTTP1Framing {
     package private(set) var hasTransferCoding = false
     /// Whether the last transfer coding is `chunked`.
     package private(set) var isChunked = false
+    /// The first transfer coding that changes the body: any other than `chunked` and `identity`, or one after `chunked`.
+    private(set) var bodyCoding: String?
     /// Whether `chunked` is the only transfer coding, once.
     private var isOnlyChunked = false
     /// Whether Connection says `close`. It overrides ``keepsAlive``.
@@ -66,6 +68,14 @@ package struct HTTP1Framing {
             }
             isOnlyChunked = !hasTransferCoding && codings.count == 1 && value.equals("chunked")
             hasTransferCoding = true
+            var wasChunked = isChunked
+            for coding in codings {
+                if coding.equals("chunked") {
+                    wasChunked = true
+                } else if wasChunked || !coding.equals("identity") {
+                    bodyCoding = bodyCoding ?? coding.text
+                }
+            }
             isChunked = last.equals("chunked")
         case .connection:
             for name in value.listElements {

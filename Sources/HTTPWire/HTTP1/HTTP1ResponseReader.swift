@@ -151,6 +151,11 @@ package struct HTTP1ResponseReader {
         let framing = head.framing.ofResponse(toHead: method == .head, status: status.code)
         state = .body(HTTP1BodyReader(framing, allowsBareLineFeed: true))
         if framing != .none, head.framing.hasTransferCoding {
+            // No request of ours has a TE field, so the server may use chunked only (RFC 9112 §6.1). The body would be handed out
+            // encoded, and nothing would tell the caller.
+            if let coding = head.framing.bodyCoding {
+                throw .malformed("its body has the transfer coding \"\(coding.prefix(40))\", which was not requested")
+            }
             // A response with both fields may be response smuggling: Transfer-Encoding takes precedence, and Content-Length must
             // not be forwarded. HTTP/1.0 has no transfer codings, so a proxy may have framed the body differently (§6.1).
             let hasLength = head.framing.contentLength != nil
