@@ -284,7 +284,36 @@ struct PlaylistMapperTests {
                 + #"{"v":"http://G/T/https/cdn.example/v","w":"https://x.example/"}}}],"#
                 + #""PATHWAY-PRIORITY":["b"],"RELOAD-URI":"http://G/T/steering/https/live.example/s/y","TTL":9,"VERSION":1}"#
         )
-        for text in ["[]", "{", "{\"ASSETS\":1}", ""] { #expect(try mapped(text, .assets) == nil) }
+        for text in ["[]", "<", "{\"ASSETS\":1}", ""] { #expect(try mapped(text, .assets) == nil) }
+    }
+
+    @Test(
+        "a JSON object that cannot be mapped is refused, not passed on with its links",
+        arguments: ["", "\u{feff} \n"]
+    )
+    func unreadableDocument(_ start: String) throws {
+        let mapper = DocumentMapper(
+            links: Self.links,
+            base: try HTTPURL("https://live.example/s/x"),
+            gateway: "http://G"
+        )
+        let values = String(repeating: "0,", count: DocumentMapper.maxValues)
+        for text in ["{", "{\"X\":[\(values)0],\"ASSETS\":[{\"URI\":\"https://cdn.example/ad\"}]}"] {
+            #expect(throws: MappingBudget.Fault.unreadable) { try mapper.mapped(Array((start + text).utf8), .assets) }
+        }
+    }
+
+    @Test("an asset list with more values than before is mapped")
+    func longAssetList() throws {
+        let mapper = DocumentMapper(
+            links: Self.links,
+            base: try HTTPURL("https://live.example/s/x"),
+            gateway: "http://G"
+        )
+        let asset = "{\"URI\":\"https://cdn.example/ad\",\"X\":[1,2,3,4,5,6,7,8,9,10]}"
+        let text = "{\"ASSETS\":[\(String(repeating: asset + ",", count: 2_000) + asset)]}"
+        let mapped = try #require(try mapper.mapped(Array(text.utf8), .assets))
+        #expect(!mapped.contains("\"https://cdn.example"))
     }
 
     @Test("a cloned pathway's links lead to its host")
@@ -388,7 +417,7 @@ struct PlaylistMapperTests {
                     bytes.removeSubrange(at..<min(bytes.count, at + Int.random(in: 1...6, using: &random)))
                 }
             }
-            guard let once = try mapper.mapped(bytes, kind) else { continue }
+            guard let once = try? mapper.mapped(bytes, kind) else { continue }
             #expect(try unrelated.mapped(Array(once.utf8), kind) == once)
         }
     }

@@ -12,15 +12,21 @@ struct DocumentMapper {
     /// The gateway's URL as the player knows it, `http://127.0.0.1:…`. Links in these documents become absolute URLs.
     let gateway: String
 
-    /// The maximum number of JSON values in a document; an asset has about a dozen.
-    private static let maxValues = 16_384
+    /// The maximum number of JSON values in a document. An asset has about a dozen, with all its tracking data about a hundred.
+    static let maxValues = 65_536
 
     /// The document with its links mapped; nil if it is not a JSON document of this kind.
     ///
-    /// - Throws: ``MappingBudget/Fault`` if the document grows too large or the task is cancelled.
+    /// - Throws: ``MappingBudget/Fault`` if the document is a JSON object that cannot be read or grows too large, or the task is
+    ///   cancelled.
     func mapped(_ document: [UInt8], _ kind: PlaylistMapper.Kind) throws(MappingBudget.Fault) -> String? {
         var budget = MappingBudget()
-        guard case .object(var members)? = JSONValue(document, limit: Self.maxValues) else { return nil }
+        guard let value = JSONValue(document, limit: Self.maxValues) else {
+            // Passing it on would show the player unmapped links.
+            if Self.beginsObject(document) { throw .unreadable }
+            return nil
+        }
+        guard case .object(var members) = value else { return nil }
         switch kind {
         case .assets:
             guard let assets = members["ASSETS"]?.array else { return nil }
@@ -42,6 +48,13 @@ struct DocumentMapper {
         case .hls, .dash: return nil
         }
         return JSONValue.object(members).text
+    }
+
+    /// Whether the first character is the start of a JSON object, in UTF-8 or UTF-16.
+    private static func beginsObject(_ document: [UInt8]) -> Bool {
+        let blanks: [UInt8] = [0, 0x09, 0x0a, 0x0d, 0x20]
+        let byteOrderMarks: [UInt8] = [0xef, 0xbb, 0xbf, 0xfe, 0xff]
+        return document.first { !blanks.contains($0) && !byteOrderMarks.contains($0) } == UInt8(ascii: "{")
     }
 
     private func link(

@@ -63,6 +63,9 @@ struct GatewayCarrier: Sendable {
             }
         } catch MappingBudget.Fault.tooLarge {
             throw Refusal(502, "\(url): with its links mapped it has more than \(MappingBudget.limit) bytes")
+        } catch MappingBudget.Fault.unreadable {
+            let limit = DocumentMapper.maxValues
+            throw Refusal(502, "\(url): its links cannot be mapped: it is not JSON or has more than \(limit) values")
         } catch {
             throw Refusal(error, at: url.origin)
         }

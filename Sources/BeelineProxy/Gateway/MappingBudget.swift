@@ -7,6 +7,8 @@ struct MappingBudget {
     enum Fault: Error, Equatable {
         /// The mapped document would exceed ``MappingBudget/limit``.
         case tooLarge
+        /// The document is not valid JSON, or has more than ``DocumentMapper/maxValues`` values.
+        case unreadable
         /// The request was cancelled.
         case cancelled
     }
