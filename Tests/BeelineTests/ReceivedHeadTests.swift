@@ -75,4 +75,20 @@ struct ReceivedHeadTests {
         #expect(log.texts[0].contains("content-length: 2\r\n"))
         await lab.stop()
     }
+
+    @Test("a WebSocket's handshake reports its heads, also those of a refusal")
+    func webSocket() async throws {
+        let refused = "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send(Self.early + refused)
+        }
+        let client = try plainClient()
+        let log = Log()
+        let url = try HTTPURL("ws://127.0.0.1:\(server.port)/")
+        await #expect(throws: BeelineError.self) { _ = try await client.webSocket(url, options: log.options) }
+        #expect(log.texts == [Self.early, refused])
+        await client.shutDown()
+        await server.stop()
+    }
 }

@@ -28,6 +28,28 @@ extension ProcessTests {
             await server.stop()
         }
 
+        @Test("-i prints the heads of each try, and into a file those of the last one")
+        func retries() async throws {
+            let busy = "HTTP/1.1 503 busy\r\nContent-Length: 0\r\n\r\n"
+            let fine = "HTTP/1.1 200 fine\r\nContent-Length: 2\r\n\r\n"
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send(busy)
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send(fine + "ok")
+            }
+            let lab = try await CommandLab()
+            let line = ["-s", "--retry", "1", "--retry-delay", "0.01", "-i", "http://127.0.0.1:\(server.port)/"]
+            let run = try await lab.beeline(line)
+            #expect(run.status == 0 && run.text == busy + fine + "ok", "\(run.errors)")
+            let file = try await lab.beeline(line + ["-o", "out", "-D", "heads"])
+            #expect(file.status == 0, "\(file.errors)")
+            #expect(try lab.folder.text("out") == fine + "ok")
+            #expect(try lab.folder.text("heads") == busy + fine)
+            await lab.stop()
+            await server.stop()
+        }
+
         @Test("-i prints the head of an error response that -f makes a failure")
         func failedStatus() async throws {
             let lab = try await CommandLab { _ in .text("gone", status: .notFound) }

@@ -85,6 +85,13 @@ struct TransferRun {
             )
         {
             await response.body.discard()
+            do {
+                // curl empties a file before the next attempt, but what it printed stays.
+                if plan.includesHead, case .standardOutput = transfer.output { try writeHeads(of: record) }
+            } catch {
+                record.failure = error
+                return nil
+            }
             return wait
         }
         do {
@@ -262,7 +269,12 @@ struct TransferRun {
     private func writeTrailers(_ trailers: HTTPFields?, to sink: OutputSink) throws(CommandFailure) {
         guard let trailers else { return }
         var lines = ByteBuffer()
-        for field in trailers { lines.writeString("\(field.name.rawName): \(field.value)\r\n") }
+        for field in trailers {
+            lines.writeString("\(field.name.rawName): ")
+            // A value may have octets that are not UTF-8.
+            field.withUnsafeBytesOfValue { _ = lines.writeBytes($0) }
+            lines.writeString("\r\n")
+        }
         if plan.includesHead { try sink.write(head: lines) }
         try dump([lines])
     }

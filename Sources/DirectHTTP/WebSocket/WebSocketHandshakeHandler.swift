@@ -42,15 +42,16 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
         do {
             while let event = try reader.next() {
                 switch event {
-                case .head(let response, _, _):
+                case .head(let response, let raw, _):
+                    tell(response, raw)
                     let agreement = try handshake.check(response)
                     let opened = Opened(response: response, agreement: agreement, rest: reader.takeRest())
                     let done = done.take()
                     context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
                     done?(.success(opened))
                     return
-                case .informational, .body, .end:
-                    break
+                case .informational(let response, let raw): tell(response, raw)
+                case .body, .end: break
                 }
             }
         } catch let error as HTTP1Error {
@@ -60,6 +61,10 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
         } catch {
             fail(DirectHTTPError(.malformedResponse, "\(error)"), context)
         }
+    }
+
+    private func tell(_ response: HTTPResponse, _ raw: ByteBuffer) {
+        handshake.request.request.onHead?(ReceivedHead(response, raw: raw))
     }
 
     func channelInactive(context: ChannelHandlerContext) {
