@@ -106,15 +106,21 @@ struct FileDescriptorTests {
         }
     }
 
-    @Test("an unreadable configuration file is an error, not a missing file")
-    func unreadableFile() async throws {
+    @Test(
+        "an unreadable configuration file is an error, not a missing file",
+        arguments: [
+            ("beeline/config.json", "config.json cannot be read"), ("beeline", "you may not search its folder"),
+        ]
+    )
+    func unreadableFile(_ forbidden: String, _ says: String) async throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: "\(folder.path)/beeline", withIntermediateDirectories: true)
         let path = try folder.write("{\"proxy\": \"http://127.0.0.1:1\"}", to: "beeline/config.json")
         #expect(FileDescriptor.size(of: path) == 31)
         #expect(FileDescriptor.size(of: folder.path) == nil && FileDescriptor.size(of: "/dev/null") == nil)
         #expect(FileDescriptor.size(of: "\(folder.path)/none") == nil)
-        try #require(chmod(path, 0) == 0 && chmod(folder.path, 0o777) == 0)
+        try #require(chmod("\(folder.path)/\(forbidden)", 0) == 0 && chmod(folder.path, 0o777) == 0)
+        defer { chmod("\(folder.path)/\(forbidden)", 0o700) }
         // Root may read every file, so the command runs as another user.
         let user = geteuid() == 0 ? ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"] : ["/usr/bin/env"]
         guard FileManager.default.isExecutableFile(atPath: user[0]) else { return }
@@ -124,6 +130,6 @@ struct FileDescriptorTests {
             in: folder,
             environment: ["XDG_CONFIG_HOME": folder.path]
         )
-        #expect(run.status == 26 && run.errors.contains("config.json cannot be read"), "\(run.status) \(run.errors)")
+        #expect(run.status == 26 && run.errors.contains(says), "\(run.status) \(run.errors)")
     }
 }

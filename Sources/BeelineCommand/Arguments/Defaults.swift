@@ -35,14 +35,22 @@ struct Defaults: Hashable, Sendable {
 
     /// Reads `BEELINE_DNS`, `BEELINE_JAR` and `$XDG_CONFIG_HOME/beeline/config.json`.
     ///
-    /// - Throws: ``CommandFailure`` if the configuration file is invalid.
+    /// - Throws: ``CommandFailure`` if the configuration file is invalid or may not be read.
     static func load(
         environment: [String: String] = ProcessInfo.processInfo.environment,
         files: InputFiles = .real
     ) throws(CommandFailure) -> Defaults {
         var defaults = Defaults()
-        if let path = path(environment), files.size(path) != nil {
-            defaults = try ConfigurationFile(parsing: files.read(path), path: path).defaults
+        if let path = path(environment) {
+            if files.size(path) != nil {
+                defaults = try ConfigurationFile(parsing: files.read(path), path: path).defaults
+            } else if files.isHidden(path) {
+                throw CommandFailure(
+                    .readFailed,
+                    "the configuration file \(path) cannot be reached: you may not search its folder; change the folder's "
+                        + "permissions, or set XDG_CONFIG_HOME to another folder"
+                )
+            }
         }
         defaults.environment = environment
         if let specs = environment["BEELINE_DNS"]?.split(separator: " "), !specs.isEmpty {

@@ -16,6 +16,8 @@ struct InputFiles: Sendable {
     var size: @Sendable (_ path: String) -> Int64?
     /// Asks for a password on the terminal; nil without a terminal.
     var askPassword: @Sendable (_ prompt: String) -> String?
+    /// Returns whether a folder of the path may not be searched, so that the file may exist. Default: false.
+    var isHidden: @Sendable (_ path: String) -> Bool = { _ in false }
 
     /// Reads the real file system.
     static let real = InputFiles(
@@ -28,7 +30,8 @@ struct InputFiles: Sendable {
         askPassword: { prompt in
             guard isatty(STDIN_FILENO) == 1, let password = getpass(prompt) else { return nil }
             return String(cString: password)
-        }
+        },
+        isHidden: { path in access(path, F_OK) != 0 && errno == EACCES }
     )
 
     /// Reads a whole file.
