@@ -45,8 +45,10 @@ extension Host {
         }
         guard percent < inner.endIndex else { return (address, nil) }
         var zone = inner[(percent + 1)...]
-        // RFC 6874 §2 writes the percent sign as %25; other formats write a plain %.
-        if zone.count > 2, zone.starts(with: "25".utf8) { zone = zone.dropFirst(2) }
+        // In a URL's brackets, RFC 6874 §2 writes the percent sign as %25, and curl a plain %. Without brackets it is always a
+        // plain % (RFC 4007 §11), and 25 is the start of an interface number such as 254.
+        let isBracketed = inner.count < bytes.count
+        if isBracketed, zone.count > 2, zone.starts(with: "25".utf8) { zone = zone.dropFirst(2) }
         guard address.isLinkLocal, !address.isV4Mapped, (1...15).contains(zone.count), zone.allSatisfy(isZoneOctet)
         else {
             throw malformed(

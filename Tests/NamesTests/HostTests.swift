@@ -86,7 +86,7 @@ struct HostTests {
         "a link-local address may name its interface as a zone, which no header contains (RFC 6874)",
         arguments: [
             ("[fe80::1%25eth0]", "eth0"), ("[FE80::0:1%eth0]", "eth0"), ("fe80::1%eth0", "eth0"),
-            ("[fe80::1%252]", "2"),
+            ("[fe80::1%252]", "2"), ("[fe80::1%254]", "4"), ("fe80::1%254", "254"), ("[fe80::1%25254]", "254"),
             ("[fe80::1%2]", "2"), ("[fe80::1%25]", "25"), ("[febf::1%25en-0.1_~]", "en-0.1_~"),
         ] as [(String, String)]
     )
