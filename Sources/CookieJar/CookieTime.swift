@@ -38,7 +38,7 @@ public struct CookieTime: Hashable, Comparable, Sendable {
     }
 
     /// The time `seconds` later, or earlier if negative. Clamped to the range.
-    func advanced(bySeconds seconds: Int64) -> CookieTime {
+    package func advanced(bySeconds seconds: Int64) -> CookieTime {
         let (span, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         let (sum, over) = microseconds.addingReportingOverflow(overflow ? (seconds > 0 ? .max : .min) : span)
         return CookieTime(microseconds: over ? (seconds > 0 ? .max : .min) : sum)

@@ -187,6 +187,25 @@ struct CookieDatabaseTests {
         #expect(try folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie") } == 1)
     }
 
+    @Test(
+        "a cookie that was stored while the clock was ahead expires 400 days after the next opening, however often it is read"
+    )
+    func clockWasAhead() async throws {
+        let folder = try Folder()
+        let day = 86_400.0
+        let first = try await CookieDatabase.open(folder, at: 4_000 * day)
+        first.jar.put("a", "1", seconds: 4_399 * day)
+        try await first.close()
+        for days in [0.0, 300] {
+            let store = try await CookieDatabase.open(folder, at: days * day)
+            #expect(store.jar.allCookies().map(\.expires) == [.after(400 * day)])
+            try await store.close()
+        }
+        let last = try await CookieDatabase.open(folder, at: 400 * day)
+        #expect(last.jar.allCookies().isEmpty && last.report.expired == 1)
+        try await last.close()
+    }
+
     @Test("a cookie that leaves the jar in any way is removed from the file")
     func removals() async throws {
         let folder = try Folder()

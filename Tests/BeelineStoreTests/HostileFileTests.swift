@@ -231,6 +231,25 @@ struct HostileFileTests {
         #expect(error?.code == .damaged)
     }
 
+    @Test("a jar file whose default value repeats in each row does not fill the memory, and is set aside")
+    func repeatedDefaultInJar() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        for number in 0..<170 { first.jar.put("n\(number)", "1") }
+        try await first.close()
+        try folder.look { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE cookie DROP COLUMN value;
+                    ALTER TABLE cookie ADD COLUMN value BLOB NOT NULL DEFAULT '\(String(repeating: "x", count: 900_000))';
+                    """
+            )
+        }
+        let second = try await CookieDatabase.open(folder)
+        #expect(second.report.setAside != nil && second.jar.allCookies().isEmpty)
+        try await second.close()
+    }
+
     @Test("an import fails if a file has more rows or octets than any browser stores")
     func budget() throws {
         var (rows, octets) = (ReadBudget(), ReadBudget())

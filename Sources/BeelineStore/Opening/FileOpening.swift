@@ -126,10 +126,12 @@ struct FileOpening: Sendable {
             }
             try connection.perform { try Schema.check($0) }
             let (restoresSession, now) = (configuration.restoresSession, clock())
+            let lastExpiry = now.advanced(bySeconds: jar.maximumAge.components.seconds)
             try connection.perform { db in
                 try db.inTransaction(.immediate) {
                     let rows = CookieRows(db)
                     report.expired = try rows.deleteExpired(at: now)
+                    try rows.limitExpiry(to: lastExpiry)
                     if !restoresSession { report.endedSession = try rows.deleteSession() }
                     try rows.countOpening()
                     return .commit

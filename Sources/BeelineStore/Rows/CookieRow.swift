@@ -22,12 +22,6 @@ struct CookieRow: Hashable, Sendable {
         self.revision = revision
     }
 
-    /// Reads a row of ``columns``; nil if it is not a valid cookie.
-    init?(_ row: Row) {
-        var reader = RowReader(row)
-        self.init(&reader)
-    }
-
     /// Reads the values of ``columns``; nil if they are not a valid cookie.
     init?(_ reader: inout RowReader) {
         guard let key = CookieKey(&reader), let value = reader.octets(), let created = reader.integer(),

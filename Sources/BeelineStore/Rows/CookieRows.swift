@@ -45,26 +45,33 @@ struct CookieRows {
         return State(revision: revision, pruned: pruned, openings: openings)
     }
 
-    /// Returns the cookies of revisions after `revision` in creation order, and the number of invalid rows.
+    /// Returns the cookies of revisions after `revision` in creation order, and the number of invalid rows. Throws for more than
+    /// ``ReadBudget`` allows.
     func cookies(after revision: Int64 = -1) throws -> (rows: [CookieRow], skipped: Int) {
         let sql = "SELECT \(CookieRow.columns) FROM cookie WHERE revision > ? ORDER BY created, id"
         let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [revision])
         var (rows, skipped): ([CookieRow], Int) = ([], 0)
+        var budget = ReadBudget()
         while let row = try cursor.next() {
-            if let row = CookieRow(row) { rows.append(row) } else { skipped += 1 }
+            var reader = RowReader(row)
+            if let row = CookieRow(&reader) { rows.append(row) } else { skipped += 1 }
+            try budget.take(reader.size)
         }
         return (rows, skipped)
     }
 
-    /// Returns the changes of revisions after `revision`.
+    /// Returns the changes of revisions after `revision`. Throws for more than ``ReadBudget`` allows.
     func changes(after revision: Int64) throws -> [Change] {
         let sql = "SELECT \(CookieRow.keyColumns), updated FROM deletion WHERE revision > ?"
         let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [revision])
         var changes: [Change] = []
+        var budget = ReadBudget()
         while let row = try cursor.next() {
             var reader = RowReader(row)
-            guard let key = CookieKey(&reader), let updated = reader.integer() else { continue }
-            changes.append(Change(key: key, updated: updated, cookie: nil))
+            if let key = CookieKey(&reader), let updated = reader.integer() {
+                changes.append(Change(key: key, updated: updated, cookie: nil))
+            }
+            try budget.take(reader.size)
         }
         return changes
             + (try cookies(after: revision).rows.map {
@@ -130,6 +137,13 @@ struct CookieRows {
     func deleteExpired(at now: CookieTime) throws -> Int {
         try db.execute(sql: "DELETE FROM cookie WHERE expires <= ?", arguments: [now.microseconds])
         return db.changesCount
+    }
+
+    /// Shortens the life of cookies that expire after `limit`, as RFC 6265bis §5.5 does. Their times are from a clock that was
+    /// ahead: without this, each opening would allow them the maximum age again. Only for a process that has the file alone.
+    func limitExpiry(to limit: CookieTime) throws {
+        let sql = "UPDATE cookie SET expires = ? WHERE expires > ?"
+        try db.execute(sql: sql, arguments: [limit.microseconds, limit.microseconds])
     }
 
     /// Deletes the session cookies. Only for a process that has the file alone.
