@@ -140,6 +140,7 @@ public import Glibc
 @_exported import struct Glibc.rlimit
 @_exported import func Glibc.rmdir
 @_exported import struct Glibc.sa_family_t
+@_exported import struct Glibc.siginfo_t
 @_exported import func Glibc.signal
 @_exported import struct Glibc.sockaddr
 @_exported import struct Glibc.sockaddr_in
@@ -156,6 +157,7 @@ public import Glibc
 @_exported import struct Glibc.tm
 @_exported import func Glibc.unlink
 @_exported import func Glibc.usleep
+@_exported import func Glibc.waitid
 @_exported import func Glibc.waitpid
 @_exported import struct Glibc.winsize
 @_exported import func Glibc.write
@@ -200,8 +202,11 @@ public var EAI_NODATA: CInt { 7 }
 // MARK: Signals
 
 public typealias sigset_t = UInt32
-public typealias siginfo_t = DarwinCalls.SignalInformation
 public typealias sigaction = DarwinCalls.SignalAction
+
+extension siginfo_t {
+    public var si_pid: pid_t { 0 }
+}
 
 public var SA_RESTART: CInt { 0x0002 }
 public var SA_SIGINFO: CInt { 0x0040 }
@@ -215,10 +220,6 @@ public func pthread_sigmask(
 ) -> CInt { 0 }
 
 // MARK: Processes
-
-public func waitid(_ kind: idtype_t, _ id: id_t, _ info: UnsafeMutablePointer<siginfo_t>?, _ options: CInt) -> CInt {
-    -1
-}
 
 public typealias posix_spawnattr_t = UnsafeMutableRawPointer
 public typealias posix_spawn_file_actions_t = UnsafeMutableRawPointer

@@ -17,16 +17,10 @@ public struct FileStatus {
     public init() {}
 }
 
-public struct SignalInformation {
-    public var si_pid: pid_t = 0
-
-    public init() {}
-}
-
 public struct SignalAction {
     public struct Handler {
         public var __sa_sigaction:
-            (@convention(c) (CInt, UnsafeMutablePointer<SignalInformation>?, UnsafeMutableRawPointer?) -> Void)?
+            (@convention(c) (CInt, UnsafeMutablePointer<siginfo_t>?, UnsafeMutableRawPointer?) -> Void)?
     }
 
     public var __sigaction_u = Handler()
@@ -40,5 +34,6 @@ public func sigaction(
     _ action: UnsafePointer<SignalAction>?,
     _ old: UnsafeMutablePointer<SignalAction>?
 ) -> CInt { -1 }
+
 public func stat(_ path: UnsafePointer<CChar>?, _ status: UnsafeMutablePointer<FileStatus>?) -> CInt { -1 }
 public func flock(_ descriptor: CInt, _ operation: CInt) -> CInt { -1 }
