@@ -132,7 +132,7 @@ struct RaceTests {
         let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
         let prefetch = Task { await resolver.prefetch([host("a.test"), host("b.test")]) }
         try await upstream.gate.arrivals(atLeast: 1)
-        try await withTimeLimit(.seconds(20), { "the shutdown" }) { await resolver.shutdown() }
+        try await withTimeLimit(.seconds(20), for: { "the shutdown" }) { await resolver.shutdown() }
         await prefetch.value
         #expect(resolver.state.withLockedValue { $0.onClose.isEmpty })
     }

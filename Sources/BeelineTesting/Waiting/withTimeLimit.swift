@@ -3,7 +3,7 @@
 /// Runs `work` and cancels it after `limit` of real time. Use it to bound a wait that should end by itself.
 ///
 /// ```swift
-/// let response = try await withTimeLimit(.seconds(5), { "the response" }) {
+/// let response = try await withTimeLimit(.seconds(5), for: { "the response" }) {
 ///     try await client.send(request)
 /// }
 /// ```
