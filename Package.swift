@@ -38,6 +38,9 @@ let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-h
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 
+/// What `beeline --version -v` prints. Scripts/lib/build-release sets it.
+let buildInfo = Context.environment["BEELINE_BUILD"].map { [CSetting.define("BEELINE_BUILD", to: "\"\($0)\"")] } ?? []
+
 /// Where WebKit is; elsewhere BeelineWebView does without Foundation's cookies.
 let webKitPlatforms: [Platform] = [.macOS, .macCatalyst, .iOS, .visionOS]
 
@@ -95,6 +98,7 @@ let package = Package(
         ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "CTLSSessions"),
+        .target(name: "CBuildInfo", cSettings: buildInfo),
         .target(
             name: "TLSInternals",
             dependencies: ["CTLSSessions", nio("NIOConcurrencyHelpers"), nioSSL],
@@ -204,7 +208,7 @@ let package = Package(
             name: "BeelineCommand",
             dependencies: [
                 "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineRedis", "BeelineServer", "BeelineStore",
-                "BeelineTesting", "BeelineWebDriver", "BeelineWebView", nio("NIOCore"), nio("NIOPosix"),
+                "BeelineTesting", "BeelineWebDriver", "BeelineWebView", "CBuildInfo", nio("NIOCore"), nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), nioSSL, httpTypes, argumentParser,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),

@@ -18,8 +18,8 @@ public import Names
 ///
 /// One client can serve any number of tasks. It holds sockets and a resolver; ``shutDown(after:)`` closes both.
 public final class BeelineClient: Sendable {
-    /// The version of this library.
-    public static let version = "0.1.0"
+    /// The version of this library, of the command and of its packages.
+    public static let version = "0.2.0"
 
     /// The configuration that the client was created with.
     public let configuration: ClientConfiguration

@@ -38,8 +38,10 @@ struct BeelineCommand: AsyncParsableCommand {
         // The parent process may have set SIGCHLD to be ignored, which discards the exit codes of child processes.
         signal(SIGCHLD, SIG_DFL)
         FileDescriptor.reserveStandardNumbers()
-        let arguments = CurlSpelling.canonical(Array(CommandLine.arguments.dropFirst()))
+        let given = Array(CommandLine.arguments.dropFirst())
+        let arguments = CurlSpelling.canonical(given)
         do {
+            if BuildReport.isRequested(by: given) { return try StandardOutput.writeLine(BuildReport.text) }
             let command = try parseAsRoot(arguments)
             if let command = command as? any AsyncParsableCommand {
                 try await run(command)

@@ -51,6 +51,9 @@ public struct ServerConfiguration: Sendable {
 
     /// The endpoint to listen on. With port 0 the system chooses the port. Default: 127.0.0.1, port 8053.
     public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 8_053)
+    /// The descriptor of a TCP socket that listens already, such as the one that systemd passes. The server uses it instead of
+    /// ``listen`` and closes it. Default: nil.
+    public var listeningSocket: CInt?
     /// The TLS files. Nil serves HTTP/1.1 in cleartext. Default: nil.
     public var tls: TLSFiles?
     /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.

@@ -43,6 +43,49 @@ struct ServerTests {
         await lab.stop()
     }
 
+    @Test("a listening socket that was passed to the process is used instead of binding one")
+    func passedSocket() async throws {
+        let socket = try Self.boundSocket()
+        #expect(listen(socket, 8) == 0)
+        let lab = try await ServerLab {
+            $0.listeningSocket = socket
+            $0.listen = Endpoint(IPAddress(v4: 0xc000_0201), port: 1)
+        }
+        #expect(lab.endpoint.address.isLoopback && lab.endpoint.port > 1)
+        #expect(try await lab.get("/health").status == 200)
+        await lab.stop()
+    }
+
+    @Test("a descriptor that is not a listening socket is an error, not a trap")
+    func uselessDescriptors() async throws {
+        let bound = try Self.boundSocket()
+        defer { close(bound) }
+        for descriptor in [bound, STDERR_FILENO, -1] {
+            let error = await #expect(throws: ServerError.self) {
+                _ = try await ServerLab { $0.listeningSocket = descriptor }
+            }
+            #expect(error?.code == .cannotListen && error?.message.contains("descriptor \(descriptor)") == true)
+        }
+    }
+
+    /// Makes a socket that is bound to a free port of 127.0.0.1 and does not listen.
+    private static func boundSocket() throws -> CInt {
+        #if canImport(Glibc)
+        let number = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        #else
+        let number = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(number, $0, size) }
+        }
+        try #require(result == 0)
+        return number
+    }
+
     @Test("the connection limit leaves file descriptors for upstreams and files")
     func connections() {
         #expect(ServerListener.connections(allowed: 10_000, descriptors: nil) == 10_000)

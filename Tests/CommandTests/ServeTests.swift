@@ -27,13 +27,15 @@ extension ProcessTests {
         private static func serving(
             _ lab: CommandLab,
             arguments: [String] = [],
+            by launcher: [String] = [],
             body: @escaping @Sendable (Endpoint, _ process: Int32) async throws -> Void
         ) async throws -> CommandRun {
             let certificate = try lab.authority.certificate(for: "dns.test", "127.0.0.1").write(to: lab.folder.path)
             try lab.folder.write(zone, to: "corp.zone")
             let options = ["--cert", certificate.chain, "--key", certificate.key, "--zone", "corp.zone"]
             let line = ["serve", "--listen", "127.0.0.1:0"] + lab.names + options + arguments
-            return try await CommandRun.run(CommandRun.beeline, line, in: lab.folder) { process in
+            let whole = launcher + [CommandRun.beeline] + line
+            return try await CommandRun.run(whole[0], Array(whole.dropFirst()), in: lab.folder) { process in
                 let endpoint = try await withTimeLimit(.seconds(20), for: { "the server's first line" }) {
                     while true {
                         // The output file of this run.
@@ -69,6 +71,40 @@ extension ProcessTests {
                 log.count == 2 && log.contains { $0.contains(" 127.0.0.1 doh - alias.corp.test A 200 NOERROR zone ") }
             )
             await lab.stop()
+        }
+
+        /// Opens a socket, passes it as systemd does and becomes the given program.
+        private static let activation = """
+            import os, socket, sys
+            listener = socket.create_server(("127.0.0.1", 0))
+            os.dup2(listener.fileno(), 3)
+            os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+            os.execv(sys.argv[1], sys.argv[1:])
+            """
+
+        @Test(.enabled(if: has("/usr/bin/python3"), "python3 is not installed"))
+        func systemdsSocketIsUsedInsteadOfTheAddress() async throws {
+            let lab = try await CommandLab()
+            let launcher = ["/usr/bin/python3", "-c", Self.activation]
+            // This address is not of this machine: binding it would fail.
+            _ = try await Self.serving(lab, ["--listen", "192.0.2.1:1"], by: launcher) { endpoint, _ in
+                let spec = "doh:https://dns.test:\(endpoint.port)/dns-query#127.0.0.1"
+                let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
+                let answer = try await lab.beeline(options + ["www.corp.test"])
+                #expect(answer.text.hasPrefix("www.corp.test 127.0.0.1 300 "), "\(answer.text)\(answer.errors)")
+            }
+            await lab.stop()
+        }
+
+        @Test func onlyOneSocketOfThisProcessIsTaken() throws {
+            func find(_ process: String, _ count: String) throws -> CInt? {
+                try PassedSocket.find(in: ["LISTEN_PID": process, "LISTEN_FDS": count], process: 7)
+            }
+            #expect(try find("7", "1") == 3)
+            #expect(try find("8", "1") == nil)
+            #expect(try find("7", "0") == nil)
+            #expect(try PassedSocket.find(in: [:], process: 7) == nil)
+            #expect(throws: CommandFailure.self) { try find("7", "2") }
         }
 
         @Test func answersUnderWayAreFinishedAndLoggedAtSIGTERM() async throws {

@@ -72,6 +72,7 @@ public import Glibc
 @_exported import var Glibc.SIG_IGN
 @_exported import var Glibc.SIG_UNBLOCK
 @_exported import var Glibc.SOL_SOCKET
+@_exported import var Glibc.SO_ACCEPTCONN
 @_exported import var Glibc.SO_RCVLOWAT
 @_exported import var Glibc.STDERR_FILENO
 @_exported import var Glibc.STDIN_FILENO

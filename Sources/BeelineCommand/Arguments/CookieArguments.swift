@@ -12,11 +12,15 @@ struct CookieArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("c"), .customLong("cookie-jar")],
-        help: ArgumentHelp("Write all cookies to this file at the end", valueName: "file")
+        help: ArgumentHelp("Write all cookies to this file at the end", valueName: "file"),
+        completion: .file()
     )
     var cookieJar: String?
 
-    @Option(help: ArgumentHelp("Read cookies from this file and write them back at the end", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Read cookies from this file and write them back at the end", valueName: "file"),
+        completion: .file()
+    )
     var jar: String?
 
     @OptionGroup var bound: JarBoundArguments

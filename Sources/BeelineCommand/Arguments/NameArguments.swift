@@ -12,7 +12,7 @@ struct NameArguments: ParsableArguments {
     @Flag(help: "Accept loopback and link-local addresses in answers")
     var allowLocalAnswers = false
 
-    @Option(help: ArgumentHelp("Also trust the CAs in this PEM file", valueName: "file"))
+    @Option(help: ArgumentHelp("Also trust the CAs in this PEM file", valueName: "file"), completion: .file())
     var cacert: [String] = []
 
     @Flag(name: [.customShort("4"), .customLong("ipv4")], help: "Use IPv4 addresses only")

@@ -10,7 +10,8 @@ struct OutputArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Write the body to this file; one for each URL", valueName: "file")
+        help: ArgumentHelp("Write the body to this file; one for each URL", valueName: "file"),
+        completion: .file()
     )
     var output: [String] = []
 
@@ -25,7 +26,8 @@ struct OutputArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("D"), .customLong("dump-header")],
-        help: ArgumentHelp("Write the response headers to this file", valueName: "to")
+        help: ArgumentHelp("Write the response headers to this file", valueName: "to"),
+        completion: .file()
     )
     var dumpHeader: String?
 

@@ -11,7 +11,8 @@ struct JarArguments: ParsableArguments {
         help: ArgumentHelp(
             "The jar: .txt (Netscape format), .json or .sqlite (default: $BEELINE_JAR)",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var jar: String?
 

@@ -27,7 +27,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON document")
     var json = false
 
-    @Option(help: ArgumentHelp("Write the report to this file as an HTML page", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the report to this file as an HTML page", valueName: "file"), completion: .file())
     var html: String?
 
     func run() async throws {

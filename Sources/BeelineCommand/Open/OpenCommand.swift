@@ -32,7 +32,8 @@ struct OpenCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The jar: .txt (Netscape format), .json or .sqlite (default: $BEELINE_JAR)",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var jar: String?
 

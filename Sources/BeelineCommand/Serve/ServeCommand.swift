@@ -18,7 +18,7 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run an HTTPDNS server: DNS over HTTPS (RFC 8484), DNS in JSON, DNSPod's and Aliyun's forms.",
         discussion: """
-            The first line of output says where it listens. SIGHUP reloads zones, certificate and accounts and reopens the access log; SIGTERM \
+            The first line of output says where it listens. A socket that systemd passes is used instead of --listen. SIGHUP reloads zones, certificate and accounts and reopens the access log; SIGTERM \
             finishes the answers in progress and ends. Paths: /dns-query, /resolve?name=, /d?dn=, /ACCOUNT/d?host= and its signed forms, \
             /ACCOUNT/ss, /v2/d, /metrics, /health.
             """ + " " + NameArguments.specs
@@ -29,11 +29,13 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         DescriptorLimit.raise()
-        var configuration = try ClientConfiguration(names, defaults: try Defaults.load(), files: .real)
+        let defaults = try Defaults.load()
+        var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
         configuration.jar = nil
         configuration.resolver.maxCachedNames = 100_000
         configuration.resolver.maxCachedOctets = 64 << 20
-        let plan = try ServePlan(options, files: .real)
+        let socket = try PassedSocket.find(in: defaults.environment, process: getpid())
+        let plan = try ServePlan(options, files: .real, socket: socket)
         let shared = try SharedCache(options, files: .real)
         configuration.resolver.shared = shared.answers
         let client = configuration
@@ -57,13 +59,16 @@ struct ServeArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Listen at this address; port 0 selects a free port", valueName: "addr:port"))
     var listen = "127.0.0.1:8053"
 
-    @Option(help: ArgumentHelp("Serve this zone (RFC 1035 master file); may be repeated", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Serve this zone (RFC 1035 master file); may be repeated", valueName: "file"),
+        completion: .file()
+    )
     var zone: [String] = []
 
-    @Option(help: ArgumentHelp("Use TLS with this certificate chain (PEM)", valueName: "file"))
+    @Option(help: ArgumentHelp("Use TLS with this certificate chain (PEM)", valueName: "file"), completion: .file())
     var cert: String?
 
-    @Option(help: ArgumentHelp("The private key of the certificate (PEM)", valueName: "file"))
+    @Option(help: ArgumentHelp("The private key of the certificate (PEM)", valueName: "file"), completion: .file())
     var key: String?
 
     @Option(
@@ -88,7 +93,10 @@ struct ServeArguments: ParsableArguments {
     )
     var redis: String?
 
-    @Option(help: ArgumentHelp("Log in to Redis with the password in this file", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Log in to Redis with the password in this file", valueName: "file"),
+        completion: .file()
+    )
     var redisSecret: String?
     #endif
 
@@ -114,6 +122,9 @@ struct ServeArguments: ParsableArguments {
     )
     var trustProxy: [String] = []
 
-    @Option(help: ArgumentHelp("Log one line for each query to this file; - is standard error", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Log one line for each query to this file; - is standard error", valueName: "file"),
+        completion: .file()
+    )
     var accessLog: String?
 }

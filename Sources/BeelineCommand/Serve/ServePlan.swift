@@ -10,7 +10,8 @@ struct ServePlan: Sendable {
     private let accountTexts: [String]
     private let files: InputFiles
 
-    init(_ arguments: ServeArguments, files: InputFiles) throws(CommandFailure) {
+    /// - Parameter socket: the socket that the process got from its parent; it is used instead of `--listen`.
+    init(_ arguments: ServeArguments, files: InputFiles, socket: CInt? = nil) throws(CommandFailure) {
         self.files = files
         accountTexts = arguments.account
         accessLog = arguments.accessLog
@@ -34,6 +35,7 @@ struct ServePlan: Sendable {
             return network
         }
         configuration.privateNames = try Self.privateNames(arguments.privateNames)
+        configuration.listeningSocket = socket
         configuration.zones = arguments.zone
         switch (arguments.cert, arguments.key) {
         case (let certificate?, let key?): configuration.tls = .init(certificate: certificate, key: key)

@@ -9,6 +9,14 @@ import NIOSSL
 import NIOTLS
 import Names
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// Accepts connections, performs the TLS handshake and adds HTTP/1.1 or HTTP/2 handlers.
 final class ServerListener: Sendable {
     private let configuration: ServerConfiguration
@@ -72,23 +80,44 @@ final class ServerListener: Sendable {
                 channel.eventLoop.makeCompletedFuture { try accept(channel) }
             }
         do {
-            let address = try SocketAddress(
-                ipAddress: "\(configuration.listen.address)",
-                port: Int(configuration.listen.port)
-            )
-            let channel = try await bootstrap.bind(to: address).get()
+            let channel = try await bind(bootstrap)
             listening.withLockedValue { $0 = channel }
             // `stop` may have run before the channel was stored.
             guard !service.isDraining else {
                 channel.close(promise: nil)
                 throw ServerError(.cannotListen, "the server was stopped")
             }
-            let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? configuration.listen.port
-            return Endpoint(configuration.listen.address, port: port)
+            guard let endpoint = ConnectionEnds(channel, trusting: []).local else {
+                channel.close(promise: nil)
+                throw ServerError(.cannotListen, "the socket has no IP address")
+            }
+            return endpoint
         } catch {
-            let message = "cannot listen on \(configuration.listen): \(error)"
+            let place = configuration.listeningSocket.map { "descriptor \($0)" } ?? "\(configuration.listen)"
+            let message = "cannot listen on \(place): \(error)"
             throw error as? ServerError ?? ServerError(.cannotListen, message)
         }
+    }
+
+    /// Binds a socket, or takes over the one of the configuration.
+    private func bind(_ bootstrap: ServerBootstrap) async throws -> any Channel {
+        guard let socket = configuration.listeningSocket else {
+            let listen = configuration.listen
+            return try await bootstrap.bind(
+                to: SocketAddress(ipAddress: "\(listen.address)", port: Int(listen.port))
+            ).get()
+        }
+        // NIO traps if it cannot listen on a descriptor.
+        guard Self.isListening(socket) else {
+            throw ServerError(.cannotListen, "descriptor \(socket) is not a socket that listens")
+        }
+        return try await bootstrap.withBoundSocket(socket).get()
+    }
+
+    private static func isListening(_ socket: CInt) -> Bool {
+        var value: CInt = 0
+        var size = socklen_t(MemoryLayout<CInt>.size)
+        return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0
     }
 
     /// Stops accepting, sends GOAWAY to HTTP/2 clients, waits until the pending answers have left and closes the connections.

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import CBuildInfo
+
+/// The output of `beeline --version -v`: what the program consists of.
+enum BuildReport {
+    /// Whether a command line is `--version` (or `-V`) and `-v`, in any order.
+    static func isRequested(by arguments: [String]) -> Bool {
+        let version: Set = ["--version", "-V"]
+        let verbose: Set = ["--verbose", "-v"]
+        return !version.isDisjoint(with: arguments) && !verbose.isDisjoint(with: arguments)
+            && version.union(verbose).isSuperset(of: arguments)
+    }
+
+    static var text: String { text(of: String(cString: beeline_build_info())) }
+
+    /// Makes the text: one line for each item `NAME=VERSION` of a release build.
+    static func text(of items: String) -> String {
+        let heading = ["beeline \(BeelineClient.version)", "traits: \(traits)"]
+        guard !items.isEmpty else { return (heading + ["a development build"]).joined(separator: "\n") }
+        let lines = items.split(separator: ";").map { $0.split(separator: "=", maxSplits: 1).joined(separator: ": ") }
+        return (heading + lines).joined(separator: "\n")
+    }
+
+    private static var traits: String {
+        #if Redis
+        "Redis"
+        #else
+        "none"
+        #endif
+    }
+}
