@@ -13,23 +13,23 @@ struct OriginRoutingTests {
         let url: String
         let routing: String
 
-        init(_ description: String, _ url: String, _ routing: String) {
+        init(_ description: String, of url: String, is routing: String) {
             (testDescription, self.url, self.routing) = (description, url, routing)
         }
     }
 
     static let rows: [Row] = [
-        Row("the resolver is asked if nothing else is set", "http://a.test/", "resolve"),
-        Row("an address is resolved too", "http://192.0.2.9/", "resolve"),
-        Row("a pin of the host is for every port", "http://pinned.test:81/", "192.0.2.1"),
-        Row("a pin of the port comes first", "http://pinned.test:82/", "192.0.2.2"),
-        Row("the proxy of the scheme comes before a pin", "https://pinned.test/", "http://proxy.test:3128"),
-        Row("a WebSocket has the proxy of https", "wss://a.test/", "http://proxy.test:3128"),
-        Row("an exception leads to the resolver", "https://direct.test/", "resolve"),
-        Row("an exception leads to a pin", "https://near.test/", "192.0.2.3"),
-        Row("a socket comes before a proxy", "https://daemon.test/", "/run/daemon"),
-        Row("a socket of the port comes first", "https://daemon.test:444/", "/run/other"),
-        Row("a socket comes before a pin", "http://socket.test/", "/run/socket"),
+        Row("the resolver is asked if nothing else is set", of: "http://a.test/", is: "resolve"),
+        Row("an address is resolved too", of: "http://192.0.2.9/", is: "resolve"),
+        Row("a pin of the host is for every port", of: "http://pinned.test:81/", is: "192.0.2.1"),
+        Row("a pin of the port comes first", of: "http://pinned.test:82/", is: "192.0.2.2"),
+        Row("the proxy of the scheme comes before a pin", of: "https://pinned.test/", is: "http://proxy.test:3128"),
+        Row("a WebSocket has the proxy of https", of: "wss://a.test/", is: "http://proxy.test:3128"),
+        Row("an exception leads to the resolver", of: "https://direct.test/", is: "resolve"),
+        Row("an exception leads to a pin", of: "https://near.test/", is: "192.0.2.3"),
+        Row("a socket comes before a proxy", of: "https://daemon.test/", is: "/run/daemon"),
+        Row("a socket of the port comes first", of: "https://daemon.test:444/", is: "/run/other"),
+        Row("a socket comes before a pin", of: "http://socket.test/", is: "/run/socket"),
     ]
 
     static func configuration() throws -> ClientConfiguration {

@@ -87,7 +87,7 @@ extension ProcessTests {
             let lab = try await CommandLab()
             let launcher = ["/usr/bin/python3", "-c", Self.activation]
             // This address is not of this machine: binding it would fail.
-            _ = try await Self.serving(lab, ["--listen", "192.0.2.1:1"], by: launcher) { endpoint, _ in
+            _ = try await Self.serving(lab, arguments: ["--listen", "192.0.2.1:1"], by: launcher) { endpoint, _ in
                 let spec = "doh:https://dns.test:\(endpoint.port)/dns-query#127.0.0.1"
                 let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
                 let answer = try await lab.beeline(options + ["www.corp.test"])

@@ -57,9 +57,10 @@ struct MachineScript {
             let (found, words) = find(name, now: now)
             used.append(words)
             return found
-        case .answer(let upstream, let answer): return answered(upstream, .success(answer), &open)
-        case .fail(let upstream, let code): return answered(upstream, .failure(UpstreamError(code, "no")), &open)
-        case .lateAnswer(let upstream, let answer): return answered(upstream, .success(answer), &cancelled)
+        case .answer(let upstream, let answer): return answered(upstream, with: .success(answer), of: &open)
+        case .fail(let upstream, let code):
+            return answered(upstream, with: .failure(UpstreamError(code, "no")), of: &open)
+        case .lateAnswer(let upstream, let answer): return answered(upstream, with: .success(answer), of: &cancelled)
         case .time: return .timePassed
         case .attempt(let outcome, let address, let name):
             let endpoint = IPAddress(address).map { Endpoint($0, port: 443) }
@@ -85,8 +86,8 @@ struct MachineScript {
 
     private func answered(
         _ upstream: String,
-        _ result: Result<Answer, UpstreamError>,
-        _ questions: inout [UpstreamQuestion]
+        with result: Result<Answer, UpstreamError>,
+        of questions: inout [UpstreamQuestion]
     ) -> LookupMachine.Event? {
         let families = (try? result.get().families) ?? []
         let index = questions.firstIndex { question in
