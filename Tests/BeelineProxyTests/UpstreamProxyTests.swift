@@ -46,6 +46,23 @@ struct UpstreamProxyTests {
         await lab.stop()
     }
 
+    @Test("the password of a SOCKS upstream proxy is not sent to an origin, which gets requests in the usual form")
+    func socksPassword() async throws {
+        let other = try await ProxyServer.start(.socks5, credentials: "me:secret") { _, port in
+            Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
+        }
+        let origin = Origin(scheme: .http, host: Host(other.endpoint.address), port: other.endpoint.port)
+        let proxy = Proxy(.socks5, origin: origin, user: "me", password: "secret")
+        let lab = try await ProxyLab(client: { $0.proxies = ProxySettings(http: proxy) })
+        let user = try lab.user()
+        #expect(try await user.get("http://a.test:\(lab.plain.port)/echo").status == .ok)
+        let request = try #require(lab.plain.requests.last)
+        #expect(request.target == "/echo" && request.fields[.proxyAuthorization] == nil)
+        await user.shutDown()
+        await other.stop()
+        await lab.stop()
+    }
+
     @Test(
         "without IPv4, an upstream proxy and a pinned origin with IPv4 addresses are reached through NAT64"
     )

@@ -26,7 +26,8 @@ enum PseudoTerminal {
     }
 
     /// Starts a program that prints its signals with `beeline run` on a terminal, presses Ctrl-C, and after the program has
-    /// printed that signal, sends SIGINT, SIGQUIT and SIGUSR1 to `beeline`, each after the program has printed the previous one.
+    /// printed that signal, sends SIGQUIT, SIGINT and SIGUSR1 to `beeline`, each after the program has printed the previous one.
+    /// SIGINT is not sent first: the kernel joins it with that of the key if `beeline` has not received that yet.
     ///
     /// - Parameter input: the file for the standard input of `beeline`.
     static func signals(input: String, in folder: Folder) async throws -> CommandRun {
@@ -55,7 +56,7 @@ enum PseudoTerminal {
             until(b"ready")
             os.write(terminal, b"\\x03")
             until(b"SIGINT key")
-            for name in ["SIGINT", "SIGQUIT", "SIGUSR1"]:
+            for name in ["SIGQUIT", "SIGINT", "SIGUSR1"]:
                 os.kill(number, signal.Signals[name])
                 until(name.encode() + b" sent")
             status = os.waitpid(number, 0)[1]

@@ -78,6 +78,7 @@ extension ProcessTests {
             import os, socket, sys
             listener = socket.create_server(("127.0.0.1", 0))
             os.dup2(listener.fileno(), 3)
+            os.set_inheritable(3, True)
             os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
             os.execv(sys.argv[1], sys.argv[1:])
             """

@@ -34,7 +34,7 @@ extension ProcessTests {
             let lines = run.text.split(whereSeparator: \.isNewline).filter { $0.contains("SIG") }.map {
                 $0.drop { $0 != "S" }
             }
-            #expect(lines == ["SIGINT key", "SIGINT sent", "SIGQUIT sent", "SIGUSR1 sent"], "\(run.text)")
+            #expect(lines == ["SIGINT key", "SIGQUIT sent", "SIGINT sent", "SIGUSR1 sent"], "\(run.text)")
         }
 
         @Test("beeline run knows the program's exit code even if its parent ignored SIGCHLD")

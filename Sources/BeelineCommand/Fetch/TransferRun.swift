@@ -87,7 +87,7 @@ struct TransferRun {
             await response.body.discard()
             do {
                 // curl empties a file before the next attempt, but what it printed stays.
-                if plan.includesHead, case .standardOutput = transfer.output { try writeHeads(of: record) }
+                if plan.includesHead, offset == 0, case .standardOutput = transfer.output { try writeHeads(of: record) }
             } catch {
                 record.failure = error
                 return nil

@@ -62,7 +62,7 @@ struct ReceivedSignals {
 }
 
 /// Where the signal handler writes. A handler can reach only globals.
-nonisolated(unsafe) private var writeEnd: CInt = -1
+@exclusivity(unchecked) nonisolated(unsafe) private var writeEnd: CInt = -1
 
 /// Set in the byte of a signal that a key may have sent. Signal numbers are smaller.
 private let keyBit: UInt8 = 0x80
@@ -73,7 +73,9 @@ private func report(_ number: CInt, _ info: UnsafeMutablePointer<siginfo_t>?, _:
     defer { errno = error }
     #if canImport(Darwin)
     // Apple's kernel names the terminal emulator as the sender of a key. It is in another session than its programs.
-    let mayBeKey = getsid(info?.pointee.si_pid ?? 0) != getsid(0)
+    let session = getsid(info?.pointee.si_pid ?? 0)
+    // A sender that has ended has no session, and was no terminal.
+    let mayBeKey = session != -1 && session != getsid(0)
     #else
     // The kernel's own signals have a positive code, and those of kill(2) have none.
     let mayBeKey = (info?.pointee.si_code ?? 0) > 0

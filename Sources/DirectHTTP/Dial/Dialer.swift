@@ -8,6 +8,8 @@ import Names
 struct Dialer: Sendable {
     let target: DialTarget
     var list: EndpointList
+    /// The endpoints that are not dialled although the source has them.
+    let avoided: Set<Endpoint>
     let resolveTime: Duration
     let settings: DialSettings
     let pending: PendingDials

@@ -125,6 +125,7 @@ extension Engine {
         return Dialer(
             target: try DialTarget(key: key, contexts: contexts, proxies: proxies),
             list: remembering(list, of: key.origin),
+            avoided: avoided,
             resolveTime: resolveTime,
             settings: configuration.dial,
             pending: pending,
@@ -146,7 +147,7 @@ extension Engine {
         do {
             return try await dialer.dial(on: loop, deadline: clock.connectDeadline, make: make)
         } catch {
-            guard let other = await self.dialer(after: error, of: dialer, source, clock: clock) else { throw error }
+            guard let other = try await self.dialer(after: error, of: dialer, source, clock: clock) else { throw error }
             return try await other.dial(on: loop, deadline: clock.connectDeadline, make: make)
         }
     }
@@ -158,17 +159,22 @@ extension Engine {
         of dialer: Dialer,
         _ source: some EndpointSource,
         clock: ExchangeClock
-    ) async -> Dialer? {
+    ) async throws(DirectHTTPError) -> Dialer? {
+        guard error.isOfAllEndpoints else { return nil }
         let key = dialer.target.key
-        guard error.isOfAllEndpoints,
-            let list = try? await resolve(
-                key,
-                deadline: clock.connectDeadline,
-                {
-                    try await source.endpoints(for: $0, insteadOf: dialer.list)
-                }
-            )
-        else { return nil }
+        var failed = dialer.list
+        failed.endpoints += dialer.avoided
+        var list: EndpointList
+        do {
+            list = try await resolve(key, deadline: clock.connectDeadline) { [failed] in
+                try await source.endpoints(for: $0, insteadOf: failed)
+            }
+        } catch {
+            if error.code == .cancelled || error.code == .shutDown { throw error }
+            return nil
+        }
+        list.endpoints.removeAll(where: dialer.avoided.contains)
+        guard !list.endpoints.isEmpty else { return nil }
         var other = dialer
         other.list = remembering(list, of: key.origin)
         other.earlier = error.attempts

@@ -294,7 +294,9 @@ struct LookupMachine {
     }
 
     private mutating func ask(_ upstream: Int, for families: Families, of id: LookupID) {
-        let question = lookups.change(id) { lookup in
+        let question = lookups.change(id) { lookup -> UpstreamQuestion? in
+            // A later decision of the same step may have ended the lookup or given up the upstream.
+            guard lookup.schedule.awaits(upstream, families) else { return nil }
             let request = lookup.context.request
             let question = UpstreamQuestion(
                 id: UpstreamQuestion.ID(lookup: id, upstream: upstream, families: families),
@@ -306,7 +308,7 @@ struct LookupMachine {
             lookup.questions.append(question.id)
             return question
         }
-        if let question { actions.append(.ask(question)) }
+        if let question = question.flatMap(\.self) { actions.append(.ask(question)) }
     }
 
     /// Ensures that the lookup is ticked in time.
