@@ -20,8 +20,8 @@
 /// an interceptor creates does not.
 ///
 /// An interceptor may call `next` several times in sequence, at most ``InterceptorNext/maximumCalls`` times for a call. It may
-/// also answer without `next`, with ``Response/init(answering:status:fields:body:)``. The time limit of the whole call starts
-/// before the first interceptor and applies to `next`. One interceptor serves many calls at the same time.
+/// also answer without `next`, with ``Response/init(answering:status:fields:body:receivedAt:)``. The time limit of the whole
+/// call starts before the first interceptor and applies to `next`. One interceptor serves many calls at the same time.
 public protocol Interceptor: Sendable {
     /// Performs a request, with `next` or without.
     ///
