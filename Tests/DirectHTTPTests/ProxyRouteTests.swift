@@ -151,6 +151,14 @@ struct ProxyRouteTests {
             try await connection.send(head)
             try await connection.sendEndlessly(rest)
         }
+        let error = try await Self.errorWithoutTimeLimit(through: server)
+        #expect(error?.code == .proxyRefused)
+        #expect(error?.message.contains("too many") == true, "\(error?.message ?? "")")
+        await server.stop()
+    }
+
+    /// The error of a request through a proxy that has credentials, without a time limit for the connection.
+    private static func errorWithoutTimeLimit(through server: RawServer) async throws -> DirectHTTPError? {
         let origin = Origin(scheme: .http, host: try Host("proxy.test"), port: server.port)
         let engine = Engine()
         var limits = TimeLimits()
@@ -163,10 +171,8 @@ struct ProxyRouteTests {
                 limits: limits
             )
         }
-        #expect(error?.code == .proxyRefused)
-        #expect(error?.message.contains("too many") == true, "\(error?.message ?? "")")
         await engine.shutDown()
-        await server.stop()
+        return error
     }
 
     @Test("an answer to the second CONNECT that arrives with the challenge is read at once, also without a time limit")
@@ -177,20 +183,8 @@ struct ProxyRouteTests {
             try await connection.send(challenge + "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
             try await connection.hold()
         }
-        let origin = Origin(scheme: .http, host: try Host("proxy.test"), port: server.port)
-        let engine = Engine()
-        var limits = TimeLimits()
-        limits.connect = nil
-        let error = await #expect(throws: DirectHTTPError.self) {
-            _ = try await engine.exchange(
-                PreparedRequest(.get, HTTPURL("https://a.test/")),
-                from: EndpointList([server.endpoint]),
-                route: .proxy(Proxy(origin: origin, user: "me", password: "secret")),
-                limits: limits
-            )
-        }
+        let error = try await Self.errorWithoutTimeLimit(through: server)
         #expect(error?.code == .proxyRefused && error?.response?.status == .forbidden)
-        await engine.shutDown()
         await server.stop()
     }
 
