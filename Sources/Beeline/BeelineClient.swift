@@ -55,11 +55,11 @@ public final class BeelineClient: Sendable {
             let upstream = try spec.upstream(transport: transport, tls: transportTLS, system: settings.system)
             if let upstream { settings.upstreams.append(upstream) }
         }
-        let told = settings.networkDidChange
-        settings.networkDidChange = { [engine] network in
+        let next = settings.onNetworkChange
+        settings.onNetworkChange = { [engine] network in
             engine.retireConnections()
             transport.networkChanged(to: network)
-            told?(network)
+            next?(network)
         }
         resolver = Resolver(settings)
         resolver.isEnabled = configuration.isHTTPDNSEnabled
@@ -181,7 +181,7 @@ public final class BeelineClient: Sendable {
     ///   no new request, not even for a redirect or a retry. WebSockets close at once.
     public func shutDown(after grace: Duration = .zero) async {
         if grace > .zero { await engine.shutDown(after: grace) }
-        await resolver.shutdown()
+        await resolver.shutDown()
         await engine.shutDown()
     }
 }

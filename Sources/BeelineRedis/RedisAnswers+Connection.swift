@@ -33,7 +33,7 @@ extension RedisAnswers {
                 if mustStart { state.isBusy = true }
                 let isTaken = (isShare || state.isUp) && state.waiting.count < configuration.maxWaiting
                 if isTaken {
-                    let limit = clock.now + (isShare ? Self.shareLimit : configuration.boundedPatience)
+                    let limit = clock.now + (isShare ? Self.shareLimit : configuration.boundedTimeout)
                     let asker = state.isUp ? waiter : nil
                     state.waiting.append(Job(commands: commands, isShare: isShare, limit: limit, waiter: asker))
                 }
@@ -82,7 +82,7 @@ extension RedisAnswers {
         state.withLockedValue { state in
             if refusal != nil { state.isRefused = true }
             guard replies != nil, refusal == nil, writes || !state.isRefused else { return }
-            state.pause = configuration.pause.lowerBound
+            state.pause = configuration.retryDelay.lowerBound
             state.isRefused = false
             state.told = []
         }
@@ -109,9 +109,9 @@ extension RedisAnswers {
         }
     }
 
-    /// Connects to the first address that accepts, within ``RedisConfiguration/patience``.
+    /// Connects to the first address that accepts, within ``RedisConfiguration/timeout``.
     private func connect(to addresses: [IPAddress]) -> RedisLink? {
-        let end = clock.now + configuration.boundedPatience
+        let end = clock.now + configuration.boundedTimeout
         var reason = "the name \(configuration.host) has no address"
         for address in addresses {
             do throws(RedisFault) {
@@ -170,10 +170,10 @@ extension RedisAnswers {
     private func leaveAlone(_ reason: String) {
         let isNew = state.withLockedValue { state in
             state.link = .away(until: clock.now + state.pause)
-            state.pause = min(state.pause * 2, configuration.pause.upperBound)
+            state.pause = min(state.pause * 2, configuration.retryDelay.upperBound)
             return state.told.count < Self.maxTold && state.told.insert(reason).inserted
         }
-        if isNew { configuration.unavailable?(reason) }
+        if isNew { configuration.onUnavailable?(reason) }
     }
 
     /// hiredis writes to sockets that the server may have closed. An unblocked SIGPIPE would end the program.

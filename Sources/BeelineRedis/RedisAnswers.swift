@@ -14,7 +14,7 @@ import Names
 /// configuration.shared = redis
 /// let resolver = Resolver(configuration)
 /// …
-/// await resolver.shutdown()
+/// await resolver.shutDown()
 /// await redis.shutDown()
 /// ```
 ///
@@ -66,7 +66,7 @@ public final class RedisAnswers: SharedAnswers {
         var isResolving: Bool { if case .resolving = link { true } else { false } }
     }
 
-    /// The maximum number of jobs in one batch. `patience` applies to a batch, so the batch must not grow with the queue.
+    /// The maximum number of jobs in one batch. `timeout` applies to a batch, so the batch must not grow with the queue.
     static let batchSize = 32
     /// How long an answer waits to be shared.
     static let shareLimit = Duration.seconds(5)
@@ -91,7 +91,7 @@ public final class RedisAnswers: SharedAnswers {
     /// - Parameter lookUp: Looks up the server's name. May block for any time.
     init(_ configuration: RedisConfiguration, lookUp: @escaping RedisPlace.LookUp) {
         self.configuration = configuration
-        state = NIOLockedValueBox(State(pause: configuration.pause.lowerBound))
+        state = NIOLockedValueBox(State(pause: configuration.retryDelay.lowerBound))
         place = RedisPlace(configuration.host, lookUp)
         thread.start()
         begin()

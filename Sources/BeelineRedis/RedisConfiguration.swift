@@ -17,10 +17,10 @@ public struct RedisConfiguration: Sendable {
     /// The prefix of all keys. Default: `beeline:`.
     public var prefix = "beeline:"
     /// The time limit of one exchange. After it the server counts as unavailable. Default: 50 ms.
-    public var patience = Duration.milliseconds(50)
+    public var timeout = Duration.milliseconds(50)
     /// The pause before an unavailable server is tried again. It starts at the lower bound and doubles with each failure, up to
     /// the upper bound. Default: 1 s to 30 s.
-    public var pause = Duration.seconds(1)...Duration.seconds(30)
+    public var retryDelay = Duration.seconds(1)...Duration.seconds(30)
     /// The maximum number of questions that wait for the server. Further questions skip it. Default: 1,024.
     public var maxWaiting = 1_024
     /// The maximum time that the server keeps an answer, regardless of its TTL. Default: 1 day.
@@ -29,12 +29,12 @@ public struct RedisConfiguration: Sendable {
     /// Called with the reason when the server cannot be used: it cannot be reached, is too slow, or refuses the login or a command.
     /// Each reason is reported once until the server works again. Runs on the thread of the connection, so it must not block.
     /// Default: nil.
-    public var unavailable: (@Sendable (_ reason: String) -> Void)?
+    public var onUnavailable: (@Sendable (_ reason: String) -> Void)?
 
     /// Makes a configuration with the defaults.
     public init() {}
 
-    /// ``patience``, bounded because the socket calls treat zero as no limit and refuse large values.
-    var boundedPatience: Duration { min(max(patience, .milliseconds(1)), .seconds(3_600)) }
+    /// ``timeout``, bounded because the socket calls treat zero as no limit and refuse large values.
+    var boundedTimeout: Duration { min(max(timeout, .milliseconds(1)), .seconds(3_600)) }
 }
 #endif

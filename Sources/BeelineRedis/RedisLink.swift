@@ -24,7 +24,7 @@ struct RedisFault: Error {
     let reason: String
 }
 
-/// A connection to a server. Calls block for at most twice the patience.
+/// A connection to a server. Calls block for at most twice the time limit.
 ///
 /// Unchecked, because it holds a pointer. Used only under the lock of ``RedisAnswers/link``.
 final class RedisLink: @unchecked Sendable {
@@ -32,7 +32,7 @@ final class RedisLink: @unchecked Sendable {
     private static let maxReplyOctets = 2 * AnswerText.maxOctets
 
     private let context: UnsafeMutablePointer<redisContext>
-    private let patience: Duration
+    private let timeout: Duration
     /// The address of the server.
     let address: IPAddress
     /// Whether an exchange has returned replies. The greeting may be empty and then does not count.
@@ -42,14 +42,14 @@ final class RedisLink: @unchecked Sendable {
 
     /// Connects to an address and logs in. hiredis gets no name, because it would look it up without a time limit.
     init(_ configuration: RedisConfiguration, at address: IPAddress) throws(RedisFault) {
-        let patience = timeval(configuration.boundedPatience)
-        guard let context = redisConnectWithTimeout(address.description, CInt(configuration.port), patience) else {
+        let timeout = timeval(configuration.boundedTimeout)
+        guard let context = redisConnectWithTimeout(address.description, CInt(configuration.port), timeout) else {
             throw RedisFault(reason: "no memory for a connection")
         }
         self.context = context
-        self.patience = configuration.boundedPatience
+        self.timeout = configuration.boundedTimeout
         self.address = address
-        guard context.pointee.err == 0, redisSetTimeout(context, patience) == REDIS_OK else {
+        guard context.pointee.err == 0, redisSetTimeout(context, timeout) == REDIS_OK else {
             throw RedisFault(reason: fault)
         }
         var greeting: [[[UInt8]]] = []
@@ -67,7 +67,7 @@ final class RedisLink: @unchecked Sendable {
 
     /// The reason why the connection is no longer usable.
     var fault: String {
-        guard context.pointee.err != 0 else { return "no reply within \(patience)" }
+        guard context.pointee.err != 0 else { return "no reply within \(timeout)" }
         return withUnsafeBytes(of: context.pointee.errstr) { String(printable: $0.prefix { $0 != 0 }) }
     }
 
@@ -75,8 +75,8 @@ final class RedisLink: @unchecked Sendable {
     func exchange(_ commands: [[[UInt8]]]) -> [RedisValue]? {
         // The socket timeout restarts with each octet, so a server that sends slowly needs a time limit for the whole exchange.
         let begin = ContinuousClock.now
-        let values = exchange(commands, until: begin + patience)
-        wasCut = values == nil && hasAnswered && ContinuousClock.now < begin + patience / 2
+        let values = exchange(commands, until: begin + timeout)
+        wasCut = values == nil && hasAnswered && ContinuousClock.now < begin + timeout / 2
         if values != nil, !commands.isEmpty { hasAnswered = true }
         return values
     }

@@ -58,7 +58,7 @@ public final class HTTPDNSServer: Sendable {
             // Fails only if the task is cancelled, which also ends the loop.
             for error in (try? await work.run { [zones] in .success(zones.reload().failures) }) ?? [] {
                 service.noteReloadFailure()
-                configuration.reloadFailed?(error)
+                configuration.onReloadFailure?(error)
             }
         }
         await stop()

@@ -108,7 +108,7 @@ public struct ServerConfiguration: Sendable {
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
     /// Called with the error of each changed zone file that cannot be used, while ``HTTPDNSServer/run()`` runs. The server keeps
     /// the previous content. Default: nil.
-    public var reloadFailed: (@Sendable (ServerError) -> Void)?
+    public var onReloadFailure: (@Sendable (ServerError) -> Void)?
 
     /// Makes a configuration with the defaults.
     public init() {}

@@ -13,7 +13,7 @@ public struct CookieDatabaseConfiguration: Sendable {
     public var writeBatchCount = 500
     /// The maximum number of changed cookies that are tracked while the file cannot be written; default 20,000. With more
     /// changes, the whole jar is compared with the file when it can be written again.
-    public var maximumPendingChanges = 20_000
+    public var maxPendingChanges = 20_000
 
     /// How often the file is checked for changes of other processes; default 1 second. Nil: only on writes and `refresh()`. A
     /// check of an unchanged file does not read from the disk.
@@ -28,7 +28,7 @@ public struct CookieDatabaseConfiguration: Sendable {
     /// the file for longer reads the whole file.
     public var deletionLifetime: Duration = .seconds(7 * 86_400)
     /// The maximum number of deletion records in the file; default 10,000.
-    public var maximumDeletions = 10_000
+    public var maxDeletions = 10_000
 
     /// Creates a configuration with the default values.
     public init() {}

@@ -32,7 +32,7 @@ public final class Browser: Sendable {
     /// The kind of browser.
     public let kind: BrowserKind
     private let session: any BrowserSession
-    private let looks = CookieLooks()
+    private let snapshots = CookieSnapshots()
     private let cookieInterval: Duration
 
     /// Starts a browser.
@@ -78,7 +78,7 @@ public final class Browser: Sendable {
     }
 
     /// The browser's cookies.
-    public var cookieStore: WebDriverCookieStore { WebDriverCookieStore(session, looks, interval: cookieInterval) }
+    public var cookieStore: WebDriverCookieStore { WebDriverCookieStore(session, snapshots, interval: cookieInterval) }
 
     /// Loads a page and returns when it is loaded.
     ///

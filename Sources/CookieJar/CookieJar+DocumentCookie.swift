@@ -18,7 +18,7 @@ extension CookieJar {
         for cookie in cookies(for: url, context: CookieContext(api: .dom), now: now) {
             // A widening filter lets HttpOnly cookies through.
             guard cookie.partition == nil, !cookie.isHTTPOnly,
-                cookie.path.utf8.count <= SetCookieParser.maximumAttributeLength,
+                cookie.path.utf8.count <= SetCookieParser.maxAttributeLength,
                 let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
             else { continue }
             script += "document.cookie=\(Self.literal(field));\n"
@@ -46,7 +46,7 @@ extension CookieJar {
         let cookies = allCookies(now: now).sorted { ($0.created, $0.name, $0.path) < ($1.created, $1.name, $1.path) }
         for cookie in cookies where !cookie.isHTTPOnly && cookie.partition == nil {
             guard let host = try? Host(cookie.domain), Site(isSecure: site.isSecure, host: host) == site,
-                cookie.path.utf8.count <= SetCookieParser.maximumAttributeLength, passes(cookie, host),
+                cookie.path.utf8.count <= SetCookieParser.maxAttributeLength, passes(cookie, host),
                 let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
             else { continue }
             let texts = [cookie.domain, cookie.name, field].map(Self.literal).joined(separator: ",")

@@ -4,23 +4,23 @@
 public struct CookieJarConfiguration: Sendable {
     /// The maximum number of cookies of one domain. One cookie above it causes an eviction. Default: 180, as in browsers (RFC
     /// 6265bis §6.1 recommends at least 50).
-    public var maximumCookiesPerDomain = 180
+    public var maxCookiesPerDomain = 180
     /// The number of cookies that the jar keeps. When it holds over 10% more, it evicts down to this number. Default: 3,000 (RFC
     /// 6265bis §6.1).
-    public var maximumCookies = 3000
+    public var maxCookies = 3000
     /// The number of cookies above which a site loses cookies before other sites, when the jar is full. A site is a registrable
     /// domain with all hosts below it. RFC 6265bis §5.7 (eviction, priorities 2 and 3) counts the cookies of one domain field
     /// instead. Default: 50.
     public var crowdedDomainCount = 50
     /// The maximum age of a cookie. Default: 400 days, the maximum of RFC 6265bis §5.5.
-    public var maximumAge: Duration = .seconds(defaultMaximumAge)
+    public var maxAge: Duration = .seconds(defaultMaximumAge)
 
     static let defaultMaximumAge: Int64 = 400 * 86_400
 
     /// The defaults without limits on the number of cookies, for jars that only sort and check the cookies of another store.
     package static var unbounded: CookieJarConfiguration {
         var configuration = CookieJarConfiguration()
-        (configuration.maximumCookies, configuration.maximumCookiesPerDomain) = (.max, .max)
+        (configuration.maxCookies, configuration.maxCookiesPerDomain) = (.max, .max)
         return configuration
     }
 

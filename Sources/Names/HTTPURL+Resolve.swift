@@ -64,9 +64,9 @@ extension URLReader {
     /// A reference within the limit may become longer: percent-encoding triples it, and the base's path stands before it. A chain
     /// of redirects could add up.
     private func checkLength(of target: String) throws(NameError) {
-        guard target.utf8.count <= HTTPURL.maximumLength else {
+        guard target.utf8.count <= HTTPURL.maxLength else {
             throw malformed(
-                "a URL has at most \(HTTPURL.maximumLength) octets, this one would have \(target.utf8.count)"
+                "a URL has at most \(HTTPURL.maxLength) octets, this one would have \(target.utf8.count)"
             )
         }
     }

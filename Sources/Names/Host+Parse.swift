@@ -11,8 +11,8 @@ extension Host {
         guard let first = bytes.first else {
             throw NameError(.malformedHost, "the host is empty: write a domain or an IP address")
         }
-        guard bytes.count <= maximumInputLength else {
-            throw malformed(bytes, "it is over \(maximumInputLength) octets")
+        guard bytes.count <= maxInputLength else {
+            throw malformed(bytes, "it is over \(maxInputLength) octets")
         }
         if first == UInt8(ascii: "[") || bytes.contains(UInt8(ascii: ":")) {
             let (address, zone) = try parseV6(bytes)
@@ -67,7 +67,7 @@ extension Host {
     /// The lower-case domain if it needs no conversion: letters, digits, hyphens and underscores, no A-labels, and a last label
     /// that does not start with a digit. Nil means that the full parser must read it.
     private static func plainDomain(_ bytes: Octets) -> String? {
-        guard bytes.count <= maximumLength else { return nil }
+        guard bytes.count <= maxLength else { return nil }
         var labelStart = 0
         var hasUpperCase = false
         for (index, byte) in bytes.enumerated() {
@@ -78,7 +78,7 @@ extension Host {
             case UInt8(ascii: "A")...UInt8(ascii: "Z"):
                 hasUpperCase = true
             case UInt8(ascii: "."):
-                guard index > labelStart, index - labelStart <= maximumLabelLength else { return nil }
+                guard index > labelStart, index - labelStart <= maxLabelLength else { return nil }
                 labelStart = index + 1
             default:
                 return nil
@@ -86,7 +86,7 @@ extension Host {
             // "xn--", and the few other labels with hyphens in both positions.
             if index == labelStart + 3, byte == UInt8(ascii: "-"), bytes[index - 1] == byte { return nil }
         }
-        guard labelStart < bytes.count, bytes.count - labelStart <= maximumLabelLength,
+        guard labelStart < bytes.count, bytes.count - labelStart <= maxLabelLength,
             !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[labelStart])
         else { return nil }
         guard hasUpperCase else { return String(decoding: bytes, as: UTF8.self) }
@@ -129,13 +129,13 @@ extension Host {
 
     private static func checkLengths(_ domain: [UInt8], of bytes: Octets) throws(NameError) {
         let relative = domain.last == UInt8(ascii: ".") ? domain.dropLast() : domain[...]
-        guard relative.count <= maximumLength else {
-            throw malformed(bytes, "a domain has at most \(maximumLength) octets")
+        guard relative.count <= maxLength else {
+            throw malformed(bytes, "a domain has at most \(maxLength) octets")
         }
         let labels = relative.split(separator: UInt8(ascii: "."))
         guard !labels.isEmpty else { throw malformed(bytes, "it consists of dots") }
-        guard labels.allSatisfy({ $0.count <= maximumLabelLength }) else {
-            throw malformed(bytes, "a label of a domain has at most \(maximumLabelLength) octets")
+        guard labels.allSatisfy({ $0.count <= maxLabelLength }) else {
+            throw malformed(bytes, "a label of a domain has at most \(maxLabelLength) octets")
         }
     }
 

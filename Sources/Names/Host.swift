@@ -7,12 +7,12 @@
 ///     try Host("www.example.com.") == Host("www.example.com")  // false: see ``hasTrailingDot``
 public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// The longest text that is parsed as a host, in octets. A percent-encoded domain of 253 octets fits.
-    public static let maximumInputLength = 4096
+    public static let maxInputLength = 4096
     /// The longest domain without a trailing dot, in octets: the 255 of RFC 1035 §2.3.4 minus two octets that only the wire
     /// format has.
-    static let maximumLength = 253
+    static let maxLength = 253
     /// The longest label, in octets (RFC 1035 §2.3.4).
-    static let maximumLabelLength = 63
+    static let maxLabelLength = 63
 
     /// `www.example.com`, `xn--bcher-kva.example`, `192.0.2.1` or `2001:db8::1` (no brackets).
     public let text: String

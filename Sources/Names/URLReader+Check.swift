@@ -3,8 +3,8 @@
 extension URLReader {
     /// Throws for a URL that is too long or has a character that must not reach a request line.
     func checkCharacters() throws(NameError) {
-        guard text.count <= HTTPURL.maximumLength else {
-            throw malformed("a URL has at most \(HTTPURL.maximumLength) octets, this one has \(text.count)")
+        guard text.count <= HTTPURL.maxLength else {
+            throw malformed("a URL has at most \(HTTPURL.maxLength) octets, this one has \(text.count)")
         }
         var isBeforeQuery = true
         for byte in text {
@@ -23,7 +23,7 @@ extension URLReader {
 
     /// An error that quotes the URL without user and password.
     func malformed(_ reason: String, _ code: NameError.Code = .malformedURL) -> NameError {
-        let text = text.prefix(HTTPURL.maximumLength)
+        let text = text.prefix(HTTPURL.maxLength)
         let slashes = text.firstIndex(where: isAnySlash) ?? text.startIndex
         let isAfterColon = slashes > text.startIndex && text[slashes - 1] == UInt8(ascii: ":")
         // A text without a scheme may start with a user and password.

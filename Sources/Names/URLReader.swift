@@ -59,7 +59,7 @@ struct URLReader {
     /// The length of the path in octets if the target is certainly normalized, as most generated targets are; otherwise nil.
     var plainPathCount: Int? {
         let bytes = text.rebased
-        guard bytes.first == UInt8(ascii: "/"), bytes.count <= HTTPURL.maximumLength else { return nil }
+        guard bytes.first == UInt8(ascii: "/"), bytes.count <= HTTPURL.maxLength else { return nil }
         let end = PercentEncoding.Allowed.plainPath.firstOther(in: bytes)
         guard end < bytes.count else { return end }
         let query = bytes[(end + 1)...].rebased

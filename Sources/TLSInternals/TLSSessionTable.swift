@@ -4,7 +4,7 @@
 /// TLS.
 struct TLSSessionTable<Session: Sendable>: Sendable {
     /// The maximum number of names. The least recently used name is evicted.
-    static var maximumNames: Int { 128 }
+    static var maxNames: Int { 128 }
     /// The maximum number of sessions per name, for concurrent connections. A session takes about 10 KB.
     static var sessionsPerName: Int { 4 }
 
@@ -30,7 +30,7 @@ struct TLSSessionTable<Session: Sendable>: Sendable {
     mutating func forget(_ server: String) { servers[server] = nil }
 
     mutating func keep(_ session: Session, for server: String) {
-        if servers[server] == nil, servers.count == Self.maximumNames,
+        if servers[server] == nil, servers.count == Self.maxNames,
             let oldest = servers.min(by: { $0.value.lastUse < $1.value.lastUse })
         {
             servers[oldest.key] = nil

@@ -27,7 +27,7 @@ struct AsyncHTTPClientTests {
             try upstream.zone.set("a.test", to: ["127.0.0.1"])
             var configuration = ClientConfiguration()
             configuration.upstreams = [.dnspod([upstream.endpoint])]
-            configuration.resolver.check.allowLocalAnswers = true
+            configuration.resolver.check.allowsLocalAnswers = true
             configuration.resolver.families = .v4
             configuration.tls.trustsSystemRoots = false
             configuration.tls.rootPEMs = [authority.rootPEM]

@@ -31,7 +31,7 @@ struct ThroughProxyTests {
         try upstream.zone.set("a.test", to: ["127.0.0.1"])
         var settings = ClientConfiguration()
         settings.upstreams = [.dnspod([upstream.endpoint])]
-        settings.resolver.check.allowLocalAnswers = true
+        settings.resolver.check.allowsLocalAnswers = true
         settings.resolver.families = .v4
         settings.proxies = .none
         var configuration = ProxyConfiguration()

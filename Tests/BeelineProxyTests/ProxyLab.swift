@@ -36,7 +36,7 @@ struct ProxyLab {
         for name in names { try upstream.zone.set(name, to: [addresses[0]]) }
         var settings = ClientConfiguration()
         settings.upstreams = [.dnspod([upstream.endpoint])]
-        settings.resolver.check.allowLocalAnswers = true
+        settings.resolver.check.allowsLocalAnswers = true
         settings.resolver.families = .v4
         settings.tls.trustsSystemRoots = false
         settings.tls.rootPEMs = [authority.rootPEM]

@@ -132,7 +132,7 @@ struct RefusalTests {
 
     @Test("a poisoned answer is refused although the policy allows local answers, because the resolver rejects it")
     func poisoned() async throws {
-        let lab = try await ProxyLab(client: { $0.resolver.check.allowLocalAnswers = false })
+        let lab = try await ProxyLab(client: { $0.resolver.check.allowsLocalAnswers = false })
         let connection = try await lab.connect()
         try await connection.send("CONNECT a.test:443 HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(try await connection.receiveResponse().head.hasPrefix("HTTP/1.1 403 "))

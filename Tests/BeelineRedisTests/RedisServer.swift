@@ -32,8 +32,8 @@ final class RedisServer: Sendable {
         var configuration = RedisConfiguration()
         configuration.port = port
         // A busy machine must not make the server look unavailable.
-        configuration.patience = .seconds(5)
-        configuration.pause = .milliseconds(5)...Duration.milliseconds(20)
+        configuration.timeout = .seconds(5)
+        configuration.retryDelay = .milliseconds(5)...Duration.milliseconds(20)
         change(&configuration)
         return RedisAnswers(configuration)
     }

@@ -79,7 +79,7 @@ struct RedisTests {
         #expect(try await resolvers[1].resolve(host, fresh: true).source == .fresh)
         #expect(try await resolvers[2].resolve(host).source == .fresh)
         #expect(second.questions.count == 1 && stranger.questions.count == 1)
-        for resolver in resolvers { await resolver.shutdown() }
+        for resolver in resolvers { await resolver.shutDown() }
         await one.shutDown()
         await other.shutDown()
         server.stop()
@@ -136,7 +136,7 @@ struct RedisTests {
         let again = try RedisServer(program, port: port)
         try await Self.connect(redis)
         try await Self.share(try Host("d.test"), resolver: resolver, redis: redis, name: "one")
-        await resolver.shutdown()
+        await resolver.shutDown()
         await redis.shutDown()
         again.stop()
         #expect(await redis.answer(to: Question(try Host("d.test"), families: .v4), from: "one") == nil)
@@ -148,12 +148,12 @@ struct RedisTests {
         var configuration = RedisConfiguration()
         configuration.port = hole.port
         configuration.password = "secret"
-        configuration.patience = .milliseconds(20)
+        configuration.timeout = .milliseconds(20)
         let redis = RedisAnswers(configuration)
         let resolver = Self.resolver(Self.upstream(), redis)
         for index in 0..<5 { #expect(try await resolver.resolve(try Host("n\(index).test")).source == .fresh) }
         #expect(!redis.isConnected)
-        await resolver.shutdown()
+        await resolver.shutDown()
         await redis.shutDown()
         await hole.stop()
     }
@@ -163,7 +163,7 @@ struct RedisTests {
         let program = try #require(RedisServer.programs.first)
         let port = try freePorts(1)[0]
         let first = try RedisServer(program, port: port)
-        let redis = first.answers { $0.pause = .seconds(60)...Duration.seconds(60) }
+        let redis = first.answers { $0.retryDelay = .seconds(60)...Duration.seconds(60) }
         let scout = first.answers()
         try await Self.connect(scout)
         // The first attempt may have been too early for the server.
@@ -189,8 +189,8 @@ struct RedisTests {
         let hole = try await RawServer.start { _ in try await Gate().wait() }
         var configuration = RedisConfiguration()
         configuration.port = hole.port
-        configuration.patience = .milliseconds(10)
-        configuration.pause = .milliseconds(1)...Duration.seconds(10)
+        configuration.timeout = .milliseconds(10)
+        configuration.retryDelay = .milliseconds(1)...Duration.seconds(10)
         let redis = RedisAnswers(configuration)
         let question = Question(try Host("a.test"), families: .v4)
         try await withTimeLimit(.seconds(30), for: { "a longer pause" }) {
@@ -213,7 +213,7 @@ struct RedisTests {
         }
         var configuration = RedisConfiguration()
         configuration.port = server.port
-        configuration.patience = .milliseconds(200)
+        configuration.timeout = .milliseconds(200)
         let redis = RedisAnswers(configuration)
         try await withTimeLimit(.seconds(30), for: { "the end of the exchange" }) {
             while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
@@ -233,7 +233,7 @@ struct RedisTests {
         }
         var configuration = RedisConfiguration()
         configuration.port = server.port
-        configuration.patience = .seconds(20)
+        configuration.timeout = .seconds(20)
         let redis = RedisAnswers(configuration)
         try await withTimeLimit(.seconds(30), for: { "the end of the exchange" }) {
             while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
@@ -265,9 +265,9 @@ struct RedisTests {
         let told = NIOLockedValueBox<[String]>([])
         var configuration = RedisConfiguration()
         configuration.port = server.port
-        configuration.patience = .seconds(20)
-        configuration.pause = .milliseconds(1)...Duration.seconds(10)
-        configuration.unavailable = { text in told.withLockedValue { $0.append(text) } }
+        configuration.timeout = .seconds(20)
+        configuration.retryDelay = .milliseconds(1)...Duration.seconds(10)
+        configuration.onUnavailable = { text in told.withLockedValue { $0.append(text) } }
         let redis = RedisAnswers(configuration)
         let question = Question(try Host("a.test"), families: .v4)
         try await withTimeLimit(.seconds(30), for: { "a longer pause" }) {
@@ -295,7 +295,7 @@ struct RedisTests {
         }
         var configuration = RedisConfiguration()
         configuration.port = server.port
-        configuration.patience = .seconds(20)
+        configuration.timeout = .seconds(20)
         let redis = RedisAnswers(configuration)
         try await withTimeLimit(.seconds(30), for: { "the connection" }) {
             while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
@@ -320,13 +320,13 @@ struct RedisTests {
         var configuration = RedisConfiguration()
         configuration.host = "redis.test"
         configuration.port = server.port
-        let (patience, question) = (configuration.patience, Question(try Host("a.test"), families: .v4))
-        configuration.patience = .seconds(20)
+        let (timeout, question) = (configuration.timeout, Question(try Host("a.test"), families: .v4))
+        configuration.timeout = .seconds(20)
         let redis = RedisAnswers(configuration) { _ in
             dns.wait()
             return .success([IPAddress(v6: 0, 1), IPAddress(v4: 0x7f00_0001)])
         }
-        configuration.patience = patience
+        configuration.timeout = timeout
         let lost = RedisAnswers(configuration) { _ in
             blackHole.wait()
             return .success([])
@@ -360,8 +360,8 @@ struct RedisTests {
         let asked = NIOLockedValueBox(0)
         var configuration = RedisConfiguration()
         configuration.host = "redis.test"
-        configuration.pause = .milliseconds(1)...Duration.milliseconds(2)
-        configuration.unavailable = { text in told.withLockedValue { $0.append(text) } }
+        configuration.retryDelay = .milliseconds(1)...Duration.milliseconds(2)
+        configuration.onUnavailable = { text in told.withLockedValue { $0.append(text) } }
         let redis = RedisAnswers(configuration) { _ in
             asked.withLockedValue { $0 += 1 }
             return .success([])
@@ -397,7 +397,7 @@ struct RedisTests {
         }
         var configuration = RedisConfiguration()
         configuration.port = server.port
-        configuration.patience = .seconds(20)
+        configuration.timeout = .seconds(20)
         let redis = RedisAnswers(configuration)
         try await withTimeLimit(.seconds(30), for: { "the connection" }) {
             while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
@@ -436,7 +436,7 @@ struct RedisTests {
         let told = NIOLockedValueBox<[String]>([])
         let wrong = server.answers {
             $0.password = "wrong"
-            $0.unavailable = { text in told.withLockedValue { $0.append(text) } }
+            $0.onUnavailable = { text in told.withLockedValue { $0.append(text) } }
         }
         for _ in 0..<20 {
             #expect(await wrong.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)

@@ -32,7 +32,7 @@ struct ChurnTests {
                 (model[index], open) = (own - 1, open - 1)
             }
         }
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("the rate limits per client match the model", arguments: [(5, 10), (3_000, 5_000), (3_000, 200)])

@@ -64,18 +64,18 @@ struct OverloadTests {
             default:
                 aliyun.handleVersion2(ServerRequest(.get, target: "/v2/d?dn=\(list)&q=4", client: Self.client))
             }
-        guard case .later(let lookUps, let wait) = handling else {
+        guard case .later(let lookups, let wait) = handling else {
             Issue.record("the question was not accepted")
             return
         }
-        #expect(lookUps == names.count)
+        #expect(lookups == names.count)
         async let reply = wait()
         try await gate.arrivals(atLeast: names.count)
         gate.open()
         let text = String(decoding: await reply.body, as: UTF8.self)
         let places = names.compactMap { text.firstRange(of: $0)?.lowerBound }
         #expect(places.count == names.count && places == places.sorted(), "\(text)")
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("one client cannot use all lookups of the server")
@@ -89,11 +89,11 @@ struct OverloadTests {
         #expect(service.began(Self.client) && !service.began(Self.client))
         // A question for several names and families counts as several lookups.
         let other = IPAddress(v4: 0x7f00_0003)
-        let batches = (0..<100).count { _ in service.began(other, lookUps: 16) }
+        let batches = (0..<100).count { _ in service.began(other, lookups: 16) }
         #expect(batches == 16 && !service.began(other))
-        service.ended(other, lookUps: 16)
-        #expect(service.began(other, lookUps: 16) && !service.began(other))
-        await resolver.shutdown()
+        service.ended(other, lookups: 16)
+        #expect(service.began(other, lookups: 16) && !service.began(other))
+        await resolver.shutDown()
     }
 
     @Test("a question for many names takes one token for each, and may leave the bucket in debt")

@@ -71,7 +71,7 @@ struct PrivateNameTests {
             let told = try await Self.told(by: service, name: name, client: client)
             #expect(told.count == 6 && told.allSatisfy { $0.value == isTold }, "\(name): \(told)")
         }
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("all clients get answers for public names and localhost")
@@ -82,7 +82,7 @@ struct PrivateNameTests {
             let body = await Self.body(service, ServerRequest(.get, target: "/d?dn=\(name)", client: client))
             #expect(String(decoding: body, as: UTF8.self) == address)
         }
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("all clients get answers from the user's own tables")
@@ -92,6 +92,6 @@ struct PrivateNameTests {
         let told = try await Self.told(by: service, name: "printer.lan", client: "192.0.2.7")
         #expect(told.allSatisfy { $0.value }, "\(told)")
         #expect(try await Self.told(by: service, name: "vault", client: "192.0.2.7").allSatisfy { !$0.value })
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 }

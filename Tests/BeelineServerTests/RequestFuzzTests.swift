@@ -69,6 +69,6 @@ struct RequestFuzzTests {
                 #expect(throws: Never.self) { try DNSMessage(octets: reply.body) }
             }
         }
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 }

@@ -76,7 +76,7 @@ final class ServerLab: Sendable {
     func stop() async {
         await engine.shutDown()
         await server.stop()
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     /// Sends a request to the server.

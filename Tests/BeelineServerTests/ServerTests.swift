@@ -187,7 +187,7 @@ struct ServerTests {
     func zoneReload() async throws {
         let told = NIOLockedValueBox<[ServerError]>([])
         let lab = try await ServerLab {
-            $0.reloadFailed = { error in told.withLockedValue { $0.append(error) } }
+            $0.onReloadFailure = { error in told.withLockedValue { $0.append(error) } }
         }
         let running = Task { await lab.server.run() }
         let path = "\(lab.folder)/corp.zone"
@@ -270,7 +270,7 @@ struct ServerTests {
         let gate = Gate()
         let held = ScriptedUpstream("held", .hold(gate, Answer(v4: .addresses([IPAddress(v4: 1)], ttl: nil))))
         var settings = ResolverConfiguration(upstreams: [held], system: nil)
-        settings.check.allowLocalAnswers = true
+        settings.check.allowsLocalAnswers = true
         settings.networkMonitor = nil
         let resolver = Resolver(settings)
         let other = try await ServerLab()
@@ -296,7 +296,7 @@ struct ServerTests {
         #expect(try await reply.body == Array("0.0.0.1".utf8))
         await running.value
         await #expect(throws: UpstreamError.self) { try await transport.exchange(question) }
-        await resolver.shutdown()
+        await resolver.shutDown()
         await other.stop()
     }
 
@@ -323,6 +323,6 @@ struct ServerTests {
             ($0 as? ServerError)?.code == .badCertificate
         }
         #expect(throws: ServerError.self) { try ServerAccount(id: "1", secret: "s", encryptionKey: "short") }
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 }

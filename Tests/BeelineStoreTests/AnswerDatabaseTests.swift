@@ -78,7 +78,7 @@ struct AnswerDatabaseTests {
         let first = resolver(ScriptedUpstream("one", .answer(try Self.answer("192.0.2.1"))))
         _ = try await first.resolve(host)
         await first.save()
-        await first.shutdown()
+        await first.shutDown()
 
         let upstream = ScriptedUpstream("one")
         let second = resolver(upstream)
@@ -86,7 +86,7 @@ struct AnswerDatabaseTests {
         let resolution = try await second.resolve(host)
         #expect(resolution.source == .cached && resolution.addresses.map(\.description) == ["192.0.2.1"])
         #expect(resolution.ttl <= .seconds(600) && upstream.questions.isEmpty)
-        await second.shutdown()
+        await second.shutDown()
     }
 
     @Test("an answer past the stale bound is not used after a restart")
@@ -110,7 +110,7 @@ struct AnswerDatabaseTests {
         #expect(resolver.cached(try Host("stale.example"))?.source == .stale)
         #expect(resolver.cached(try Host("over.example")) == nil)
         #expect(resolver.cached(try Host("ancient.example")) == nil)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     // MARK: Others

@@ -233,7 +233,7 @@ struct CookieDatabaseTests {
         for number in 0..<50 { first.jar.put("n\(number)", "1") }
         try await first.close()
         var small = CookieJarConfiguration()
-        small.maximumCookiesPerDomain = 20
+        small.maxCookiesPerDomain = 20
         let second = try await CookieDatabase.open(folder, jar: small)
         #expect(second.jar.allCookies().count == 20)
         try await second.close()

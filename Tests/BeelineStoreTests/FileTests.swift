@@ -241,7 +241,7 @@ struct FileTests {
         try await first.close()
         #expect(first.report.dropped == 0)
         var small = CookieJarConfiguration()
-        small.maximumCookiesPerDomain = 10
+        small.maxCookiesPerDomain = 10
         let second = try await CookieDatabase.open(folder, jar: small)
         #expect((second.report.loaded, second.report.dropped, second.report.skipped) == (10, 20, 0))
         #expect(second.report.messages.contains { $0.contains("20 cookies exceed the limits of this jar") })

@@ -264,9 +264,9 @@ struct HostileFileTests {
     @Test("an import fails if a file has more rows or octets than any browser stores")
     func budget() throws {
         var (rows, octets) = (ReadBudget(), ReadBudget())
-        for _ in 0..<ReadBudget.maximumRows { try rows.take(0) }
+        for _ in 0..<ReadBudget.maxRows { try rows.take(0) }
         #expect(throws: DatabaseError.self) { try rows.take(0) }
-        try octets.take(ReadBudget.maximumOctets)
+        try octets.take(ReadBudget.maxOctets)
         #expect(throws: DatabaseError.self) { try octets.take(1) }
     }
 

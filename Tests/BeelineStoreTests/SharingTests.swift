@@ -213,7 +213,7 @@ struct SharingTests {
     @Test("a cookie that one jar evicts stays in the file if the other has changed it since")
     func evictionGivesWay() async throws {
         var jar = CookieJarConfiguration()
-        jar.maximumCookiesPerDomain = 3
+        jar.maxCookiesPerDomain = 3
         let pair = try await Pair(jar: jar)
         for name in ["a", "b", "c"] { pair.one.jar.put(name, "1") }
         try await pair.flushBoth()
@@ -246,7 +246,7 @@ struct SharingTests {
     @Test("a store that missed deletions which are no longer recorded reads the whole file")
     func forgottenDeletions() async throws {
         var forgetful = CookieDatabaseConfiguration.onDemand
-        forgetful.maximumDeletions = 0
+        forgetful.maxDeletions = 0
         let pair = try await Pair(one: forgetful)
         for name in ["a", "b", "c"] { pair.one.jar.put(name, "1") }
         try await pair.flushBoth()
@@ -269,7 +269,7 @@ struct SharingTests {
     @Test("with more changes than it can record, a store compares its jar with the file and keeps the other's changes")
     func overrun() async throws {
         var small = CookieDatabaseConfiguration.onDemand
-        small.maximumPendingChanges = 10
+        small.maxPendingChanges = 10
         small.writeBatchCount = 1_000_000
         let pair = try await Pair(one: small)
         for number in 0..<5 { pair.one.jar.put("old\(number)", "1") }
@@ -278,7 +278,7 @@ struct SharingTests {
         pair.two.jar.put("theirs", "1")
         pair.two.jar.take("old4")
         try await pair.two.flush()
-        small.maximumPendingChanges = 10
+        small.maxPendingChanges = 10
         for number in 0..<100 { pair.one.jar.put("new\(number)", "1") }
         pair.one.jar.take("old0")
         try await pair.flushBoth()
@@ -294,7 +294,7 @@ struct SharingTests {
     )
     func overrunAndRefresh() async throws {
         var small = CookieDatabaseConfiguration.onDemand
-        small.maximumPendingChanges = 10
+        small.maxPendingChanges = 10
         small.writeBatchCount = 10
         let pair = try await Pair(one: small)
         for name in ["kept", "changed", "gone"] { pair.one.jar.put(name, "1") }
@@ -322,8 +322,8 @@ struct SharingTests {
     )
     func overrunAndForgottenDeletions(_ looksFirst: Bool) async throws {
         var (small, forgetful) = (CookieDatabaseConfiguration.onDemand, CookieDatabaseConfiguration.onDemand)
-        (small.maximumPendingChanges, small.writeBatchCount) = (10, 10)
-        forgetful.maximumDeletions = 0
+        (small.maxPendingChanges, small.writeBatchCount) = (10, 10)
+        forgetful.maxDeletions = 0
         let pair = try await Pair(one: small, two: forgetful)
         for name in ["kept", "gone"] { pair.one.jar.put(name, "1") }
         try await pair.flushBoth()
@@ -345,8 +345,8 @@ struct SharingTests {
     @Test("new cookies stay in the jar if they exceed the limit of pending changes while others' changes are read")
     func overrunMeanwhile() async throws {
         var (small, forgetful) = (CookieDatabaseConfiguration.onDemand, CookieDatabaseConfiguration.onDemand)
-        (small.maximumPendingChanges, small.writeBatchCount) = (10, 10)
-        forgetful.maximumDeletions = 0
+        (small.maxPendingChanges, small.writeBatchCount) = (10, 10)
+        forgetful.maxDeletions = 0
         let folder = try Folder()
         let hook = NIOLockedValueBox<(calls: Int, body: @Sendable () -> Void)?>(nil)
         let seconds = NIOLockedValueBox(0.0)

@@ -146,8 +146,8 @@ struct AuthTests {
                 }
             }
             let challenges = AuthChallenge.parse(String(decoding: bytes, as: UTF8.self))
-            guard challenges.count <= AuthChallenge.maximumChallenges,
-                challenges.allSatisfy({ $0.parameters.count <= AuthChallenge.maximumParameters && !$0.scheme.isEmpty })
+            guard challenges.count <= AuthChallenge.maxChallenges,
+                challenges.allSatisfy({ $0.parameters.count <= AuthChallenge.maxParameters && !$0.scheme.isEmpty })
             else {
                 Issue.record("out of bounds: \(bytes)")
                 return

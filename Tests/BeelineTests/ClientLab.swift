@@ -34,7 +34,7 @@ struct ClientLab {
         for name in names { try upstream.zone.set(name, to: [addresses[0]]) }
         var configuration = ClientConfiguration()
         configuration.upstreams = [.dnspod([upstream.endpoint])]
-        configuration.resolver.check.allowLocalAnswers = true
+        configuration.resolver.check.allowsLocalAnswers = true
         configuration.resolver.families = .v4
         configuration.tls.trustsSystemRoots = false
         configuration.tls.rootPEMs = [authority.rootPEM]

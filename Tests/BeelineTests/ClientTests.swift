@@ -97,7 +97,7 @@ struct ClientTests {
 
     @Test("an answer with a local address is refused unless local answers are allowed")
     func bogusAnswer() async throws {
-        let lab = try await ClientLab(configure: { $0.resolver.check.allowLocalAnswers = false }) { _ in .text("no") }
+        let lab = try await ClientLab(configure: { $0.resolver.check.allowsLocalAnswers = false }) { _ in .text("no") }
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }
         #expect(error?.code == BeelineError.Code(.unresolved))
         #expect((error?.underlyingError as? ResolutionError)?.code == .bogusAnswer)

@@ -104,7 +104,7 @@ struct HedgeTests {
             configure: {
                 $0.hedge = HedgePolicy(delay: .milliseconds(150))
                 $0.engine.dial.stagger = .seconds(10)
-                $0.engine.dial.handshakePatience = .seconds(10)
+                $0.engine.dial.handshakeStagger = .seconds(10)
                 $0.pinned[.init(try Host("a.test"))] = [slow, fast]
             },
             handler: { request in

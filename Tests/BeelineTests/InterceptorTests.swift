@@ -81,7 +81,7 @@ struct InterceptorTests {
         #expect(try await lab.client.get(lab.url("a.test")).text() == "-|second")
         let error = await #expect(throws: BeelineError.self) { try await lab.client.get(lab.url("a.test", "/ever")) }
         #expect(error?.code == .interceptorFailed)
-        #expect(lab.site.requests.count == 2 + InterceptorNext.maximumCalls)
+        #expect(lab.site.requests.count == 2 + InterceptorNext.maxCalls)
         await lab.stop()
     }
 

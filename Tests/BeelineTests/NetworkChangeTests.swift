@@ -33,7 +33,7 @@ struct NetworkChangeTests {
         let lab = try await ClientLab { configuration in
             configuration.resolver.networkMonitor = monitor
             configuration.resolver.networkDebounce = .zero
-            configuration.resolver.networkDidChange = { ($0.id == "second" ? told : began).open() }
+            configuration.resolver.onNetworkChange = { ($0.id == "second" ? told : began).open() }
         } handler: { _ in
             .text("ok")
         }

@@ -36,7 +36,7 @@ struct DirectRequestTests {
         )
         #expect(direct.request.url?.absoluteString == replaced)
         #expect(direct.original.url?.absoluteString == original)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("an IPv6 address is written in brackets, followed by the port")
@@ -46,7 +46,7 @@ struct DirectRequestTests {
         let direct = try await request.direct(via: resolver, cookies: HTTPDNSCookieManager())
         #expect(direct.request.url?.absoluteString == "http://[2001:db8::1]:8080/x")
         #expect(direct.request.value(forHTTPHeaderField: "Host") == "www.a.test:8080")
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("Host, method, body, additional fields and cookies are part of the direct request")
@@ -64,7 +64,7 @@ struct DirectRequestTests {
         #expect(direct.request.value(forHTTPHeaderField: "Cookie") == "sid=1; theme=dark")
         #expect(!direct.request.httpShouldHandleCookies)
         #expect(direct.host.text == "www.a.test" && direct.address.description == "192.0.2.1")
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("fields that contain the address get the name, and so do configured fields and a query parameter")
@@ -87,7 +87,7 @@ struct DirectRequestTests {
         #expect(direct.request.value(forHTTPHeaderField: "Origin") == "http://www.a.test:8080")
         #expect(direct.request.value(forHTTPHeaderField: "X-Link") == "http://www.a.test:8080/")
         #expect(direct.request.value(forHTTPHeaderField: "X-Online-Host") == "www.a.test:8080")
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("on an IPv6-only network, an IPv4 address in the URL becomes its NAT64 address")
@@ -99,7 +99,7 @@ struct DirectRequestTests {
         let direct = try await request.direct(via: resolver, cookies: HTTPDNSCookieManager())
         #expect(direct.request.url?.absoluteString == "http://[64:ff9b::c000:221]:8080/x")
         #expect(direct.request.value(forHTTPHeaderField: "Host") == "192.0.2.33:8080")
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("a request that disables cookies gets none")
@@ -112,7 +112,7 @@ struct DirectRequestTests {
         request.httpShouldHandleCookies = false
         let direct = try await request.direct(via: resolver, cookies: cookies)
         #expect(direct.request.value(forHTTPHeaderField: "Cookie") == nil)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("an address of several hosts is refused, and the error lists them")
@@ -123,7 +123,7 @@ struct DirectRequestTests {
         let error = await #expect(throws: BeelineError.self) { try await request.direct(via: resolver) }
         #expect(error?.code == .addressShared)
         #expect(error?.message.contains("b.test, a.test") == true)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("with URLSession, the host's cookies are sent and stored, whatever the session does with the address")
@@ -143,7 +143,7 @@ struct DirectRequestTests {
         let me = try await URLRequest(url: try URL(fromTest: base + "/me")).direct(via: resolver, cookies: cookies)
         #expect(try await session.text(me.request).0 == "ada\n")
         #expect(origin.requests.map(\.authority) == ["www.a.test:\(origin.port)", "www.a.test:\(origin.port)"])
-        await resolver.shutdown()
+        await resolver.shutDown()
         await origin.stop()
     }
 
@@ -171,7 +171,7 @@ struct DirectRequestTests {
         )
         #expect(direct.receive(response).map(\.domain) == kept.map { String($0.prefix { $0 != " " }) })
         #expect(cookies.jar.allCookies().map { "\($0.domain) \($0.path)" } == kept)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("the host of a protection space is the host that its address was resolved for")
@@ -192,6 +192,6 @@ struct DirectRequestTests {
         #expect(try host("www.z.test") == "www.z.test")
         #expect(throws: BeelineError.self) { try host("192.0.2.2") }
         #expect(throws: BeelineError.self) { try host("192.0.2.3") }
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 }

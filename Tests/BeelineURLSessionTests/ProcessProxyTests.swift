@@ -71,7 +71,7 @@ struct URLSessionLab {
         for name in names { try upstream.zone.set(name, to: ["127.0.0.1"]) }
         var settings = ClientConfiguration()
         settings.upstreams = [.dnspod([upstream.endpoint])]
-        settings.resolver.check.allowLocalAnswers = true
+        settings.resolver.check.allowsLocalAnswers = true
         settings.resolver.families = .v4
         settings.proxies = .none
         var configuration = ProxyConfiguration()

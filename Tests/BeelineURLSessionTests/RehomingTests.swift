@@ -128,7 +128,7 @@ struct RehomingTests {
         try jar.set("sid=1", from: "http://192.0.2.1/")
         #expect(try jar.rehome(from: address, knownTo: resolver).moved == 1)
         #expect(jar.cookie("sid")?.domain == "www.a.test")
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("an address of several hosts is refused, and the error lists them")
@@ -139,7 +139,7 @@ struct RehomingTests {
         #expect(error?.code == .addressShared)
         #expect(error?.message.contains("www.a.test, b.test") == true)
         #expect(storage.cookies?.first?.domain == "192.0.2.1")
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("an address that was never resolved is refused")
@@ -147,6 +147,6 @@ struct RehomingTests {
         let resolver = try await resolver("192.0.2.2 b.test")
         let error = #expect(throws: BeelineError.self) { try CookieJar().rehome(from: address, knownTo: resolver) }
         #expect(error?.code == .addressUnknown)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 }

@@ -32,7 +32,7 @@ struct SessionLab {
         for name in names + ["foreign.test"] { try upstream.zone.set(name, to: ["127.0.0.1"]) }
         var configuration = ClientConfiguration()
         configuration.upstreams = [.dnspod([upstream.endpoint])]
-        configuration.resolver.check.allowLocalAnswers = true
+        configuration.resolver.check.allowsLocalAnswers = true
         configuration.resolver.families = .v4
         configuration.tls.trustsSystemRoots = false
         configuration.tls.rootPEMs = [authority.rootPEM]

@@ -227,7 +227,7 @@ struct FollowingTests {
     @Test("cookies that a full jar evicts or its rules refuse stay in the store, and refusals are reported")
     func oneSided() async throws {
         var bounds = CookieJarConfiguration()
-        bounds.maximumCookiesPerDomain = 3
+        bounds.maxCookiesPerDomain = 3
         let jar = CookieJar(configuration: bounds)
         var configuration = Self.configuration
         configuration.onReport = reports.note

@@ -60,7 +60,7 @@ struct BrowserLab {
         jar = CookieJar()
         var settings = ClientConfiguration()
         settings.upstreams = [.dnspod([upstream.endpoint])]
-        settings.resolver.check.allowLocalAnswers = true
+        settings.resolver.check.allowsLocalAnswers = true
         settings.resolver.families = .v4
         settings.resolver.system = nil
         settings.tls.trustsSystemRoots = false

@@ -60,7 +60,7 @@ struct CookieLookTests {
     }
 
     private let session = Session()
-    private let looks = CookieLooks()
+    private let snapshots = CookieSnapshots()
 
     private static func cookie(_ name: String) -> Cookie { Cookie(name, "1", domain: "a.test") }
 
@@ -68,7 +68,7 @@ struct CookieLookTests {
         ShownCookies(names.map(cookie), unreadable: Set(unreadable.map { CookiePlace(cookie($0)) }))
     }
 
-    private func look() async throws -> [String] { try await looks.look(at: session).map(\.name).sorted() }
+    private func look() async throws -> [String] { try await snapshots.read(from: session).map(\.name).sorted() }
 
     @Test("a cookie in an unknown form keeps its last state until the browser no longer shows it")
     func unreadable() async throws {
@@ -118,19 +118,19 @@ struct CookieLookTests {
     @Test("a read that began earlier but ends later does not replace a newer one")
     func overlapping() async throws {
         let (slow, quick) = (session.next(), session.next())
-        let first = Task { try await looks.look(at: session) }
+        let first = Task { try await snapshots.read(from: session) }
         for await _ in session.begun { break }
-        let second = Task { try await looks.look(at: session) }
+        let second = Task { try await snapshots.read(from: session) }
         quick.yield(Self.shown("login"))
         _ = try await second.value
         slow.yield(Self.shown("none"))
         _ = try await first.value
-        #expect(looks.last?.map(\.name) == ["login"])
+        #expect(snapshots.last?.map(\.name) == ["login"])
     }
 
     @Test("a read without cookies counts only if the next one has none either, because the browser may be exiting")
     func emptied() async throws {
-        let store = WebDriverCookieStore(session, looks, interval: .zero)
+        let store = WebDriverCookieStore(session, snapshots, interval: .zero)
         session.show(Self.shown("a"))
         session.show(Self.shown())
         #expect(try await store.cookies().map(\.name) == ["a"])
@@ -146,7 +146,7 @@ struct CookieLookTests {
 
     @Test("a cancelled read does not count as a closed browser")
     func cancelled() async throws {
-        let store = WebDriverCookieStore(session, looks, interval: .zero)
+        let store = WebDriverCookieStore(session, snapshots, interval: .zero)
         session.show(Self.shown("a"))
         _ = try await store.cookies()
         let pending = session.next()
@@ -161,7 +161,7 @@ struct CookieLookTests {
         session.show(Self.shown("a"))
         session.show(Self.shown("b"))
         var count = 0
-        for await _ in WebDriverCookieStore(session, looks, interval: .zero).changes { count += 1 }
+        for await _ in WebDriverCookieStore(session, snapshots, interval: .zero).changes { count += 1 }
         #expect(count == 2)
         #expect(session.pauses == [.milliseconds(100), .milliseconds(100)])
     }

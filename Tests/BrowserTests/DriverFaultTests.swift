@@ -303,20 +303,20 @@ struct DriverFaultTests {
 
     @Test("a cancelled caller stops waiting for a session that hangs, and the next caller gets its turn")
     func cancelledTurn() async throws {
-        let turnstile = Turnstile()
+        let mutex = AsyncMutex()
         let (entered, enter) = AsyncStream<Void>.makeStream()
         let (opened, open) = AsyncStream<Void>.makeStream()
         let first = Task {
-            try await turnstile.pass { () async throws(WebDriverError) in
+            try await mutex.withLock { () async throws(WebDriverError) in
                 enter.yield()
                 for await _ in opened { break }
             }
         }
         for await _ in entered { break }
-        let impatient = Task { try await turnstile.pass { Issue.record("a cancelled caller must not run") } }
+        let impatient = Task { try await mutex.withLock { Issue.record("a cancelled caller must not run") } }
         impatient.cancel()
         await #expect(throws: WebDriverError.self) { try await impatient.value }
-        async let next: Int = turnstile.pass { 1 }
+        async let next: Int = mutex.withLock { 1 }
         open.yield()
         try await first.value
         #expect(try await next == 1)

@@ -35,7 +35,7 @@ struct DefaultsTests {
         var expected = Defaults(dns: ["dnspod", "system"], jar: "/j.txt", cacert: ["/x/beeline/ca.pem"])
         expected.dnsFolder = "/x/beeline"
         (expected.proxy, expected.noproxy, expected.userAgent) = ("http://p:1", "x", "u")
-        (expected.httpdns, expected.allowLocalAnswers) = (false, true)
+        (expected.httpdns, expected.allowsLocalAnswers) = (false, true)
         (expected.connectTimeout, expected.maxTime) = (1.5, 2)
         expected.environment = defaults.environment
         #expect(defaults == expected)

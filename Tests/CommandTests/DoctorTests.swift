@@ -44,7 +44,7 @@ extension ProcessTests {
                 }
                 let system = upstreams.last?.kind == .system ? upstreams.removeLast() : nil
                 var configuration = ResolverConfiguration(upstreams: upstreams, system: system)
-                configuration.check.allowLocalAnswers = true
+                configuration.check.allowsLocalAnswers = true
                 var tls = TLSSettings()
                 tls.trustsSystemRoots = false
                 tls.rootPEMs = [lab.authority.rootPEM]
@@ -53,7 +53,7 @@ extension ProcessTests {
                 examination.patience = .seconds(60)
                 examination.slowness = slowness
                 let diagnosis = await examination.run(try HTTPURL(lab.url("a.test")))
-                await resolver.shutdown()
+                await resolver.shutDown()
                 return diagnosis
             }
 
@@ -142,7 +142,7 @@ extension ProcessTests {
             #expect(bad.verdict.level == .broken && bad.verdict.status == .certificateRejected)
             #expect(bad.verdict.headline == "127.0.0.1 gives no usable response.")
             #expect(bad.verdict.findings.first?.hasSuffix("use the site's name in the URL.") == true)
-            await resolver.shutdown()
+            await resolver.shutDown()
             await plain.stop()
             await world.stop()
         }
@@ -181,10 +181,10 @@ extension ProcessTests {
             )
             let upstream = ScriptedUpstream("one") { _ in .answer(answer) }
             let resolver = Resolver(ResolverConfiguration(upstreams: [upstream], system: nil))
-            diagnosis.opinions = await resolver.askAll(diagnosis.origin.host).map {
-                Diagnosis.Opinion($0, families: .both, host: diagnosis.origin.host)
+            diagnosis.answers = await resolver.askAll(diagnosis.origin.host).map {
+                Diagnosis.UpstreamAnswer($0, families: .both, host: diagnosis.origin.host)
             }
-            await resolver.shutdown()
+            await resolver.shutDown()
             diagnosis.places = zip(addresses, places).map { address, place in
                 var seen = Diagnosis.Place(endpoint: Endpoint(address, port: 443), saidBy: ["one"])
                 seen.outcome = place.outcome

@@ -63,7 +63,7 @@ struct FetchPlanTests {
         #expect(client.redirects == .follow(limit: 3))
         #expect(!client.tls.verifiesCertificate && client.tls.rootFiles == ["ca.pem"] && client.tls.trustsSystemRoots)
         #expect(client.limits.connect == .milliseconds(1500) && client.limits.whole == .seconds(7))
-        #expect(client.resolver.families == .v6 && !client.isHTTPDNSEnabled && client.resolver.check.allowLocalAnswers)
+        #expect(client.resolver.families == .v6 && !client.isHTTPDNSEnabled && client.resolver.check.allowsLocalAnswers)
         #expect(client.decodesContent && client.jar == nil)
         #expect(client.upstreams == [.system, .dnspod([try Endpoint(parsing: "192.0.2.1:5353", defaultPort: nil)])])
         let proxied = Origin(scheme: .https, host: try Host("a.test"))

@@ -17,7 +17,7 @@ struct ChangeTests {
 
     @Test func tellsWhatHappensInOrder() async throws {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookiesPerDomain = 2
+        configuration.maxCookiesPerDomain = 2
         let jar: CookieJar? = CookieJar(configuration: configuration)
         try jar?.set("before=1", from: "https://other.org/")
         let events = try #require(jar?.changes)

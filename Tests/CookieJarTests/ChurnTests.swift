@@ -24,7 +24,7 @@ struct ChurnTests {
     @Test(arguments: [(live: 8, domains: 60), (live: 2000, domains: 4000)])
     func cookiesThatAreSetAndDeletedInTurn(_ size: (live: Int, domains: Int)) throws {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookies = 10_000
+        configuration.maxCookies = 10_000
         let jar = CookieJar(configuration: configuration)
         let isDeep = size.domains == 60
         let domains =

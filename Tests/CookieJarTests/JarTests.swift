@@ -12,7 +12,7 @@ struct JarTests {
 
     @Test func aFullDomainLosesItsLeastUsedCookieThatIsNotSecure() throws {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookiesPerDomain = 3
+        configuration.maxCookiesPerDomain = 3
         let jar = CookieJar(configuration: configuration)
         try jar.set("a=1; Secure; Path=/a", from: "https://example.com/", at: 0)
         try jar.set("b=1; Path=/b", from: "https://example.com/", at: 1)
@@ -25,7 +25,7 @@ struct JarTests {
 
     @Test func whatHasExpiredGoesFirst() throws {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookiesPerDomain = 2
+        configuration.maxCookiesPerDomain = 2
         let jar = CookieJar(configuration: configuration)
         try jar.set("a=1", from: "https://example.com/", at: 0)
         try jar.set("b=1; Secure; Max-Age=5", from: "https://example.com/", at: 1)
@@ -35,7 +35,7 @@ struct JarTests {
 
     @Test func aDomainFullOfSecureCookiesHasNoRoomForOthers() throws {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookiesPerDomain = 2
+        configuration.maxCookiesPerDomain = 2
         let jar = CookieJar(configuration: configuration)
         try jar.set("a=1; Secure", from: "https://example.com/", at: 0)
         try jar.set("b=1; Secure", from: "https://example.com/", at: 1)
@@ -46,7 +46,7 @@ struct JarTests {
 
     @Test func aFullJarTakesFromCrowdedDomainsFirst() throws {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookies = 20
+        configuration.maxCookies = 20
         configuration.crowdedDomainCount = 5
         let jar = CookieJar(configuration: configuration)
         for index in 0..<10 { try jar.set("a\(index)=1", from: "https://small-\(index).example/", at: Double(index)) }
@@ -59,7 +59,7 @@ struct JarTests {
 
     @Test func ofCookiesThatAreInsertedTogetherThoseWithoutRoomAreSaid() {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookies = 3000
+        configuration.maxCookies = 3000
         let jar = CookieJar(configuration: configuration)
         let before = (0..<10).map { Cookie("old", "1", domain: "old-\($0).example") }
         jar.insert(before, now: noon)
@@ -77,7 +77,7 @@ struct JarTests {
 
     @Test func whatMadeRoomIsCountedWhereCookiesComeTwice() {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookies = 100
+        configuration.maxCookies = 100
         let jar = CookieJar(configuration: configuration)
         jar.insert((0..<10).map { Cookie("old", "1", domain: "old-\($0).example") }, now: noon)
         let twice = (0..<200).flatMap { number in
@@ -89,7 +89,7 @@ struct JarTests {
 
     @Test func aClockThatWasAheadKeepsNoCookieBeforeThoseInUse() throws {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookiesPerDomain = 2
+        configuration.maxCookiesPerDomain = 2
         let jar = CookieJar(configuration: configuration)
         try jar.set("ahead=1", from: "https://example.com/", at: 1_000_000)
         try jar.set("a=1", from: "https://example.com/", at: 1)
@@ -174,7 +174,7 @@ struct JarTests {
 
     @Test func aFilterIsAskedForEveryCookieOfALargeJarWhenAScriptIsMade() throws {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookiesPerDomain = 500
+        configuration.maxCookiesPerDomain = 500
         configuration.matchFilter = .narrowing { $1.path == "/page" }
         let jar = CookieJar(configuration: configuration)
         for number in 0..<400 { jar.insert(Cookie("n\(number)", "1", domain: "example.com"), now: noon) }

@@ -424,7 +424,7 @@ struct StorageModelTests {
 
     @Test func anAgeThatNoNumberHoldsIsTheLongestLifeWithoutALimitToo() throws {
         var configuration = CookieJarConfiguration()
-        configuration.maximumAge = .seconds(Int64.max)
+        configuration.maxAge = .seconds(Int64.max)
         let jar = CookieJar(configuration: configuration)
         for age in ["99999999999999999999", "9223372036854775807", String(repeating: "9", count: 1000)] {
             #expect(try jar.set("a=1; Max-Age=\(age)", from: "https://example.com/") != .deleted)

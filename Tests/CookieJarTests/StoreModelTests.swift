@@ -56,8 +56,8 @@ struct StoreModelTests {
     func agreesWithAList(_ seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookies = 100_000
-        configuration.maximumCookiesPerDomain = 100_000
+        configuration.maxCookies = 100_000
+        configuration.maxCookiesPerDomain = 100_000
         let jar = CookieJar(configuration: configuration)
         var model = Model()
         let hosts = ["example.com", "www.example.com", "a.www.example.com", "other.co.uk", "192.0.2.1", "single"]
@@ -98,8 +98,8 @@ struct StoreModelTests {
 
     @Test func aLookUpOfManyCookiesNeedsNoMoreStackThanOfFew() throws {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookiesPerDomain = 10_000
-        configuration.maximumCookies = 10_000
+        configuration.maxCookiesPerDomain = 10_000
+        configuration.maxCookies = 10_000
         let jar = CookieJar(configuration: configuration)
         for index in 0..<2000 {
             let domain = index % 2 == 0 ? "" : "; Domain=example.com"

@@ -16,7 +16,7 @@ struct ChurnTests {
     func headerTables(_ names: Int) async throws {
         var random = SeededRandom(seed: UInt64(names))
         var encoder = HPACKEncoder()
-        var decoder = HPACKDecoder(maximumListSize: 1 << 20, maximumFields: 1_000)
+        var decoder = HPACKDecoder(maxListSize: 1 << 20, maxFields: 1_000)
         var fields = 0
         while fields < ChurnRounds.count {
             await Task.yield()
@@ -58,7 +58,7 @@ struct ChurnTests {
             switch Int.random(in: 0..<7, using: &random) {
             case 0...2:
                 var known = place.map { model.remove(at: $0) } ?? (name: name, sessions: [])
-                if place == nil, model.count == Table.maximumNames { model.removeFirst() }
+                if place == nil, model.count == Table.maxNames { model.removeFirst() }
                 known.sessions = (known.sessions + [round]).suffix(Table.sessionsPerName)
                 model.append(known)
                 table.keep(round, for: "\(name)")
@@ -104,7 +104,7 @@ struct ChurnTests {
             case 1:
                 memory.note(Attempt(endpoint: endpoint, outcome: .failed(.connectFailed, "")), of: origin, now: now)
                 let known = model[index].flatMap { $0.until + pause > now ? $0.count : nil } ?? 0
-                let factor = min(1 << min(known, 30), EndpointMemory.maximumFactor)
+                let factor = min(1 << min(known, 30), EndpointMemory.maxFactor)
                 model[index] = (known + 1, now + pause * factor)
             default:
                 let isLast = memory.ordered([endpoint, good], for: origin, now: now) == [good, endpoint]
@@ -154,7 +154,7 @@ struct ChurnTests {
     @Test("the pool lends no connection twice, loses no place, and wakes all waiters", arguments: [1, 200])
     func pool(_ origins: Int) async {
         var random = SeededRandom(seed: UInt64(origins))
-        var play = Play(pool: Pool(connectionsPerOrigin: 3, waitersPerOrigin: 5, maximumIdle: origins), limit: 3)
+        var play = Play(pool: Pool(connectionsPerOrigin: 3, waitersPerOrigin: 5, maxIdle: origins), limit: 3)
         for round in 0..<ChurnRounds.count {
             if round % 256 == 0 { await Task.yield() }
             let origin = Int.random(in: 0..<origins, using: &random)

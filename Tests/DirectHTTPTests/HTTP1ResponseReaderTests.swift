@@ -261,8 +261,8 @@ struct HTTP1ResponseReaderTests {
     @Test("a head with more fields than HTTPFields can hold is too large, even under a higher limit")
     func fieldsWithoutLimit() {
         var configuration = EngineConfiguration()
-        configuration.maximumHeadFields = .max
-        configuration.maximumHeadBytes = .max
+        configuration.maxHeadFields = .max
+        configuration.maxHeadBytes = .max
         var parser = HTTP1ResponseReader(limits: configuration.headLimits)
         parser.expect(method: .get)
         let fields = String(repeating: "a:1\r\n", count: 70_000)

@@ -78,14 +78,14 @@ struct InflaterTests {
         let block: [UInt8] = [0, 0, 0, 0xff, 0xff]
         let blocks = ByteBuffer(bytes: repeatElement(block, count: 10_000).joined())
         let error = #expect(throws: DirectHTTPError.self) {
-            while fed < 8 * Inflater.maximumSilence {
+            while fed < 8 * Inflater.maxSilence {
                 inflater.feed(blocks)
                 fed += blocks.readableBytes
                 while try inflater.next() != nil {}
             }
         }
         #expect(error?.code == .undecodableBody)
-        #expect(fed < 2 * Inflater.maximumSilence)
+        #expect(fed < 2 * Inflater.maxSilence)
     }
 
     // MARK: Several codings

@@ -157,7 +157,7 @@ struct ProxyDigestTests {
             let credentials = try #require(proxy.credentials)
             let used = memory.authorization(credentials, for: origin, method: .connect, target: "a.test:443")
             #expect(used?.field == (allowsBasic ? "Basic bWU6c2VjcmV0" : nil))
-            let answered = memory.learn(both, credentials, for: origin, used: used, isRemembered: true)
+            let answered = memory.recordChallenge(both, credentials, for: origin, used: used, isRemembered: true)
             #expect(answered == isAnswered)
         }
     }

@@ -16,13 +16,13 @@ struct TLSContextsTests {
         settings.trustsSystemRoots = false
         settings.rootPEMs = [authority.rootPEM]
         let first = try contexts.context(for: settings, checksName: true)
-        for number in 1..<(2 * TLSContexts.maximumContexts) {
+        for number in 1..<(2 * TLSContexts.maxContexts) {
             var others = settings
             others.rootPEMs = Array(repeating: authority.rootPEM, count: number + 1)
             _ = try contexts.context(for: others, checksName: true)
             #expect(try contexts.context(for: settings, checksName: true).context === first.context)
         }
-        #expect(contexts.count == TLSContexts.maximumContexts)
+        #expect(contexts.count == TLSContexts.maxContexts)
     }
 
     @Test("a renewed file is read again, and an unchanged file is not")

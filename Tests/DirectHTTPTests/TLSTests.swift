@@ -137,12 +137,12 @@ struct TLSTests {
     func versionAndRoots() async throws {
         let authority = try TestAuthority()
         var old = ServerTLS(try authority.certificate(for: "a.test"))
-        old.maximumVersion = .tlsv12
+        old.maxVersion = .tlsv12
         let origin = try await LoopbackOrigin.start(tls: old) { _ in .text("ok") }
         let engine = Engine()
         #expect(try await get(origin, tls: settings(authority), engine: engine) == "ok")
         var strict = settings(authority)
-        strict.minimumVersion = .tls13
+        strict.minVersion = .tls13
         let version = await #expect(throws: DirectHTTPError.self) {
             _ = try await get(origin, tls: strict, engine: engine)
         }
@@ -210,7 +210,7 @@ struct TLSTests {
     @Test(
         "a TLS error is explained in plain words, without BoringSSL's source lines",
         arguments: [
-            ("a server of old versions", Refusing.oldVersion, DirectHTTPError.Code.tlsFailed, "minimumVersion"),
+            ("a server of old versions", Refusing.oldVersion, DirectHTTPError.Code.tlsFailed, "minVersion"),
             ("a server without TLS", .noTLS, .tlsFailed, "does not speak TLS"),
             ("a certificate that is over", .expired, .certificateRejected, "expired on 20"),
             ("a certificate that is not valid yet", .notYetValid, .certificateRejected, "is not valid before 20"),
@@ -226,12 +226,12 @@ struct TLSTests {
             try (server == .stranger ? TestAuthority() : authority).certificate(for: "a.test", flaw: flaw)
         )
         if server == .oldVersion {
-            tls.maximumVersion = .tlsv12
-            settings.minimumVersion = .tls13
+            tls.maxVersion = .tlsv12
+            settings.minVersion = .tls13
         }
         if server == .strangeClient {
             // In TLS 1.3 the server may close the connection before it reads the request, and its alert may be lost.
-            tls.maximumVersion = .tlsv12
+            tls.maxVersion = .tlsv12
             tls.clientAuthority = try TestAuthority(name: "Clients")
             let certificate = try authority.certificate(for: "client.test")
             settings.identity = ClientIdentity(chain: .pem(certificate.chainPEM), key: .pem(certificate.keyPEM))

@@ -139,7 +139,7 @@ struct WebSocketBackPressureTests {
     @Test("a frame of 2^63-1 bytes is refused even if messages have no limit")
     func longestFrame() async throws {
         var settings = WebSocketSettings()
-        settings.maximumMessageBytes = .max
+        settings.maxMessageBytes = .max
         let socket = try await Socket(bound: 1_000, settings: settings)
         var header = ByteBuffer(bytes: [0x82, 127])
         header.writeInteger(Int64.max)
@@ -192,7 +192,7 @@ private struct Socket {
     /// Compressed messages in one buffer, each of a few hundred bytes.
     func frames(count: Int, close: Bool) throws -> ByteBuffer {
         let agreement = try #require(WebSocketDeflate.Agreement(fieldValue: "permessage-deflate"))
-        let deflate = WebSocketDeflate(agreement, maximumBytes: 1 << 20)
+        let deflate = WebSocketDeflate(agreement, maxBytes: 1 << 20)
         var frames = ByteBuffer()
         for _ in 0..<count {
             let payload = try #require(deflate.compress(message))

@@ -31,7 +31,7 @@ struct WebSocketDeflateTests {
     }
 
     private func make(_ text: String = "permessage-deflate", limit: Int = 1 << 20) throws -> WebSocketDeflate {
-        WebSocketDeflate(try #require(Agreement(fieldValue: text)), maximumBytes: limit)
+        WebSocketDeflate(try #require(Agreement(fieldValue: text)), maxBytes: limit)
     }
 
     @Test("messages decompress to the same bytes, with and without context takeover")

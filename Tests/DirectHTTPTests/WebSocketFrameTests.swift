@@ -10,7 +10,7 @@ import Testing
 struct WebSocketFrameTests {
     @Test("an idle socket does not keep the memory of a large frame")
     func restingDecoder() throws {
-        var decoder = WebSocketFrameDecoder(maximumPayload: 1 << 20, allowsCompression: false)
+        var decoder = WebSocketFrameDecoder(maxPayload: 1 << 20, allowsCompression: false)
         let frame = WebSocketFrame(opcode: .binary, payload: ByteBuffer(repeating: 1, count: 500_000)).encoded(
             mask: nil
         )
@@ -27,8 +27,8 @@ struct WebSocketFrameTests {
         compressed: Bool = false,
         pieces: Int = .max
     ) throws -> [WebSocketAssembler.Event] {
-        var decoder = WebSocketFrameDecoder(maximumPayload: limit, allowsCompression: compressed)
-        var assembler = WebSocketAssembler(maximumBytes: limit)
+        var decoder = WebSocketFrameDecoder(maxPayload: limit, allowsCompression: compressed)
+        var assembler = WebSocketAssembler(maxBytes: limit)
         var events: [WebSocketAssembler.Event] = []
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -162,7 +162,7 @@ struct WebSocketFrameTests {
         let masked = encoded.readBytes(length: encoded.readableBytes) ?? []
         let mask: [UInt8] = [0x12, 0x34, 0x56, 0x78]
         #expect(masked.enumerated().map { $1 ^ mask[$0 & 3] } == Array(payload.readableBytesView))
-        var decoder = WebSocketFrameDecoder(maximumPayload: 1 << 20, allowsCompression: false)
+        var decoder = WebSocketFrameDecoder(maxPayload: 1 << 20, allowsCompression: false)
         decoder.feed(plain)
         #expect(try decoder.next() == frame)
     }
@@ -189,7 +189,7 @@ struct WebSocketFrameTests {
     }
 
     private static func frames(_ bytes: ByteBuffer) -> [WebSocketFrame] {
-        var decoder = WebSocketFrameDecoder(maximumPayload: 1000, allowsCompression: true)
+        var decoder = WebSocketFrameDecoder(maxPayload: 1000, allowsCompression: true)
         decoder.feed(bytes)
         var frames: [WebSocketFrame] = []
         while let frame = try? decoder.next() { frames.append(frame) }

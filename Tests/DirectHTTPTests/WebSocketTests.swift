@@ -119,7 +119,7 @@ struct WebSocketTests {
         let server = try await FaultServer.start([fault], authority: authority)
         let engine = Engine()
         var settings = WebSocketSettings()
-        settings.maximumMessageBytes = 1 << 20
+        settings.maxMessageBytes = 1 << 20
         settings.closeTimeout = .milliseconds(100)
         var code: DirectHTTPError.Code?
         var message: WebSocketMessage?

@@ -30,7 +30,7 @@ extension Fuzzer {
                 RawFrame.settings([(4, 100)]).bytes + RawFrame(.windowUpdate, stream: 1, payload: [0, 0, 0, 7]).bytes,
             ]
         ) { bytes in
-            var reader = HTTP2FrameReader(maximumBlock: 1_000)
+            var reader = HTTP2FrameReader(maxBlock: 1_000)
             reader.feed(ByteBuffer(bytes: bytes))
             while try reader.next() != nil {}
         },
@@ -45,7 +45,7 @@ extension Fuzzer {
             try channel.writeInbound(ByteBuffer(bytes: RawFrame.preface + bytes))
         },
         Fuzzer("hpack", seeds: [[0x82, 0x86, 0x84, 0x41, 0x0f], [0x3f, 0xe1, 0x1f, 0x40, 1, 97, 0x81, 0xff]]) { bytes in
-            var decoder = HPACKDecoder(maximumListSize: 1 << 16, maximumFields: 500)
+            var decoder = HPACKDecoder(maxListSize: 1 << 16, maxFields: 500)
             for _ in 0..<2 { try bytes.withUnsafeBytes { try decoder.decode($0) { _ in } } }
         },
         Fuzzer("inflate", seeds: [[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 4, 0, 0x43, 0xbe, 0xb7, 0xe8]]) { bytes in
@@ -64,14 +64,14 @@ extension Fuzzer {
                 RawWebSocketFrame(.binary, [UInt8](repeating: 7, count: 300), isFinal: false).bytes,
             ]
         ) { bytes in
-            var decoder = WebSocketFrameDecoder(maximumPayload: 1000, allowsCompression: true)
-            var assembler = WebSocketAssembler(maximumBytes: 1000)
+            var decoder = WebSocketFrameDecoder(maxPayload: 1000, allowsCompression: true)
+            var assembler = WebSocketAssembler(maxBytes: 1000)
             decoder.feed(ByteBuffer(bytes: bytes))
             while let frame = try decoder.next() { _ = try assembler.take(frame) }
         },
         Fuzzer("websocket-deflate", seeds: [[0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00]]) { bytes in
             guard let agreement = WebSocketDeflate.Agreement(fieldValue: "permessage-deflate") else { return }
-            let message = try WebSocketDeflate(agreement, maximumBytes: 10_000).decompress(ByteBuffer(bytes: bytes))
+            let message = try WebSocketDeflate(agreement, maxBytes: 10_000).decompress(ByteBuffer(bytes: bytes))
             if message.readableBytes > 10_000 { violation("a message is longer than its bound") }
         },
         Fuzzer(
@@ -79,7 +79,7 @@ extension Fuzzer {
             texts: ["Basic realm=\"a\", Digest realm=\"b\", nonce=\"c\\\"\", qop=\"auth,auth-int\"", "Negotiate YQ=="]
         ) { bytes in
             let challenges = AuthChallenge.parse(String(decoding: bytes, as: UTF8.self))
-            if challenges.count > AuthChallenge.maximumChallenges { violation("more challenges than the bound") }
+            if challenges.count > AuthChallenge.maxChallenges { violation("more challenges than the bound") }
         },
     ]
 

@@ -63,7 +63,7 @@ func resolverAlone() async throws {
     let resolver = Resolver(ResolverConfiguration(upstreams: [doh]))
     let resolution = try await resolver.resolve(Host("www.example.com"), port: 443)
     print(resolution.endpoints, resolution.source, resolution.ttl)
-    await resolver.shutdown()
+    await resolver.shutDown()
     await engine.shutDown()
 }
 

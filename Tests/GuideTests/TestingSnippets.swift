@@ -27,7 +27,7 @@ func siteOfATest() async throws {
 func clientOfATest(_ upstream: UpstreamServer, _ authority: TestAuthority) throws -> BeelineClient {
     var configuration = ClientConfiguration()
     configuration.upstreams = [.dnspod([upstream.endpoint])]
-    configuration.resolver.check.allowLocalAnswers = true
+    configuration.resolver.check.allowsLocalAnswers = true
     configuration.tls.rootPEMs = [authority.rootPEM]
     configuration.proxies = .none
     let client = try BeelineClient(configuration)

@@ -19,7 +19,7 @@ func conversation(_ client: BeelineClient) async throws {
 
 func boundsOfAWebSocket(_ client: BeelineClient) async throws {
     var settings = WebSocketSettings()
-    settings.maximumMessageBytes = 1 << 20
+    settings.maxMessageBytes = 1 << 20
     settings.pingInterval = .seconds(30)
     settings.offersCompression = false
     let socket = try await client.webSocket("wss://www.example.com/live", settings: settings)

@@ -39,6 +39,6 @@ struct AddressBookTests {
         _ = try await resolver.resolve(b)
         resolver.forgetAll()
         #expect(resolver.hosts(of: Self.address(1)) == [a, b])
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 }

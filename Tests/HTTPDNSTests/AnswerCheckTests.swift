@@ -23,7 +23,7 @@ struct AnswerCheckTests {
         #expect(error?.code == .bogusAnswer)
         #expect(error?.message.hasPrefix(address.description) == true)
         var lenient = AnswerCheck()
-        lenient.allowLocalAnswers = true
+        lenient.allowsLocalAnswers = true
         #expect(try lenient.checked(answer) == answer)
         #expect(try AnswerCheck().checked(answer, from: .fixed) == answer)
     }
@@ -50,7 +50,7 @@ struct AnswerCheckTests {
     @Test("private addresses can be refused by configuration")
     func privateAddresses() throws {
         var check = AnswerCheck()
-        check.allowPrivateAnswers = false
+        check.allowsPrivateAnswers = false
         for text in ["10.0.0.1", "172.31.255.255", "192.168.0.1", "100.64.0.1"] {
             #expect(throws: UpstreamError.self) { try check.checked(v4(text)) }
         }

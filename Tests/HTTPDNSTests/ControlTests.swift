@@ -196,7 +196,7 @@ struct ControlTests {
         clock.advance(by: .seconds(60))
         await until { resolver.isActive }
         #expect(try await resolver.resolve(host("a.example")).upstream == "one")
-        await resolver.shutdown()
+        await resolver.shutDown()
         await running.value
     }
 

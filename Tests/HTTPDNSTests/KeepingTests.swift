@@ -194,7 +194,7 @@ struct KeepingTests {
             try await clock.sleepers { $0 > 1 }
             clock.advance(by: .seconds(76))
         }
-        await resolver.shutdown()
+        await resolver.shutDown()
         await running.value
     }
 
@@ -413,7 +413,7 @@ struct KeepingTests {
         #expect(resolver.cachedNames == 2)
         #expect(resolver.cached(host("good.example"))?.source == .cached)
         #expect(resolver.cached(host("stale.example"))?.source == .stale)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("answers from the system and from tables are not stored")

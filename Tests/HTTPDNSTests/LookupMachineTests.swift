@@ -239,11 +239,11 @@ struct LookupMachineTests {
     @Test("names above the limit of lookups are refused, and a shutdown ends all lookups")
     func limits() {
         Self.play(
-            MachineScript(["a"]) { $0.maxFlights = 2 },
+            MachineScript(["a"]) { $0.maxLookups = 2 },
             [
                 (0, .ask(1, "n1.example"), ["wake 2000", "ask a n1.example"]),
                 (1, .ask(2, "n2.example"), ["ask a n2.example"]),
-                (2, .ask(3, "n3.example"), ["resume 3: tooManyFlights"]),
+                (2, .ask(3, "n3.example"), ["resume 3: tooManyLookups"]),
                 (3, .ask(4, "n1.example"), []),
                 (4, .close, ["stop a", "stop a", "resume 1,4: shutDown", "resume 2: shutDown"]),
                 (5, .ask(5, "n1.example"), ["resume 5: shutDown"]), (6, .cancel(1), []),

@@ -18,7 +18,7 @@ struct MeasuringTests {
         let upstream = ScriptedUpstream("one", .answer(v4("127.0.0.2 127.0.0.3", ttl: 300)))
         var configuration = ResolverConfiguration(upstreams: [upstream], system: nil)
         configuration.families = .v4
-        configuration.check.allowLocalAnswers = true
+        configuration.check.allowsLocalAnswers = true
         configuration.networkMonitor = nil
         let resolver = Resolver(configuration)
         let name = host("www.a.test")
@@ -29,7 +29,7 @@ struct MeasuringTests {
         // The probe says nothing about other ports.
         #expect(resolver.cached(name, port: 443)?.addresses == addresses("127.0.0.2 127.0.0.3"))
         #expect(upstream.questions.count == 1)
-        await resolver.shutdown()
+        await resolver.shutDown()
         await site.stop()
         dead.close()
     }
@@ -58,7 +58,7 @@ struct MeasuringTests {
         configuration.metrics?.found(resolver.counts, since: CacheCounts())
         #expect(try metrics.expectCounter("beeline_dns_lookups", [("found", "cached")]).totalValue == 1)
         #expect(try metrics.expectCounter("beeline_dns_lookups", [("found", "missed")]).totalValue == 2)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("a changed hosts file is read again, and a missing one is a failure")

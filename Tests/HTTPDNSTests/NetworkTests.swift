@@ -101,7 +101,7 @@ struct NetworkTests {
         let seen = NIOLockedValueBox<[Network]>([])
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
         let resolver = Self.resolver([upstream]) {
-            $0.networkDidChange = { network in seen.withLockedValue { $0.append(network) } }
+            $0.onNetworkChange = { network in seen.withLockedValue { $0.append(network) } }
         }
         for _ in 0..<3 { _ = try await resolver.resolve(host("hot.example")) }
         _ = try await resolver.resolve(host("cold.example"))
@@ -181,7 +181,7 @@ struct NetworkTests {
             // With this prefix, 0.0.0.1 becomes ::1.
             system: FixedUpstream(HostsTable(parsing: "::c000:aa ipv4only.arpa"))
         )
-        configuration.networkDidChange = { transport.networkChanged(to: $0) }
+        configuration.onNetworkChange = { transport.networkChanged(to: $0) }
         let resolver = Resolver(configuration)
         await resolver.networkChanged(to: Network(id: "v6", families: .v6))
         #expect(resolver.network.nat64.map(\.description) == ["::/96"])
@@ -194,7 +194,7 @@ struct NetworkTests {
         let reply = try await transport.exchange(request)
         #expect(reply.endpoint == Endpoint(address("::1"), port: origin.port))
         await engine.shutDown()
-        await resolver.shutdown()
+        await resolver.shutDown()
         await origin.stop()
     }
 
@@ -226,7 +226,7 @@ struct NetworkTests {
         // The error for a datagram to such an address depends on the machine.
         #expect(error?.code == .unreachable || error?.code == .timeLimit)
         #expect(server.tcpConnections == 1)
-        await resolver.shutdown()
+        await resolver.shutDown()
         await server.stop()
     }
 
@@ -319,7 +319,7 @@ struct NetworkTests {
         monitor.change(to: Network(id: "work", families: .both))
         clock.advance(by: .milliseconds(500))
         await until { resolver.network.id == "work" }
-        await resolver.shutdown()
+        await resolver.shutDown()
         await running.value
     }
 
@@ -344,7 +344,7 @@ struct NetworkTests {
         }
         await until { !resolver.network.nat64.isEmpty }
         #expect(try await resolver.resolve(host("192.0.2.33")).addresses == addresses("64:ff9b::c000:221"))
-        await resolver.shutdown()
+        await resolver.shutDown()
         await running.value
         #expect(system.questions.count == 3)
     }
@@ -372,7 +372,7 @@ struct NetworkTests {
         clock.advance(by: .milliseconds(500))
         await until { transport.requests.count == 2 }
         #expect(transport.requests.last?.target.hasPrefix("/100000/ss?") == true)
-        await resolver.shutdown()
+        await resolver.shutDown()
         await running.value
     }
 }

@@ -132,7 +132,7 @@ struct RaceTests {
         let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
         let prefetch = Task { await resolver.prefetch([host("a.test"), host("b.test")]) }
         try await upstream.gate.arrivals(atLeast: 1)
-        try await withTimeLimit(.seconds(20), for: { "the shutdown" }) { await resolver.shutdown() }
+        try await withTimeLimit(.seconds(20), for: { "the shutdown" }) { await resolver.shutDown() }
         await prefetch.value
         #expect(resolver.state.withLockedValue { $0.onClose.isEmpty })
     }
@@ -160,18 +160,18 @@ struct RaceTests {
             }
         }
         try await gate.arrivals(atLeast: 1)
-        if isCancelled { work.cancel() } else { await resolver.shutdown() }
+        if isCancelled { work.cancel() } else { await resolver.shutDown() }
         gate.open()
         await work.value
         #expect(done.withLockedValue { $0 } == 1)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("a comparison asks no upstream after the resolver was shut down")
     func askAllAfterShutdown() async {
         let upstream = ScriptedUpstream("one")
         let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
-        await resolver.shutdown()
+        await resolver.shutDown()
         let reports = await resolver.askAll(Self.www)
         #expect(upstream.questions.isEmpty)
         #expect(reports.count == 1)
@@ -192,7 +192,7 @@ struct RaceTests {
             if network.id != realms.all.last?.id { mismatches += 1 }
         }
         #expect(mismatches == 0)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("the answers of a prefetch belong to the network in which it was started")
@@ -206,7 +206,7 @@ struct RaceTests {
         batch.gate.open()
         await prefetch.value
         #expect(resolver.cached(names[0])?.addresses != addresses("192.0.2.1"))
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("a second change of network is noticed while names are still being refreshed after the first")
@@ -225,7 +225,7 @@ struct RaceTests {
             await until { resolver.network.id == id }
             if id == "dead" { await until { upstream.questions.count == 2 } }
         }
-        await resolver.shutdown()
+        await resolver.shutDown()
         await running.value
     }
 }

@@ -110,7 +110,7 @@ struct RefreshTests {
         await until { resolver.waitingCallers == 0 }
         gate.open()
         #expect(try await second.source == .stale)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("a caller that joins a refresh started within the TTL also gets the expired answer after the delay")
@@ -135,7 +135,7 @@ struct RefreshTests {
         await until { resolver.waitingCallers == 0 }
         gate.open()
         #expect(try await joined.source == .stale)
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     @Test("one family's answer is not returned as an expired answer for both families")

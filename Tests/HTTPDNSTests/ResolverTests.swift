@@ -115,7 +115,7 @@ struct ResolverTests {
         }
         #expect(error?.code == .bogusAnswer)
         #expect(error?.message.contains("one: 127.0.0.1 ") == true)
-        let lenient = Self.resolver([upstream]) { $0.check.allowLocalAnswers = true }
+        let lenient = Self.resolver([upstream]) { $0.check.allowsLocalAnswers = true }
         #expect(try await lenient.resolve(Self.www).addresses == addresses("127.0.0.1"))
     }
 
@@ -425,11 +425,11 @@ struct ResolverTests {
     func tooMany() async throws {
         let gate = Gate()
         let upstream = ScriptedUpstream("one") { _ in .hold(gate, v4("192.0.2.1")) }
-        let resolver = Self.resolver([upstream]) { $0.maxFlights = 1 }
+        let resolver = Self.resolver([upstream]) { $0.maxLookups = 1 }
         async let first = resolver.resolve(host("a.example"))
         try await gate.arrivals(atLeast: 1)
         let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(host("b.example")) }
-        #expect(error?.code == .tooManyFlights)
+        #expect(error?.code == .tooManyLookups)
         gate.open()
         _ = try await first
     }
@@ -448,12 +448,12 @@ struct ResolverTests {
     }
 
     @Test("a shutdown ends callers and questions, and returns when nothing runs")
-    func shutdown() async throws {
+    func shutDown() async throws {
         let upstream = ScriptedUpstream("one", .silence)
         let resolver = Self.resolver([upstream])
         let caller = Task { try await resolver.resolve(Self.www) }
         await until { upstream.questions.count == 1 }
-        await resolver.shutdown()
+        await resolver.shutDown()
         let error = await #expect(throws: ResolutionError.self) { try await caller.value }
         #expect(error?.code == .shutDown)
         #expect(upstream.cancelled == 1)

@@ -48,7 +48,7 @@ struct UpstreamsOverSocketsTests {
             let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(host("www.a.test")) }
             let known: [ResolutionError.Code] = [.allUpstreamsFailed, .noAddress]
             #expect(known.contains(error?.code ?? .cancelled))
-            await resolver.shutdown()
+            await resolver.shutDown()
         }
     }
 
@@ -91,7 +91,7 @@ struct UpstreamsOverSocketsTests {
             #expect(try await resolution.addresses == addresses("192.0.2.9"))
             #expect(try await resolution.failures.map(\.error.code) == [.timeLimit])
             try await lab.plain.connections { $0.open == 0 }
-            await resolver.shutdown()
+            await resolver.shutDown()
         }
     }
 
@@ -103,7 +103,7 @@ struct UpstreamsOverSocketsTests {
             let resolution = try await resolver.resolve(host("www.a.test"), families: .v4)
             #expect(resolution.addresses.count == 64)
             #expect(resolution.addresses.first == address("198.51.100.1"))
-            await resolver.shutdown()
+            await resolver.shutDown()
         }
     }
 
@@ -139,11 +139,11 @@ struct UpstreamsOverSocketsTests {
             let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(host("www.a.test")) }
             #expect(error?.code == .bogusAnswer)
             #expect(error?.message.contains(text) == true)
-            configuration.check.allowLocalAnswers = true
+            configuration.check.allowsLocalAnswers = true
             let lenient = Resolver(configuration)
             #expect(try await lenient.resolve(host("www.a.test")).addresses == addresses(text))
-            await resolver.shutdown()
-            await lenient.shutdown()
+            await resolver.shutDown()
+            await lenient.shutDown()
         }
     }
 
@@ -155,7 +155,7 @@ struct UpstreamsOverSocketsTests {
             for name in ["www.a.test", "www.b.test", "www.a.test"] { _ = try await resolver.resolve(host(name)) }
             #expect(lab.plain.requests.count == 2)
             #expect(lab.plain.connections.accepted == 1)
-            await resolver.shutdown()
+            await resolver.shutDown()
         }
     }
 
@@ -168,7 +168,7 @@ struct UpstreamsOverSocketsTests {
             let resolution = try await resolver.resolve(host("www.a.test"))
             #expect(resolution.failures.map(\.error.code) == [.unreachable])
             #expect(resolution.addresses.count == 3)
-            await resolver.shutdown()
+            await resolver.shutDown()
         }
     }
 }

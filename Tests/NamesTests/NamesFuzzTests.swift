@@ -75,7 +75,7 @@ struct NamesFuzzTests {
             #expect(throws: NameError.self) { try Host(text) }
             #expect(IPAddress(text) == nil && IPNetwork(text) == nil && Endpoint(text) == nil)
             // The longest URL that is parsed at all.
-            _ = try? HTTPURL("http://h/" + text.prefix(HTTPURL.maximumLength / unit.utf8.count - 10))
+            _ = try? HTTPURL("http://h/" + text.prefix(HTTPURL.maxLength / unit.utf8.count - 10))
         }
     }
 

@@ -118,7 +118,7 @@ struct ClientBench {
         }
         var configuration = EngineConfiguration()
         configuration.connectionsPerOrigin = max(configuration.connectionsPerOrigin, concurrency)
-        if closes { configuration.maximumIdleConnections = 0 }
+        if closes { configuration.maxIdleConnections = 0 }
         switch layer {
         case "engine":
             return EngineCaller(url, endpoints: EndpointList([endpoint]), tls: tls, configuration: configuration)

@@ -38,8 +38,8 @@ struct CookieBench {
     /// without Secure.
     private func makeJar() -> CookieJar {
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookies = 1_000_000
-        configuration.maximumCookiesPerDomain = 100_000
+        configuration.maxCookies = 1_000_000
+        configuration.maxCookiesPerDomain = 100_000
         configuration.acceptsInsecureSameSiteNone = true
         return CookieJar(configuration: configuration)
     }

@@ -16,7 +16,7 @@ struct OriginsBench {
     func run() async throws {
         DescriptorLimit.raise()
         var configuration = EngineConfiguration()
-        configuration.maximumIdleConnections = arguments.count
+        configuration.maxIdleConnections = arguments.count
         configuration.keepIdle = .seconds(600)
         let engine = Engine(configuration: configuration)
         let url = try HTTPURL(arguments.url)

@@ -57,7 +57,7 @@ struct CacheBench {
         output.add("octets_a_name", Double(filled - base) * 1_024 / Double(kept))
         output.add("rss_peak_mib", Double(ProcessMemory.kibibytes("VmHWM")) / 1_024)
         output.print()
-        await resolver.shutdown()
+        await resolver.shutDown()
     }
 
     private static func host(_ index: Int) throws -> Host { try Host("host\(index).cache.bench.test") }

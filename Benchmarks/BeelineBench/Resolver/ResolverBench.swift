@@ -68,7 +68,7 @@ struct ResolverBench {
         let engine = Engine()
         var configuration = ResolverConfiguration(upstreams: [try upstream(engine)], system: nil)
         // The upstream of the comparison answers with an address of this machine.
-        configuration.check.allowLocalAnswers = true
+        configuration.check.allowsLocalAnswers = true
         let resolver = Resolver(configuration)
         var hosts: [Host] = []
         for index in 0...max(cold, cachedNames) { hosts.append(try Host("\(tag)\(index).bench.test")) }
@@ -110,7 +110,7 @@ struct ResolverBench {
         output.add("cached_missing", result.missing)
         output.add("rss_peak_kb", ProcessMemory.kibibytes("VmHWM"))
         output.print()
-        await resolver.shutdown()
+        await resolver.shutDown()
         await engine.shutDown()
     }
 

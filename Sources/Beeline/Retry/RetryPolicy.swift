@@ -42,7 +42,7 @@ public struct RetryPolicy: Hashable, Sendable {
     public var methods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete]
     /// The longest `Retry-After` (RFC 9110 §10.2.3) to wait for. If the server asks for more, the request is not tried again.
     /// Default 60 s.
-    public var longestRetryAfter = Duration.seconds(60)
+    public var maxRetryAfter = Duration.seconds(60)
 
     /// Creates a policy with default values.
     public init() {}

@@ -67,7 +67,7 @@ struct RetrySchedule {
             guard policy.methods.contains(method) else { return .end(.methodCounts) }
             guard isBodyReplayable else { return .end(.bodyIsGone) }
         }
-        guard least <= policy.longestRetryAfter else { return .end(.serverAsksForLonger) }
+        guard least <= policy.maxRetryAfter else { return .end(.serverAsksForLonger) }
         let wait = max(least, policy.backoff.wait(after: tries, chance: chance))
         if let timeLeft, wait >= timeLeft { return .end(.noTimeLeft) }
         tries += 1

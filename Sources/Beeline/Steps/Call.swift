@@ -38,10 +38,10 @@ struct Call: Sendable {
         by interceptors: ArraySlice<any Interceptor>
     ) async throws(BeelineError) -> Response {
         guard let first = interceptors.first else {
-            guard interceptors.startIndex == 0 || counter.countCall() <= InterceptorNext.maximumCalls else {
+            guard interceptors.startIndex == 0 || counter.countCall() <= InterceptorNext.maxCalls else {
                 throw BeelineError(
                     .interceptorFailed,
-                    "the interceptors asked for \(request.url) more than \(InterceptorNext.maximumCalls) times"
+                    "the interceptors asked for \(request.url) more than \(InterceptorNext.maxCalls) times"
                 )
             }
             return try await retried(request)

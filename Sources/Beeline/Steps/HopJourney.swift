@@ -134,7 +134,7 @@ struct HopJourney {
             )
         )
         departure.observation?.answered(response, hops[hops.count - 1])
-        if let credentials = departure.credentials, challenges < AuthMemory.maximumChallenges,
+        if let credentials = departure.credentials, challenges < AuthMemory.maxChallenges,
             try isAnswerable(response.head, credentials, used: departure.answer, call.client.auth)
         {
             challenges += 1
@@ -166,7 +166,7 @@ struct HopJourney {
             return false
         }
         guard
-            auth.learn(
+            auth.recordChallenge(
                 response.headerFields[values: .wwwAuthenticate],
                 credentials,
                 for: hop.url.origin,

@@ -27,7 +27,7 @@ struct Defaults: Hashable, Sendable {
     /// False has the effect of `--no-httpdns`.
     var httpdns = true
     /// True has the effect of `--allow-local-answers`.
-    var allowLocalAnswers = false
+    var allowsLocalAnswers = false
     /// Value of `--connect-timeout`, in seconds.
     var connectTimeout: Double?
     /// Value of `--max-time`, in seconds.
@@ -74,7 +74,7 @@ struct ConfigurationFile: Decodable {
     enum Key: String, CodingKey, CaseIterable {
         case dns, jar, cacert, proxy, noproxy, httpdns
         case userAgent = "user-agent"
-        case allowLocalAnswers = "allow-local-answers"
+        case allowsLocalAnswers = "allow-local-answers"
         case connectTimeout = "connect-timeout"
         case maxTime = "max-time"
     }
@@ -113,7 +113,7 @@ struct ConfigurationFile: Decodable {
         defaults.noproxy = try values.decodeIfPresent(String.self, forKey: .noproxy)
         defaults.userAgent = try values.decodeIfPresent(String.self, forKey: .userAgent)
         defaults.httpdns = try values.decodeIfPresent(Bool.self, forKey: .httpdns) ?? true
-        defaults.allowLocalAnswers = try values.decodeIfPresent(Bool.self, forKey: .allowLocalAnswers) ?? false
+        defaults.allowsLocalAnswers = try values.decodeIfPresent(Bool.self, forKey: .allowsLocalAnswers) ?? false
         defaults.connectTimeout = try values.decodeIfPresent(Double.self, forKey: .connectTimeout)
         defaults.maxTime = try values.decodeIfPresent(Double.self, forKey: .maxTime)
     }

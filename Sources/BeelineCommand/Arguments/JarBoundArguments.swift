@@ -17,7 +17,7 @@ struct JarBoundArguments: ParsableArguments {
         guard (1...1_000_000).contains(maxCookies) else {
             throw CommandFailure(.usage, "--max-cookies \(maxCookies): write 1 to 1000000")
         }
-        configuration.maximumCookies = maxCookies
+        configuration.maxCookies = maxCookies
         return configuration
     }
 }

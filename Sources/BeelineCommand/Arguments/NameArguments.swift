@@ -9,8 +9,8 @@ struct NameArguments: ParsableArguments {
     )
     var dns: [String] = []
 
-    @Flag(help: "Accept loopback and link-local addresses in answers")
-    var allowLocalAnswers = false
+    @Flag(name: .customLong("allow-local-answers"), help: "Accept loopback and link-local addresses in answers")
+    var allowsLocalAnswers = false
 
     @Option(help: ArgumentHelp("Also trust the CAs in this PEM file", valueName: "file"), completion: .file())
     var cacert: [String] = []

@@ -68,8 +68,8 @@ struct CookieSource: Sendable {
         bounds: CookieJarConfiguration
     ) -> Result {
         var problems = found.problems.map { ($0.line, $0.reason) }
-        let intake = CookieIntake(found.cookies, into: jar, isOfThisSession: isOfThisSession)
-        for (line, outcome) in zip(found.lines, intake.outcomes) {
+        let insertion = CookieInsertion(found.cookies, into: jar, isOfThisSession: isOfThisSession)
+        for (line, outcome) in zip(found.lines, insertion.outcomes) {
             switch outcome {
             // One common message reports all cookies without room.
             case .rejected(.noRoom), .kept, .replaced: break
@@ -78,11 +78,11 @@ struct CookieSource: Sendable {
             }
         }
         let lines = problems.sorted { $0.0 < $1.0 }.map { "\(path): \(unit) \($0): \($1)" }
-        let skipped = problems.count + intake.dropped
+        let skipped = problems.count + insertion.dropped
         return Result(
             imported: found.cookies.count + found.problems.count - skipped,
             skipped: skipped,
-            messages: lines + intake.messages(of: path, bounds)
+            messages: lines + insertion.messages(of: path, bounds)
         )
     }
 

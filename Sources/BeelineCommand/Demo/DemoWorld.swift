@@ -35,7 +35,7 @@ struct DemoWorld {
         var configuration = ClientConfiguration()
         configuration.upstreams = [.dnspod([httpdns.endpoint])]
         configuration.resolver.system = FixedUpstream(poisoned, name: "system (poisoned)")
-        configuration.resolver.check.allowLocalAnswers = true
+        configuration.resolver.check.allowsLocalAnswers = true
         configuration.proxies = .none
         configuration.tls.trustsSystemRoots = false
         configuration.tls.rootPEMs = [authority.rootPEM]

@@ -7,7 +7,7 @@ struct Diagnosis: Sendable {
     /// The examined origin.
     let origin: Origin
     /// The upstreams' answers in the order of the queries; the system's resolver is last.
-    var opinions: [Opinion] = []
+    var answers: [UpstreamAnswer] = []
     /// The result for each address, in the order in which the upstreams named them.
     var places: [Place] = []
     /// The duration of all upstream queries.
@@ -16,7 +16,7 @@ struct Diagnosis: Sendable {
     var verdict = Verdict()
 
     /// The answer of one upstream.
-    struct Opinion: Sendable {
+    struct UpstreamAnswer: Sendable {
         let upstream: String
         let kind: UpstreamKind
         let time: Duration
@@ -87,8 +87,8 @@ struct Diagnosis: Sendable {
     }
 
     /// Returns the results for the addresses of an upstream's answer.
-    func places(of opinion: Opinion) -> [Place] {
-        places.filter { opinion.addresses.contains($0.endpoint.address) }
+    func places(of answer: UpstreamAnswer) -> [Place] {
+        places.filter { answer.addresses.contains($0.endpoint.address) }
     }
 }
 

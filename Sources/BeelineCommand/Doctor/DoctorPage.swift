@@ -49,15 +49,15 @@ struct DoctorPage {
     }
 
     private var answers: String {
-        guard !diagnosis.opinions.isEmpty else { return "" }
-        let cards = diagnosis.opinions.map { opinion in
+        guard !diagnosis.answers.isEmpty else { return "" }
+        let cards = diagnosis.answers.map { answer in
             let rows =
-                opinion.failure.map { "<p class=\"none\">\(Self.escaped($0.message))</p>" }
-                ?? "<ul>" + zip(opinion.addresses, opinion.ttls).map(address).joined() + "</ul>"
+                answer.failure.map { "<p class=\"none\">\(Self.escaped($0.message))</p>" }
+                ?? "<ul>" + zip(answer.addresses, answer.ttls).map(address).joined() + "</ul>"
             return """
                 <article>
-                <h3>\(Self.escaped(opinion.upstream))</h3>
-                <p class="small">\(Words.milliseconds(opinion.time))</p>
+                <h3>\(Self.escaped(answer.upstream))</h3>
+                <p class="small">\(Words.milliseconds(answer.time))</p>
                 \(rows)
                 </article>
                 """

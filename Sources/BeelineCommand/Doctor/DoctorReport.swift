@@ -13,7 +13,7 @@ struct DoctorReport: Encodable {
     init(_ diagnosis: Diagnosis) {
         origin = "\(diagnosis.origin)"
         host = diagnosis.origin.host.text
-        answers = diagnosis.opinions.map(AnswerReport.init)
+        answers = diagnosis.answers.map(AnswerReport.init)
         places = diagnosis.places.map(PlaceReport.init)
         verdict = VerdictReport(diagnosis.verdict)
     }
@@ -27,12 +27,12 @@ struct DoctorReport: Encodable {
         var addresses: [AddressReport]
         @OrNull var error: FailureReport?
 
-        init(_ opinion: Diagnosis.Opinion) {
-            upstream = opinion.upstream
-            kind = opinion.kind.description
-            timeMS = VerboseLog.milliseconds(opinion.time)
-            addresses = zip(opinion.addresses, opinion.ttls).map(AddressReport.init)
-            error = opinion.failure.map { FailureReport(code: $0.code, message: $0.message.singleLine) }
+        init(_ answer: Diagnosis.UpstreamAnswer) {
+            upstream = answer.upstream
+            kind = answer.kind.description
+            timeMS = VerboseLog.milliseconds(answer.time)
+            addresses = zip(answer.addresses, answer.ttls).map(AddressReport.init)
+            error = answer.failure.map { FailureReport(code: $0.code, message: $0.message.singleLine) }
         }
 
         private enum CodingKeys: String, CodingKey {

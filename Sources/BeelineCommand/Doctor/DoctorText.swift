@@ -12,7 +12,7 @@ struct DoctorText {
     var text: String {
         let verdict = diagnosis.verdict
         var lines = ["\(diagnosis.origin)", ""]
-        if !diagnosis.opinions.isEmpty { lines += ["Answers"] + diagnosis.opinions.flatMap(opinion) + [""] }
+        if !diagnosis.answers.isEmpty { lines += ["Answers"] + diagnosis.answers.flatMap(answer) + [""] }
         if !diagnosis.places.isEmpty {
             lines += ["Addresses"] + diagnosis.places.flatMap(place) + [""]
         }
@@ -21,13 +21,13 @@ struct DoctorText {
         return lines.map { $0.singleLine + "\n" }.joined()
     }
 
-    private func opinion(_ opinion: Diagnosis.Opinion) -> [String] {
-        let time = Words.milliseconds(opinion.time)
-        if let failure = opinion.failure {
-            return ["  \(opinion.upstream)  (\(time))", "    no address: \(failure.message)"]
+    private func answer(_ answer: Diagnosis.UpstreamAnswer) -> [String] {
+        let time = Words.milliseconds(answer.time)
+        if let failure = answer.failure {
+            return ["  \(answer.upstream)  (\(time))", "    no address: \(failure.message)"]
         }
-        return ["  \(opinion.upstream)  (\(time))"]
-            + zip(opinion.addresses, opinion.ttls).map { address, ttl in
+        return ["  \(answer.upstream)  (\(time))"]
+            + zip(answer.addresses, answer.ttls).map { address, ttl in
                 "    \(address)" + (ttl.map { "  for \($0.wholeSeconds) s" } ?? "")
             }
     }

@@ -35,15 +35,15 @@ struct Examination: Sendable {
         if let address = origin.host.address {
             named = [(address, ["the URL"])]
         } else {
-            diagnosis.opinions = await resolver.askAll(origin.host).map {
-                Diagnosis.Opinion($0, families: families, host: origin.host)
+            diagnosis.answers = await resolver.askAll(origin.host).map {
+                Diagnosis.UpstreamAnswer($0, families: families, host: origin.host)
             }
-            for opinion in diagnosis.opinions {
-                for address in opinion.addresses {
+            for answer in diagnosis.answers {
+                for address in answer.addresses {
                     if let index = named.firstIndex(where: { $0.address == address }) {
-                        named[index].by.append(opinion.upstream)
+                        named[index].by.append(answer.upstream)
                     } else {
-                        named.append((address, [opinion.upstream]))
+                        named.append((address, [answer.upstream]))
                     }
                 }
             }
@@ -114,7 +114,7 @@ struct Examination: Sendable {
         await engine.shutDown()
         if url.origin.scheme.isSecure, place.connect != nil {
             let endpoint = resolver.network.reachable(place.endpoint).first ?? place.endpoint
-            place.certificate = await CertificateLook.look(at: endpoint, for: url.origin.host, within: patience)
+            place.certificate = await CertificateProbe.certificate(of: endpoint, for: url.origin.host, within: patience)
         }
         return place
     }

@@ -27,7 +27,7 @@ struct Verdict: Hashable, Sendable {
     /// Judges a diagnosis. A result that took longer than `slowness` is slow.
     init(_ diagnosis: Diagnosis, slowness: Duration) {
         let host = diagnosis.origin.host
-        let answering = diagnosis.opinions.filter { !$0.addresses.isEmpty }
+        let answering = diagnosis.answers.filter { !$0.addresses.isEmpty }
         let serving = diagnosis.places.filter(\.serves)
         findings =
             Self.impostors(diagnosis, answering) + Self.families(diagnosis) + Self.dead(diagnosis)
@@ -40,7 +40,7 @@ struct Verdict: Hashable, Sendable {
             level = .broken
             status = .hostUnresolved
             headline =
-                diagnosis.opinions.isEmpty
+                diagnosis.answers.isEmpty
                 ? "No resolver was asked for \(host)." : "No resolver knows an address of \(host)."
         } else if serving.isEmpty {
             level = .broken
@@ -77,7 +77,7 @@ struct Verdict: Hashable, Sendable {
 
     // MARK: Findings
 
-    private static func impostors(_ diagnosis: Diagnosis, _ answering: [Diagnosis.Opinion]) -> [String] {
+    private static func impostors(_ diagnosis: Diagnosis, _ answering: [Diagnosis.UpstreamAnswer]) -> [String] {
         let host = diagnosis.origin.host
         return diagnosis.places.filter(\.isImpostor).map { place in
             guard let certificate = place.certificate else {
@@ -140,9 +140,9 @@ struct Verdict: Hashable, Sendable {
         }
     }
 
-    private static func disagreement(_ opinions: [Diagnosis.Opinion], _ diagnosis: Diagnosis) -> [String] {
-        guard let first = opinions.first else { return [] }
-        let others = opinions.dropFirst().filter { Set($0.addresses).isDisjoint(with: first.addresses) }
+    private static func disagreement(_ answers: [Diagnosis.UpstreamAnswer], _ diagnosis: Diagnosis) -> [String] {
+        guard let first = answers.first else { return [] }
+        let others = answers.dropFirst().filter { Set($0.addresses).isDisjoint(with: first.addresses) }
         guard !others.isEmpty else { return [] }
         let all = [first] + others
         let good = all.allSatisfy { diagnosis.places(of: $0).contains(where: \.serves) }
@@ -156,8 +156,8 @@ struct Verdict: Hashable, Sendable {
     }
 
     private static func silent(_ diagnosis: Diagnosis) -> [String] {
-        diagnosis.opinions.compactMap { opinion in
-            opinion.failure.map { "\(opinion.upstream) returns no address: \($0.message)." }
+        diagnosis.answers.compactMap { answer in
+            answer.failure.map { "\(answer.upstream) returns no address: \($0.message)." }
         }
     }
 

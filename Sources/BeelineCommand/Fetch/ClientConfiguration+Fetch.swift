@@ -41,7 +41,7 @@ extension ClientConfiguration {
         }
         guard !(names.ipv4 && names.ipv6) else { throw CommandFailure(.usage, "-4 and -6 exclude each other") }
         resolver.families = names.families
-        resolver.check.allowLocalAnswers = names.allowLocalAnswers || defaults.allowLocalAnswers
+        resolver.check.allowsLocalAnswers = names.allowsLocalAnswers || defaults.allowsLocalAnswers
         isHTTPDNSEnabled = defaults.httpdns
         for path in names.cacert.isEmpty ? defaults.cacert : names.cacert { try trust(path, files) }
     }

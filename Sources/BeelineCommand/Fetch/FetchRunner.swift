@@ -33,8 +33,8 @@ struct FetchRunner: Sendable {
         }
         if let memory = configuration.jar {
             for (path, cookies) in cookies {
-                let intake = CookieIntake(cookies, into: memory, isOfThisSession: false)
-                messages += intake.messages(of: path, plan.jarBounds)
+                let insertion = CookieInsertion(cookies, into: memory, isOfThisSession: false)
+                messages += insertion.messages(of: path, plan.jarBounds)
             }
         }
         self.messages = messages

@@ -5,7 +5,7 @@ import Beeline
 /// The parts of a request that all URLs of a fetch share: method, fields and body.
 struct RequestDraft: Sendable {
     /// The handling of a field that the client adds by default.
-    enum Habit: Hashable, Sendable {
+    enum DefaultField: Hashable, Sendable {
         /// Sends the client's default.
         case kept
         /// `-H "Name:"`: omits the field.
@@ -31,8 +31,8 @@ struct RequestDraft: Sendable {
     private(set) var query: String?
     /// The files of `-b`.
     private(set) var cookieFiles: [String] = []
-    private(set) var userAgent = Habit.kept
-    private(set) var accept = Habit.kept
+    private(set) var userAgent = DefaultField.kept
+    private(set) var accept = DefaultField.kept
     private var scheme = AuthScheme.basic
     private var credentials: Credentials?
     /// Whether the body is sent without its length (`-H "Transfer-Encoding: chunked"`).
@@ -192,8 +192,8 @@ struct RequestDraft: Sendable {
         case Self.host where line.value?.isEmpty != false:
             throw CommandFailure(.usage, "-H \"Host:\": the Host header cannot be removed")
         case Self.host: authority = line.value
-        case .userAgent: userAgent = line.value.map(Habit.replaced) ?? .removed
-        case .accept: accept = line.value.map(Habit.replaced) ?? .removed
+        case .userAgent: userAgent = line.value.map(DefaultField.replaced) ?? .removed
+        case .accept: accept = line.value.map(DefaultField.replaced) ?? .removed
         case .transferEncoding where line.value?.lowercased() == "chunked": isChunked = true
         // The client manages its connections, and the command closes them at its end.
         case .connection where ["close", "keep-alive"].contains(line.value?.lowercased()): break

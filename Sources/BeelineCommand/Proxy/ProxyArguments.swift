@@ -43,7 +43,7 @@ struct ProxyArguments: ParsableArguments {
     /// Returns the policy for the proxy's targets.
     func policy(_ names: NameArguments, _ defaults: Defaults) throws(CommandFailure) -> AccessPolicy {
         var policy = AccessPolicy()
-        policy.allowsLocalAnswers = names.allowLocalAnswers || defaults.allowLocalAnswers
+        policy.allowsLocalAnswers = names.allowsLocalAnswers || defaults.allowsLocalAnswers
         guard let allowPorts else { return policy }
         let ports = allowPorts.split(separator: ",", omittingEmptySubsequences: false).map { UInt16($0) }
         guard !ports.contains(nil), !ports.contains(0) else {

@@ -64,7 +64,7 @@ struct ServePlan: Sendable {
     func configuration(log: (@Sendable (AccessRecord) -> Void)?) -> ServerConfiguration {
         var configuration = configuration
         configuration.accessLog = log
-        configuration.reloadFailed = { error in
+        configuration.onReloadFailure = { error in
             Terminal.standardError.writeLine("beeline: the previous zones stay in use: \(error)".singleLine)
         }
         return configuration

@@ -37,7 +37,7 @@ struct SharedCache: Sendable {
         } catch {
             throw CommandFailure(.usage, "--redis: \(error.message)")
         }
-        configuration.unavailable = { reason in
+        configuration.onUnavailable = { reason in
             Terminal.standardError.writeLine("beeline: --redis \(text): no answers are shared: \(reason)".singleLine)
         }
         configuration.password = try arguments.redisSecret.map { path throws(CommandFailure) in try files.secret(path) }

@@ -30,7 +30,7 @@ extension Refusal {
         switch error.code {
         case .bogusAnswer: 403
         case .timeLimit: 504
-        case .tooManyFlights, .shutDown: 503
+        case .tooManyLookups, .shutDown: 503
         default: 502
         }
     }

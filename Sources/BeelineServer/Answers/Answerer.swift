@@ -27,11 +27,11 @@ struct Answerer: Sendable {
         if let finding, finding.outside == nil { return finding.answer }
         guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
         let target = finding?.outside ?? name
-        guard let host = Self.host(target) else { return behind(finding, ServerAnswer(.noSuchName)) }
+        guard let host = Self.host(target) else { return prepending(finding, to: ServerAnswer(.noSuchName)) }
         // The owner of a zone may publish a private name with an alias.
         if finding == nil, isWithheld(host) { return resolver.hasTables ? nil : ServerAnswer(.refused) }
         let cached = resolver.current(host, families: Families(family), subnet: subnet)
-        return cached.map { behind(finding, self.answer(from: $0, name: target, family: family)) }
+        return cached.map { prepending(finding, to: self.answer(from: $0, name: target, family: family)) }
     }
 
     /// The answer. Asks an upstream if necessary.
@@ -41,15 +41,15 @@ struct Answerer: Sendable {
         // The upstream protocols can ask for addresses only, so other types come from zones alone.
         guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
         let target = finding?.outside ?? name
-        guard let host = Self.host(target) else { return behind(finding, ServerAnswer(.noSuchName)) }
+        guard let host = Self.host(target) else { return prepending(finding, to: ServerAnswer(.noSuchName)) }
         if finding == nil, isWithheld(host) { return await tableAnswer(host, name: target, family: family) }
         do throws(ResolutionError) {
             let resolution = try await resolver.resolve(host, families: Families(family), subnet: subnet)
-            return behind(finding, self.answer(from: resolution, name: target, family: family))
+            return prepending(finding, to: self.answer(from: resolution, name: target, family: family))
         } catch {
             switch error.code {
-            case .noSuchName: return behind(finding, ServerAnswer(.noSuchName, source: "upstream"))
-            case .noAddress: return behind(finding, ServerAnswer(.noError, source: "upstream"))
+            case .noSuchName: return prepending(finding, to: ServerAnswer(.noSuchName, source: "upstream"))
+            case .noAddress: return prepending(finding, to: ServerAnswer(.noError, source: "upstream"))
             default: return ServerAnswer(.serverFailure, source: error.code.description)
             }
         }
@@ -94,7 +94,7 @@ struct Answerer: Sendable {
         return answer
     }
 
-    private func behind(_ finding: ZoneSet.Finding?, _ answer: ServerAnswer) -> ServerAnswer {
+    private func prepending(_ finding: ZoneSet.Finding?, to answer: ServerAnswer) -> ServerAnswer {
         guard let finding else { return answer }
         var answer = answer
         answer.answers = finding.answer.answers + answer.answers
@@ -109,21 +109,23 @@ struct Answerer: Sendable {
             ? Self.staleTTL : UInt32(min(max(seconds, 0), Int64(resolution.source == .literal ? 3_600 : Int32.max)))
         var answer = ServerAnswer()
         answer.source = resolution.source.description
-        answer.answers = said(resolution.addresses, family).map { DNSRecord(name, ttl: ttl, .address($0)) }
+        answer.answers = originalAddresses(resolution.addresses, family: family).map {
+            DNSRecord(name, ttl: ttl, .address($0))
+        }
         return answer
     }
 
     /// The addresses as the upstream returned them. In an IPv6-only network the resolver synthesizes IPv6 addresses (RFC 6052).
     /// They are valid in this network only, so clients get the original IPv4 addresses.
-    private func said(_ addresses: [IPAddress], _ family: IPAddress.Family) -> [IPAddress] {
+    private func originalAddresses(_ addresses: [IPAddress], family: IPAddress.Family) -> [IPAddress] {
         guard addresses.contains(where: { $0.family != family }) else { return addresses }
         let prefixes = resolver.network.nat64
-        var said: [IPAddress] = []
+        var originals: [IPAddress] = []
         for address in addresses {
             let original = address.family == family ? address : prefixes.lazy.compactMap { $0.extract(address) }.first
-            if let original, original.family == family, !said.contains(original) { said.append(original) }
+            if let original, original.family == family, !originals.contains(original) { originals.append(original) }
         }
-        return said
+        return originals
     }
 
     private static func family(_ type: DNSType) -> IPAddress.Family? {

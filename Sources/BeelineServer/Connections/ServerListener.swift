@@ -127,7 +127,7 @@ final class ServerListener: Sendable {
         let channels = open.withLockedValue { Array($0.values) }
         for channel in channels {
             // HTTP/1.1 connections do not have this handler. They close after their replies.
-            channel.eventLoop.execute { Self.sayGoodbye(channel) }
+            channel.eventLoop.execute { Self.sendGoAway(on: channel) }
         }
         let end = ContinuousClock.now + configuration.drainTime
         await wait(until: end) { [service] in service.underWay == 0 }
@@ -146,8 +146,8 @@ final class ServerListener: Sendable {
         }.value
     }
 
-    private static func sayGoodbye(_ channel: any Channel) {
-        try? channel.pipeline.syncOperations.handler(type: HTTP2ServerHandler.self).sayGoodbye()
+    private static func sendGoAway(on channel: any Channel) {
+        try? channel.pipeline.syncOperations.handler(type: HTTP2ServerHandler.self).sendGoAway()
     }
 
     /// Closes a connection when its replies have left.

@@ -31,8 +31,8 @@ extension ServerService {
         case .reply(let reply):
             finish(reply)
             return nil
-        case .later(let lookUps, let wait):
-            guard began(request.client, lookUps: lookUps, now: start) else {
+        case .later(let lookups, let wait):
+            guard began(request.client, lookups: lookups, now: start) else {
                 finish(.limited)
                 return nil
             }
@@ -43,7 +43,7 @@ extension ServerService {
                 loop.execute {
                     if isWanted { bound.value(reply) }
                     // Runs after the reply, because `stop` closes the connections when this count reaches zero.
-                    self.ended(request.client, lookUps: lookUps)
+                    self.ended(request.client, lookups: lookups)
                 }
             }
         }

@@ -126,30 +126,30 @@ final class ServerService: Sendable {
 
     /// Counts an answer that waits for upstreams. Returns false if its client has too many pending lookups. The limit keeps one
     /// client from taking all the concurrent lookups of the resolver.
-    func began(_ client: IPAddress, lookUps: Int = 1, now: NIODeadline = .now()) -> Bool {
+    func began(_ client: IPAddress, lookups: Int = 1, now: NIODeadline = .now()) -> Bool {
         let key = RateLimiter.key(client)
-        let limit = max(64, resolver.configuration.maxFlights / 4)
+        let limit = max(64, resolver.configuration.maxLookups / 4)
         return state.withLockedValue { state in
             let own = state.waiting[key] ?? 0
             // Without a rate limiter, all clients may share one address, for example behind a load balancer.
-            guard own + lookUps <= limit || state.limiter == nil else {
+            guard own + lookups <= limit || state.limiter == nil else {
                 state.counters.limited += 1
                 return false
             }
             // `handle` already took the first question.
-            state.limiter?.take(lookUps - 1, of: client, now: Int64(clamping: now.uptimeNanoseconds))
-            state.waiting[key] = own + lookUps
+            state.limiter?.take(lookups - 1, of: client, now: Int64(clamping: now.uptimeNanoseconds))
+            state.waiting[key] = own + lookups
             state.underWay += 1
             return true
         }
     }
 
-    func ended(_ client: IPAddress, lookUps: Int = 1) {
+    func ended(_ client: IPAddress, lookups: Int = 1) {
         let key = RateLimiter.key(client)
         state.withLockedValue { state in
             state.underWay -= 1
             guard let own = state.waiting[key] else { return }
-            state.waiting[key] = own > lookUps ? own - lookUps : nil
+            state.waiting[key] = own > lookups ? own - lookups : nil
         }
     }
 

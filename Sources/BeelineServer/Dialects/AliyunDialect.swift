@@ -43,7 +43,7 @@ struct AliyunDialect: Sendable {
         let subnet = subnets.allowed(fields["ip"])
         let client = request.client
         let answerer = answerer.serving(client)
-        return .later(lookUps: names.count * families.members.count) {
+        return .later(lookups: names.count * families.members.count) {
             var answers = await answerer.answers(names, families: families, subnet: subnet)
             // Omits names whose lookup failed, as if the question had not asked for them.
             answers.removeAll(where: \.isFailure)
@@ -122,7 +122,7 @@ struct AliyunDialect: Sendable {
         let subnet = subnets.allowed(fields["cip"])
         let (client, mode) = (request.client, fields["m"] ?? "0")
         let answerer = answerer.serving(client)
-        return .later(lookUps: names.count * families.members.count) {
+        return .later(lookups: names.count * families.members.count) {
             var answers = await answerer.answers(names, families: families, subnet: subnet)
             answers.removeAll(where: \.saysNothing)
             guard !answers.isEmpty else {

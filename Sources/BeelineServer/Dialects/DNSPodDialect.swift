@@ -65,7 +65,7 @@ struct DNSPodDialect: Sendable {
         let options = Options(fields, client: request.client, names: hosts.count)
         let subnet = subnets.allowed(Self.address(fields["ip"], cipher))
         let answerer = answerer.serving(request.client)
-        return .later(lookUps: hosts.count * options.families.members.count) { [cipher, account] in
+        return .later(lookups: hosts.count * options.families.members.count) { [cipher, account] in
             let answers = await answerer.answers(hosts, families: options.families, subnet: subnet)
             // Omits names whose lookup failed, as if the question had not asked for them.
             let known = answers.filter { !$0.isFailure }

@@ -18,7 +18,7 @@ struct JSONDialect: Sendable {
         if let answer = answerer.known(name, type: type, subnet: subnet) {
             return .reply(Self.reply(name: name, type: type, answer: answer))
         }
-        return .later(lookUps: 1) {
+        return .later(lookups: 1) {
             Self.reply(name: name, type: type, answer: await answerer.answer(name, type: type, subnet: subnet))
         }
     }

@@ -58,7 +58,7 @@ struct MessageDialect: Sendable {
         if let answer = answerer.known(question.name, type: question.type, subnet: subnet) {
             return .reply(reply(to: query, options: options, answer: answer))
         }
-        return .later(lookUps: 1) {
+        return .later(lookups: 1) {
             reply(
                 to: query,
                 options: options,

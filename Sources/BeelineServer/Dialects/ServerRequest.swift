@@ -153,5 +153,5 @@ struct ServerReply: Sendable {
 enum Handling: Sendable {
     case reply(ServerReply)
     /// An operation that waits, and the number of its lookups: one for each name and family.
-    case later(lookUps: Int, @Sendable () async -> ServerReply)
+    case later(lookups: Int, @Sendable () async -> ServerReply)
 }

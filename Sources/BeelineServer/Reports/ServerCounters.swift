@@ -85,12 +85,12 @@ struct ServerCounters {
         let found = [
             ("cached", cache.cached), ("stale", cache.stale), ("absent", cache.absent), ("missed", cache.missed),
         ]
-        let lookUps = found.map { ("{found=\"\($0.0)\"}", "\($0.1)") }
+        let lookups = found.map { ("{found=\"\($0.0)\"}", "\($0.1)") }
         writeFamily(
             "beeline_dns_lookups_total",
             type: "counter",
             help: "What lookups in the cache found.",
-            samples: lookUps
+            samples: lookups
         )
         writeFamily(
             "beeline_dns_cached_names",

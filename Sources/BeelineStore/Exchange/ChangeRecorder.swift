@@ -18,7 +18,7 @@ final class ChangeRecorder: CookieFollower {
     /// The source of changes that came from the file and must not be written back.
     let source = ChangeSource()
     /// Rings at the first change after a batch, and when a batch is full.
-    let bell = Bell()
+    let wakeSignal = WakeSignal()
 
     init(capacity: Int, batchCount: Int, clock: @escaping @Sendable () -> CookieTime) {
         state = NIOLockedValueBox(State(pending: PendingChanges(capacity: max(capacity, batchCount))))
@@ -40,8 +40,8 @@ final class ChangeRecorder: CookieFollower {
             }
             return (before, state.pending.count)
         }
-        if before == 0, after > 0 { bell.ring() }
-        if before < batchCount, after >= batchCount { bell.ring() }
+        if before == 0, after > 0 { wakeSignal.signal() }
+        if before < batchCount, after >= batchCount { wakeSignal.signal() }
     }
 
     /// The number of pending changes.
@@ -62,7 +62,7 @@ final class ChangeRecorder: CookieFollower {
     func putBack(_ batch: PendingChanges.Batch) { state.withLockedValue { $0.pending.putBack(batch) } }
 
     /// Records the time of the newest change by other processes.
-    func witness(_ updated: Int64) { state.withLockedValue { $0.pending.witness(updated) } }
+    func noteUpdate(_ updated: Int64) { state.withLockedValue { $0.pending.noteUpdate(updated) } }
 
     /// Returns the time for a change made now.
     func stamp() -> Int64 {

@@ -138,7 +138,7 @@ final class CookieExchange: Sendable {
         _ = try rows.deleteExpired(at: now)
         let lifetime = configuration.deletionLifetime.components.seconds
         let oldest = CookieTime(secondsSince1970: now.secondsSince1970 - Double(lifetime))
-        try rows.forgetDeletions(before: oldest, keeping: configuration.maximumDeletions)
+        try rows.forgetDeletions(before: oldest, keeping: configuration.maxDeletions)
     }
 
     // MARK: Taking over
@@ -184,7 +184,7 @@ final class CookieExchange: Sendable {
     /// Applies the changes of other processes to the jar, except where the jar has a newer pending change.
     private func takeOver(_ changes: [CookieRows.Change], _ others: Others) {
         guard let newest = changes.map(\.updated).max() else { return }
-        recorder.witness(newest)
+        recorder.noteUpdate(newest)
         let times = Dictionary(changes.map { ($0.key, $0.updated) }) { max($0, $1) }
         jar.merge(
             stored: changes.compactMap(\.cookie),

@@ -8,7 +8,7 @@ import GRDBSQLite
 struct FileConnection: Sendable {
     /// The maximum size of a value and of a row in octets. Cookies and answers are far smaller, but a file can contain
     /// an expression whose value has a gigabyte.
-    static let maximumLength = 1 << 20
+    static let maxLength = 1 << 20
     /// The number of steps of SQLite's virtual machine between two checks of a ``StopSignal``; about a millisecond.
     private static let stepsBetweenChecks: CInt = 10_000
 
@@ -28,7 +28,7 @@ struct FileConnection: Sendable {
         configuration.prepareDatabase { db in
             // The file is untrusted: disable its functions and check cells on reads.
             try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
-            sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_LENGTH, CInt(Self.maximumLength))
+            sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_LENGTH, CInt(Self.maxLength))
         }
         do {
             queue = try LockedFiles.whileOpening { try DatabaseQueue(path: path, configuration: configuration) }

@@ -67,7 +67,7 @@ struct PendingChanges: Sendable {
     }
 
     /// Records that changes of other processes up to a time were seen, so that later local changes count as newer.
-    mutating func witness(_ updated: Int64) {
+    mutating func noteUpdate(_ updated: Int64) {
         // The bound leaves room for later times if a file contains an unrealistic one.
         lastUpdate = max(lastUpdate, min(updated, .max / 2))
     }

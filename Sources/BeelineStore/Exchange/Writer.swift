@@ -20,7 +20,7 @@ struct Writer<C: Clock>: Sendable where C.Duration == Duration {
         while !Task.isCancelled {
             let action = schedule.next(pending: recorder.count, now: start.duration(to: clock.now))
             if case .wait(let deadline) = action {
-                await recorder.bell.wait(until: start.advanced(by: deadline), clock: clock)
+                await recorder.wakeSignal.wait(until: start.advanced(by: deadline), clock: clock)
                 continue
             }
             let succeeded = await attempt(action)

@@ -15,7 +15,7 @@ import GRDB
 /// ```
 public enum BrowserProfile {
     /// The maximum size of a copied file in octets: 1 GiB.
-    public static let maximumSize = 1 << 30
+    public static let maxSize = 1 << 30
 
     /// The paths of cookie files relative to the profile's folder.
     private static let places = [
@@ -39,7 +39,7 @@ public enum BrowserProfile {
 
     private static func read(_ path: String, container: Int, _ stop: StopSignal) throws(StoreError) -> CookieImport {
         let file = try file(path)
-        let copy = try DatabaseCopy(of: file, limit: maximumSize, stop)
+        let copy = try DatabaseCopy(of: file, limit: maxSize, stop)
         defer { copy.remove() }
         let connection = try copy.connect()
         defer { try? connection.close() }

@@ -19,7 +19,7 @@ struct DatabaseCopy {
     /// The number of attempts, and the time in microseconds for which the files must be unchanged before one. The time is
     /// longer than the timestamp resolution of file systems.
     private static let attempts = 50
-    private static let calm: UInt32 = 20_000
+    private static let quietTime: UInt32 = 20_000
 
     private let folder: CopyFolder
     private let source: String
@@ -54,7 +54,7 @@ struct DatabaseCopy {
         for _ in 0..<Self.attempts {
             try stop.check(source)
             let before = try identities()
-            if isCalm(before) {
+            if hasNoRecentChange(before) {
                 for part in Self.parts { try copy(part) }
                 if try identities().elementsEqual(before, by: Self.isUnchanged) {
                     do throws(StoreError) {
@@ -67,7 +67,7 @@ struct DatabaseCopy {
                 }
             }
             // This thread may block.
-            usleep(Self.calm)
+            usleep(Self.quietTime)
         }
         let message = "\(source) is being written without a pause; end the browser, or try again"
         throw failure ?? StoreError(.busy, path: source, message)
@@ -95,12 +95,12 @@ struct DatabaseCopy {
         return found
     }
 
-    private func isCalm(_ identities: [FileIdentity?]) -> Bool {
+    private func hasNoRecentChange(_ identities: [FileIdentity?]) -> Bool {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         let now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
         return identities.allSatisfy { identity in
-            identity.map { $0.modified < now - Int64(Self.calm) * 1000 || $0.modified > now } ?? true
+            identity.map { $0.modified < now - Int64(Self.quietTime) * 1000 || $0.modified > now } ?? true
         }
     }
 

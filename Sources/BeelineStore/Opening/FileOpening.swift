@@ -126,7 +126,7 @@ struct FileOpening: Sendable {
             }
             try connection.perform { try Schema.check($0) }
             let (restoresSession, now) = (configuration.restoresSession, clock())
-            let lastExpiry = now.advanced(bySeconds: jar.maximumAge.components.seconds)
+            let lastExpiry = now.advanced(bySeconds: jar.maxAge.components.seconds)
             try connection.perform { db in
                 try db.inTransaction(.immediate) {
                     let rows = CookieRows(db)
@@ -201,11 +201,11 @@ struct FileOpening: Sendable {
     private func fill(from contents: Contents, _ connection: FileConnection, _ lock: FileLock) -> OpenedFile {
         let jar = CookieJar(configuration: jar, clock: clock)
         let recorder = ChangeRecorder(
-            capacity: configuration.maximumPendingChanges,
+            capacity: configuration.maxPendingChanges,
             batchCount: configuration.writeBatchCount,
             clock: clock
         )
-        recorder.witness(contents.newestUpdate)
+        recorder.noteUpdate(contents.newestUpdate)
         // Follow the jar before it is filled, so that cookies evicted by a smaller limit are deleted from the file too.
         jar.follow(recorder)
         jar.markKept()
@@ -225,7 +225,7 @@ struct FileOpening: Sendable {
         if report.dropped > 0 {
             report.messages.append(
                 "\(connection.path): \(report.dropped) cookies exceed the limits of this jar and are removed from the file; "
-                    + "open it with a larger maximumCookies or maximumCookiesPerDomain"
+                    + "open it with a larger maxCookies or maxCookiesPerDomain"
             )
         }
         if report.skipped > 0 {

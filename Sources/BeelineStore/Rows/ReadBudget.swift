@@ -6,9 +6,9 @@ import GRDB
 /// default value repeats in each row.
 struct ReadBudget {
     /// The maximum number of rows. A browser keeps some thousands of cookies.
-    static let maximumRows = 1_000_000
+    static let maxRows = 1_000_000
     /// The maximum size of all values together.
-    static let maximumOctets = 128 << 20
+    static let maxOctets = 128 << 20
 
     private var rows = 0
     private var octets = 0
@@ -20,7 +20,7 @@ struct ReadBudget {
     mutating func take(_ size: Int) throws {
         rows += 1
         octets += size
-        guard rows <= Self.maximumRows, octets <= Self.maximumOctets else {
+        guard rows <= Self.maxRows, octets <= Self.maxOctets else {
             throw DatabaseError(resultCode: .SQLITE_TOOBIG, message: "it has at least \(rows) rows, \(octets) octets")
         }
     }

@@ -17,9 +17,9 @@ public struct ServerTLS: Sendable {
     /// negotiates `h2`.
     public var applicationProtocols: [String] = ["http/1.1"]
     /// The lowest TLS version. Default 1.2.
-    public var minimumVersion: TLSVersion = .tlsv12
+    public var minVersion: TLSVersion = .tlsv12
     /// The highest TLS version; nil: the highest supported.
-    public var maximumVersion: TLSVersion?
+    public var maxVersion: TLSVersion?
     /// The authority that must have signed the client's certificate; nil: no client certificate is requested.
     public var clientAuthority: TestAuthority?
 
@@ -40,8 +40,8 @@ public struct ServerTLS: Sendable {
                     privateKey: .privateKey(certificate.key)
                 )
                 configuration.applicationProtocols = applicationProtocols
-                configuration.minimumTLSVersion = minimumVersion
-                configuration.maximumTLSVersion = maximumVersion
+                configuration.minimumTLSVersion = minVersion
+                configuration.maximumTLSVersion = maxVersion
                 // A client that does not answer `close_notify` must not delay a test.
                 configuration.shutdownTimeout = .seconds(1)
                 if let clientAuthority {

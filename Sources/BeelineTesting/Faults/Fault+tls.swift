@@ -52,8 +52,8 @@ extension Fault {
         },
         ok("tls-old", "TLS 1.1 at most", outcome: .handshakeFailure) {
             var tls = ServerTLS($0.good)
-            tls.minimumVersion = .tlsv1
-            tls.maximumVersion = .tlsv11
+            tls.minVersion = .tlsv1
+            tls.maxVersion = .tlsv11
             return tls
         },
         ok(

@@ -48,7 +48,7 @@ extension CookieStorageMirror {
         // Writes the jar first: it is fast, and keeps the time short in which another change could be lost.
         let carried = jar.carryOut(plan, in: &cookies, source: source, now: now)
         var report = Report()
-        (report.intoJar, report.outOfJar, report.refused) = (carried.came, carried.went, carried.refused)
+        (report.intoJar, report.outOfJar, report.refused) = (carried.added, carried.removed, carried.refused)
         #if canImport(FoundationNetworking)
         departures.withLockedValue { $0.note(contents.cookies, now: now) }
         #endif

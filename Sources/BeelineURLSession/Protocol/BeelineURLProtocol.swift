@@ -29,26 +29,28 @@ public class BeelineURLProtocol: URLProtocol {
 
     /// Sets the client that carries requests of this class in a configuration's `protocolClasses`; `nil` removes it.
     public static func use(_ client: BeelineClient?, settings: Settings = Settings()) {
-        Doors[BeelineURLProtocol.self] = client.map { Door($0, settings: settings, configuration: nil) }
+        ClientBindings[BeelineURLProtocol.self] = client.map {
+            ClientBinding($0, settings: settings, configuration: nil)
+        }
     }
 
     /// Whether the client carries a request.
     override public class func canInit(with request: URLRequest) -> Bool {
-        Doors[self]?.takes(request) ?? false
+        ClientBindings[self]?.carries(request) ?? false
     }
 
     #if canImport(Darwin)
     /// Whether the client carries a task. It carries data and upload tasks only.
     override public class func canInit(with task: URLSessionTask) -> Bool {
-        guard let request = task.currentRequest, let door = Doors[self] else { return false }
+        guard let request = task.currentRequest, let binding = ClientBindings[self] else { return false }
         guard task is URLSessionDataTask else {
-            door.settings.log?(
+            binding.settings.log?(
                 "\(request.url?.host ?? "") is left to URLSession: only data and upload tasks can be carried; to have the "
                     + "others too, send the session through BeelineProxy"
             )
             return false
         }
-        return door.takes(request)
+        return binding.carries(request)
     }
     #endif
 
@@ -95,10 +97,10 @@ public class BeelineURLProtocol: URLProtocol {
     }
 
     private func begin(_ insides: TaskInsides? = nil) throws(URLError) {
-        guard let door = Doors[type(of: self)] else {
+        guard let binding = ClientBindings[type(of: self)] else {
             throw URLError(.unknown, "BeelineURLProtocol.use(_:) names no client any more", for: request.url)
         }
-        let plan = try LoadPlan(request, task: task, insides: insides, cached: cachedResponse, door: door)
+        let plan = try LoadPlan(request, task: task, insides: insides, cached: cachedResponse, binding: binding)
         let load = Load(plan, delivery: delivery(plan))
         self.load = load
         load.start()
@@ -119,7 +121,7 @@ public class BeelineURLProtocol: URLProtocol {
         return Delivery(self, delegateQueue: plan.gathersBody ? nil : plan.delegateQueue) { queue.async(execute: $0) }
         #else
         // Foundation requires calls on the thread that called `startLoading`.
-        let home = HomeRunLoop(RunLoop.current)
+        let home = LoadingRunLoop(RunLoop.current)
         return Delivery(self, delegateQueue: nil) { home.perform($0) }
         #endif
     }
@@ -127,7 +129,7 @@ public class BeelineURLProtocol: URLProtocol {
 
 #if canImport(Darwin)
 /// `@unchecked Sendable`: only `perform` is used, which is thread-safe.
-private struct HomeRunLoop: @unchecked Sendable {
+private struct LoadingRunLoop: @unchecked Sendable {
     private let loop: RunLoop
 
     init(_ loop: RunLoop) { self.loop = loop }

@@ -60,7 +60,7 @@ struct DelegateOfTask: @unchecked Sendable {
 }
 
 /// Holds the reader of a request's body stream. Only the first caller gets it.
-final class GivenReader: Sendable {
+final class SingleUseReader: Sendable {
     private let reader: NIOLockedValueBox<StreamReader?>
 
     init(_ reader: StreamReader?) { self.reader = NIOLockedValueBox(reader) }

@@ -70,7 +70,7 @@ extension RequestBody {
         first stream: InputStream?,
         length: Int64?
     ) -> RequestBody {
-        let first = GivenReader(stream.map(StreamReader.init))
+        let first = SingleUseReader(stream.map(StreamReader.init))
         let delegate = DelegateOfTask(delegate: delegate, session: session, task: task)
         return .stream(length: length) {
             StreamBody {

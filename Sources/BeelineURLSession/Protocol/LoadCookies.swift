@@ -21,17 +21,17 @@ struct LoadCookies: Sendable {
     /// The mirror that syncs the jar with the session's storage.
     let mirror: CookieStorageMirror?
 
-    init(_ request: URLRequest, field: String?, configuration: URLSessionConfiguration, door: Door) {
+    init(_ request: URLRequest, field: String?, configuration: URLSessionConfiguration, binding: ClientBinding) {
         let storage = configuration.httpCookieStorage
         let handles = request.httpShouldHandleCookies && storage != nil
         sends = handles && configuration.httpShouldSetCookies
         // The session and the storage each have a policy; the stricter one applies.
         let policies = [configuration.httpCookieAcceptPolicy, storage?.cookieAcceptPolicy]
         keeps = handles && !policies.contains(.never)
-        let mirror = storage.map { door.mirror(of: $0) }
+        let mirror = storage.map { binding.mirror(of: $0) }
         jar = mirror?.jar
         // A separate jar for the storage gets its cookies only from the mirror.
-        let isNeeded = door.settings.mirrorsCookies || mirror?.configuration.truth == .storage
+        let isNeeded = binding.settings.mirrorsCookies || mirror?.configuration.truth == .storage
         self.mirror = handles && isNeeded ? mirror : nil
         if policies.contains(.onlyFromMainDocumentDomain),
             let page = request.mainDocumentURL.flatMap({ try? HTTPURL($0) })

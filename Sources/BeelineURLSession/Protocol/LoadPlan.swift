@@ -20,7 +20,7 @@ struct LoadPlan: Sendable {
     let cookies: LoadCookies
     /// Whether Foundation accepts the response's body only as a whole.
     let gathersBody: Bool
-    let maximumGatheredBody: Int
+    let maxGatheredBody: Int
     /// A cached response that replaces a request.
     let cached: CachedURLResponse?
     #if canImport(FoundationNetworking)
@@ -28,7 +28,7 @@ struct LoadPlan: Sendable {
     let delegateQueue: OperationQueue?
     /// The delegate for redirects and progress, if it is known at once.
     let delegate: DelegateOfTask?
-    private let searched: SearchedTask
+    private let taskReference: TaskReference
     #endif
 
     /// - Parameter insides: The state of the task, if it was already read.
@@ -38,11 +38,11 @@ struct LoadPlan: Sendable {
         task: URLSessionTask?,
         insides: TaskInsides? = nil,
         cached: CachedURLResponse?,
-        door: Door
+        binding: ClientBinding
     ) throws(URLError) {
         self.original = original
-        client = door.client
-        maximumGatheredBody = door.settings.maximumGatheredBody
+        client = binding.client
+        maxGatheredBody = binding.settings.maxGatheredBody
         do {
             guard let url = original.url else { throw URLError(.badURL) }
             self.url = try HTTPURL(url)
@@ -54,18 +54,18 @@ struct LoadPlan: Sendable {
             let remedy =
                 "Foundation on Linux lets no protocol class carry a download: make a data task, set bypassesBeeline, or send "
                 + "the session through BeelineProxy"
-            door.settings.log?("\(original.url?.host ?? "") is not carried: \(remedy)")
+            binding.settings.log?("\(original.url?.host ?? "") is not carried: \(remedy)")
             throw URLError(.cannotCreateFile, remedy, for: original.url)
         }
         let insides = insides ?? task.map { TaskInsides($0) }
-        let configuration = insides?.session?.configuration ?? door.configuration ?? .default
+        let configuration = insides?.session?.configuration ?? binding.configuration ?? .default
         workQueue = insides?.workQueue ?? DispatchQueue(label: "Beeline.Load")
         delegateQueue = insides?.session?.delegateQueue
         gathersBody = insides?.isForDelegate != true
         delegate = Self.delegate(of: task, insides)
-        searched = SearchedTask(task: task, session: insides?.session)
+        taskReference = TaskReference(task: task, session: insides?.session)
         #else
-        let configuration = door.configuration ?? .default
+        let configuration = binding.configuration ?? .default
         gathersBody = false
         #endif
         self.cached = try Self.cached(cached, original)
@@ -83,7 +83,7 @@ struct LoadPlan: Sendable {
         #endif
         self.body = body
         limits = Self.limits(original, configuration)
-        cookies = LoadCookies(original, field: fields.cookie, configuration: configuration, door: door)
+        cookies = LoadCookies(original, field: fields.cookie, configuration: configuration, binding: binding)
         request = try fields.request(original, hasBody: !body.isNone, cookie: cookies.explicit)
     }
 
@@ -101,11 +101,12 @@ struct LoadPlan: Sendable {
     /// The delegate for redirects. It searches for a delegate of this task alone, which takes time, only when needed.
     func redirectDelegate() async -> DelegateOfTask? {
         if let delegate { return delegate }
-        return await firstAnswer { answer in workQueue.async { [searched] in answer(searched.ownDelegate) } } ?? nil
+        return await firstAnswer { answer in workQueue.async { [taskReference] in answer(taskReference.ownDelegate) } }
+            ?? nil
     }
 
     /// `@unchecked Sendable`: the task is read only on its work queue.
-    private struct SearchedTask: @unchecked Sendable {
+    private struct TaskReference: @unchecked Sendable {
         weak var task: URLSessionTask?
         weak var session: URLSession?
 

@@ -24,11 +24,11 @@ extension URLSessionConfiguration {
         settings: BeelineURLProtocol.Settings = BeelineURLProtocol.Settings(),
         base: URLSessionConfiguration = .default
     ) -> URLSessionConfiguration {
-        let type = Doors.makeClass()
-        let door = Door(client, settings: settings, configuration: base)
-        Doors[type] = door
+        let type = ClientBindings.makeClass()
+        let binding = ClientBinding(client, settings: settings, configuration: base)
+        ClientBindings[type] = binding
         #if canImport(FoundationNetworking)
-        base.urlCache = base.urlCache.map { SparedCache($0, door) }
+        base.urlCache = base.urlCache.map { BypassedCache($0, binding) }
         #endif
         base.protocolClasses = [type] + (base.protocolClasses ?? [])
         return base

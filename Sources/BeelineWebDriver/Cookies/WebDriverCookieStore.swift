@@ -7,12 +7,12 @@ import NIOConcurrencyHelpers
 /// The cookies of a ``Browser``.
 public struct WebDriverCookieStore: WebCookieStore {
     private let session: any BrowserSession
-    private let looks: CookieLooks
+    private let snapshots: CookieSnapshots
     private let interval: Duration
 
-    init(_ session: any BrowserSession, _ looks: CookieLooks, interval: Duration) {
+    init(_ session: any BrowserSession, _ snapshots: CookieSnapshots, interval: Duration) {
         self.session = session
-        self.looks = looks
+        self.snapshots = snapshots
         self.interval = interval
     }
 
@@ -22,10 +22,10 @@ public struct WebDriverCookieStore: WebCookieStore {
     /// - Throws: ``WebDriverError``.
     public func cookies() async throws -> [Cookie] {
         do throws(WebDriverError) {
-            return try await looks.look(at: session)
+            return try await snapshots.read(from: session)
         } catch {
             // A cancelled command fails in the same way, but the browser has not ended.
-            guard error.code == .ended, !Task.isCancelled, let last = looks.last else { throw error }
+            guard error.code == .ended, !Task.isCancelled, let last = snapshots.last else { throw error }
             return last
         }
     }
@@ -47,13 +47,13 @@ public struct WebDriverCookieStore: WebCookieStore {
     /// checked every ``BrowserConfiguration/cookieInterval``, when a tab of Chromium or Firefox closes, and in Firefox when a
     /// server sets cookies. The stream ends when the browser closes.
     public var changes: AsyncStream<Void> {
-        let watch = CookieWatch(session, looks, interval: interval)
+        let watch = CookieWatch(session, snapshots, interval: interval)
         return AsyncStream { await watch.change() }
     }
 }
 
 /// The cookies at the last check, which remain available after the browser has closed.
-final class CookieLooks: Sendable {
+final class CookieSnapshots: Sendable {
     private struct State {
         var last: [Cookie]?
         /// The number of checks that have started.
@@ -82,7 +82,7 @@ final class CookieLooks: Sendable {
     /// The cookies at the last check; nil before the first one.
     var last: [Cookie]? { state.withLockedValue { $0.last } }
 
-    func look(at session: any BrowserSession) async throws(WebDriverError) -> [Cookie] {
+    func read(from session: any BrowserSession) async throws(WebDriverError) -> [Cookie] {
         let number = state.withLockedValue { state in
             state.started += 1
             return state.started
@@ -98,13 +98,13 @@ private actor CookieWatch {
     private static let pause = Duration.milliseconds(100)
 
     private let session: any BrowserSession
-    private let looks: CookieLooks
+    private let snapshots: CookieSnapshots
     private let interval: Duration
     private var last: Set<Cookie>?
 
-    init(_ session: any BrowserSession, _ looks: CookieLooks, interval: Duration) {
+    init(_ session: any BrowserSession, _ snapshots: CookieSnapshots, interval: Duration) {
         self.session = session
-        self.looks = looks
+        self.snapshots = snapshots
         self.interval = max(interval, Self.pause)
     }
 
@@ -115,7 +115,7 @@ private actor CookieWatch {
             if last != nil { await session.waitForHint(after: Self.pause, within: interval) }
             if Task.isCancelled { return nil }
             do throws(WebDriverError) {
-                let now = Set(try await looks.look(at: session))
+                let now = Set(try await snapshots.read(from: session))
                 if now != last {
                     last = now
                     return ()

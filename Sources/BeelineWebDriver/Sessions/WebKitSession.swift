@@ -15,7 +15,7 @@ final class WebKitSession: BrowserSession {
     private let blankPagePath: String
     private let known = PageCookies()
     /// The current tab is a state of the session, so commands that change it must not overlap.
-    private let turnstile = Turnstile()
+    private let tabs = AsyncMutex()
 
     init(
         _ programs: BrowserPrograms,
@@ -109,7 +109,7 @@ final class WebKitSession: BrowserSession {
     private func alone<Value>(
         _ body: () async throws(WebDriverError) -> Value
     ) async throws(WebDriverError) -> Value {
-        try await turnstile.pass { () async throws(WebDriverError) in try await driver.inOpenTab(body) }
+        try await tabs.withLock { () async throws(WebDriverError) in try await driver.inOpenTab(body) }
     }
 
     /// Returns the URL of the current page; nil if it is not an HTTP page.

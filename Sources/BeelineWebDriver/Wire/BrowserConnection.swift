@@ -64,7 +64,7 @@ final class BrowserConnection: Sendable {
         configuration.jar = nil
         configuration.proxies = .none
         var settings = WebSocketSettings()
-        settings.maximumMessageBytes = 64 << 20
+        settings.maxMessageBytes = 64 << 20
         settings.offersCompression = false
         // A hanging browser must not delay the close.
         settings.closeTimeout = .seconds(1)

@@ -45,10 +45,10 @@ package struct CompletionCookieStore<Platform: CompletionStore>: WebCookieStore 
     package func kept(of cookie: Cookie) -> Cookie? { platform.kept(of: cookie) }
 
     package var changes: AsyncStream<Void> {
-        let (stream, bell) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let (stream, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         // Platforms do not retain observers. The closure retains the observer until the stream ends.
-        let end = platform.observe { bell.yield() }
-        bell.onTermination = { _ in end() }
+        let end = platform.observe { wake.yield() }
+        wake.onTermination = { _ in end() }
         return stream
     }
 

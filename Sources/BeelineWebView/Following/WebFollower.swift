@@ -35,8 +35,8 @@ final class WebFollower: Sendable {
     private let source = ChangeSource()
     private let news: CookieNews
     private let changes: AsyncStream<Void>
-    private let alarm: AsyncStream<Void>
-    private let bell: AsyncStream<Void>.Continuation
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
     /// Guards the callers that wait for an agreement.
     private let state = NIOLockedValueBox(State())
 
@@ -50,18 +50,18 @@ final class WebFollower: Sendable {
         elapsed = clock.stopwatch()
         news = CookieNews(of: jar, except: source)
         changes = store.changes
-        (alarm, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        bell.yield()
+        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        wake.yield()
     }
 
     /// Follows both sides until the task is cancelled.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in self.news.arrivals() { self.bell.yield() } }
-            group.addTask { for await _ in self.changes { self.bell.yield() } }
+            group.addTask { for await _ in self.news.arrivals() { self.wake.yield() } }
+            group.addTask { for await _ in self.changes { self.wake.yield() } }
             group.addTask {
                 while (try? await self.clock.sleep(for: self.configuration.interval.asWait)) != nil {
-                    self.bell.yield()
+                    self.wake.yield()
                 }
             }
             group.addTask { await self.rounds() }
@@ -86,7 +86,7 @@ final class WebFollower: Sendable {
             return state.isEnded
         }
         if isEnded { throw Self.stopped }
-        bell.yield()
+        wake.yield()
         do {
             try await waiter.value().get()
         } catch {
@@ -96,7 +96,7 @@ final class WebFollower: Sendable {
 
     private func rounds() async {
         var reconciliation = WebReconciliation(configuration) { [store] in store.kept(of: $0) }
-        for await _ in alarm {
+        for await _ in wakes {
             let waiters = state.withLockedValue { state in
                 defer { state.waiters = [] }
                 return state.waiters
@@ -123,7 +123,7 @@ final class WebFollower: Sendable {
         } catch {
             return .failure(Task.isCancelled ? Self.stopped : WebViewError(error))
         }
-        bell.yield()
+        wake.yield()
         return .failure(WebViewError(.timedOut, "the jar or the page changes all the time: the two sides never agreed"))
     }
 

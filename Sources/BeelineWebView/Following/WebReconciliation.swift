@@ -63,8 +63,8 @@ struct WebReconciliation {
 
     /// Adds the changes of the jar to the report.
     mutating func note(_ carried: CookieJar.Carried, rehomed: Int) {
-        report.intoJar += carried.came
-        report.outOfJar += carried.went
+        report.intoJar += carried.added
+        report.outOfJar += carried.removed
         report.refused += carried.refused
         report.rehomed += rehomed
     }

@@ -103,7 +103,7 @@ struct HARCookies: Decodable {
     func cookies(now: CookieTime) -> CookieImport {
         var result = CookieImport()
         var configuration = CookieJarConfiguration()
-        configuration.maximumCookies = .max
+        configuration.maxCookies = .max
         let jar = CookieJar(configuration: configuration)
         jar.state.withLockedValue { $0.evicted = [] }
         var stored: [UInt64: CookiePlace] = [:]

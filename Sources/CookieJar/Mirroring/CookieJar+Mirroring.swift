@@ -7,9 +7,9 @@ extension CookieJar {
     /// The result of applying a plan to the jar.
     package struct Carried: Sendable {
         /// The number of cookies that were stored in the jar.
-        package var came = 0
+        package var added = 0
         /// The number of cookies that were deleted from the jar.
-        package var went = 0
+        package var removed = 0
         /// The reasons for cookies that the jar rejected.
         package var refused: [CookieRejection] = []
         /// The places that another source changed first. They were left unchanged.
@@ -35,7 +35,7 @@ extension CookieJar {
         for (new, old) in plan.intoJar {
             let place = CookiePlace(new)
             switch exchange(old, for: new, isOfThisSession: !plan.isFirst, source: source, now: now) {
-            case .done(let present): (cookies[place], carried.came) = (present, carried.came + 1)
+            case .done(let present): (cookies[place], carried.added) = (present, carried.added + 1)
             case .rejected(let reason): carried.refused.append(reason)
             case .outdated: carried.outdated.insert(place)
             }
@@ -45,7 +45,7 @@ extension CookieJar {
             if exchange(old, for: nil, source: source, now: now) == .outdated {
                 carried.outdated.insert(place)
             } else {
-                (cookies[place], carried.went) = (nil, carried.went + 1)
+                (cookies[place], carried.removed) = (nil, carried.removed + 1)
             }
         }
         return carried

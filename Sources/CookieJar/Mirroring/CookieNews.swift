@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 package final class CookieNews: CookieFollower {
     private struct State {
         var changes: [CookiePlace: CookieChange] = [:]
-        var bell: AsyncStream<Void>.Continuation?
+        var wake: AsyncStream<Void>.Continuation?
         var isFinished = false
     }
 
@@ -32,34 +32,34 @@ package final class CookieNews: CookieFollower {
     /// A stream with an element after one or more changes. Finishes with the jar. Only the stream of the latest call receives
     /// elements.
     package func arrivals() -> AsyncStream<Void> {
-        let (stream, bell) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let (stream, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         state.withLockedValue { state in
-            if !state.changes.isEmpty { bell.yield() }
-            if state.isFinished { bell.finish() }
-            state.bell = bell
+            if !state.changes.isEmpty { wake.yield() }
+            if state.isFinished { wake.finish() }
+            state.wake = wake
         }
         return stream
     }
 
     package func note(_ changes: [CookieChange]) {
-        let bell = state.withLockedValue { state in
+        let wake = state.withLockedValue { state in
             var isNews = false
             for change in changes where change.source != own {
                 if state.changes.count >= Self.capacity { state.changes = [:] }
                 state.changes[CookiePlace(change.cookie)] = change
                 isNews = true
             }
-            return isNews ? state.bell : nil
+            return isNews ? state.wake : nil
         }
-        bell?.yield()
+        wake?.yield()
     }
 
     package func finish() {
-        let bell = state.withLockedValue { state in
+        let wake = state.withLockedValue { state in
             state.isFinished = true
-            return state.bell
+            return state.wake
         }
-        bell?.finish()
+        wake?.finish()
     }
 
     /// Returns the collected changes and forgets them.

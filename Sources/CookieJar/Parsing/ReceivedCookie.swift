@@ -49,7 +49,7 @@ struct ReceivedCookie {
         configuration: CookieJarConfiguration,
         now: CookieTime
     ) throws(CookieRejection) {
-        let ageLimit = configuration.maximumAge.components.seconds
+        let ageLimit = configuration.maxAge.components.seconds
         let parsed = try SetCookieParser(ageLimit: ageLimit, now: now).parse(field)
         let (domain, isHostOnly) = try Self.scope(Array(field[parsed.domain]), request)
         key = DomainKey(domain: domain, partition: parsed.isPartitioned ? context.partition(for: url) : nil)
@@ -94,7 +94,7 @@ struct ReceivedCookie {
     func check(_ configuration: CookieJarConfiguration) throws(CookieRejection) {
         let parts = [Array(name), Array(value), path]
         guard !parts.contains(where: \.hasForbiddenControl) else { throw .controlCharacter }
-        guard name.count + value.count <= SetCookieParser.maximumPairLength else { throw .tooLarge }
+        guard name.count + value.count <= SetCookieParser.maxPairLength else { throw .tooLarge }
         guard !name.isEmpty || !value.isEmpty else { throw .empty }
         // Rejects parts that would read back differently from the cookie's Set-Cookie field.
         guard parts.allSatisfy({ $0.trimmed($0.indices) == $0.indices && !$0.contains(.semicolon) }),

@@ -30,9 +30,9 @@ struct ParsedSetCookie {
 /// Parses Set-Cookie header fields (RFC 6265bis §5.6) in linear time.
 struct SetCookieParser {
     /// The maximum length of name and value together, in octets (§5.6 step 5).
-    static let maximumPairLength = 4096
+    static let maxPairLength = 4096
     /// The maximum length of an attribute's value, in octets. A longer attribute is ignored (§5.6, attributes, step 6).
-    static let maximumAttributeLength = 1024
+    static let maxAttributeLength = 1024
 
     /// The known attributes.
     private enum Attribute: String, CaseIterable {
@@ -68,7 +68,7 @@ struct SetCookieParser {
             cookie.value = field.trimmed(0..<end)
         }
         // Step 5, and §5.7 step 2.
-        guard cookie.name.count + cookie.value.count <= Self.maximumPairLength else { throw .tooLarge }
+        guard cookie.name.count + cookie.value.count <= Self.maxPairLength else { throw .tooLarge }
         guard !cookie.name.isEmpty || !cookie.value.isEmpty else { throw .empty }
         while end < field.count {
             let start = end + 1
@@ -82,7 +82,7 @@ struct SetCookieParser {
         // Attributes, steps 4 to 6.
         let equals = field.first(.equals, in: range) ?? range.upperBound
         let value = field.trimmed(min(equals + 1, range.upperBound)..<range.upperBound)
-        guard value.count <= Self.maximumAttributeLength else { return }
+        guard value.count <= Self.maxAttributeLength else { return }
         let first = value.isEmpty ? nil : field[value.lowerBound]
         // Step 7.
         switch Attribute(field, field.trimmed(range.lowerBound..<equals)) {

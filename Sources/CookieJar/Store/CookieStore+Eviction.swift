@@ -22,15 +22,15 @@ extension CookieStore {
     mutating func evictExcess(of crowded: DomainKey?, stored sequence: UInt64, now: CookieTime) -> Bool {
         var isKept = true
         if let key = crowded, let cookies = domains[key]?.cookies {
-            let excess = cookies.count - configuration.maximumCookiesPerDomain
+            let excess = cookies.count - configuration.maxCookiesPerDomain
             for candidate in candidates(in: key, cookies, now: now, isCrowded: true).sorted().prefix(excess) {
                 isKept = isKept && candidate.sequence != sequence
                 remove(candidate)
             }
         }
-        guard count - configuration.maximumCookies > configuration.maximumCookies / 10 else { return isKept }
+        guard count - configuration.maxCookies > configuration.maxCookies / 10 else { return isKept }
         let all = candidatesOfAllDomains(now: now)
-        for candidate in all.sorted().prefix(count - configuration.maximumCookies) {
+        for candidate in all.sorted().prefix(count - configuration.maxCookies) {
             isKept = isKept && candidate.sequence != sequence
             remove(candidate)
         }

@@ -37,7 +37,7 @@ extension CookieStore {
 
     /// Stores a cookie value.
     mutating func insert(_ cookie: Cookie, isOfThisSession: Bool, now: CookieTime) -> CookieOutcome {
-        let limit = now.advanced(bySeconds: configuration.maximumAge.components.seconds)
+        let limit = now.advanced(bySeconds: configuration.maxAge.components.seconds)
         let received = ReceivedCookie(cookie, isOfThisSession: isOfThisSession, expiryLimit: limit)
         do throws(CookieRejection) {
             try received.check(configuration)

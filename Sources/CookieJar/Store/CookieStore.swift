@@ -111,7 +111,7 @@ struct CookieStore {
         }
         if !followers.isEmpty, let place = place(of: cookie) { note(.added, place) }
         let cookiesOfDomain = domain.map { domains.values[$0].cookies.count } ?? 1
-        let crowded = cookiesOfDomain > configuration.maximumCookiesPerDomain ? cookie.key : nil
+        let crowded = cookiesOfDomain > configuration.maxCookiesPerDomain ? cookie.key : nil
         return evictExcess(of: crowded, stored: stored.sequence, now: now) ? .kept : .rejected(.noRoom)
     }
 

@@ -3,9 +3,9 @@
 /// A challenge of `WWW-Authenticate` (RFC 9110 §11.3): a scheme with parameters or with one token.
 struct AuthChallenge: Hashable, Sendable {
     /// The maximum number of challenges read from one field; the rest is ignored.
-    static let maximumChallenges = 16
+    static let maxChallenges = 16
     /// The maximum number of parameters of one challenge. Parsing stops at the next one.
-    static let maximumParameters = 32
+    static let maxParameters = 32
 
     /// The scheme in lower case.
     var scheme: String
@@ -18,12 +18,12 @@ struct AuthChallenge: Hashable, Sendable {
         var reader = Reader(rest: Array(value.utf8)[...])
         var challenges: [AuthChallenge] = []
         reader.skip(", \t")
-        while let word = reader.token(), challenges.count <= maximumChallenges {
+        while let word = reader.token(), challenges.count <= maxChallenges {
             let space = reader.skip(" \t")
             if reader.peek == UInt8(ascii: "="), !challenges.isEmpty {
                 reader.next()
                 reader.skip(" \t")
-                guard challenges[challenges.count - 1].parameters.count < maximumParameters,
+                guard challenges[challenges.count - 1].parameters.count < maxParameters,
                     let text = reader.quotedOrToken()
                 else { return challenges }
                 let name = word.lowercased()
@@ -31,7 +31,7 @@ struct AuthChallenge: Hashable, Sendable {
                     challenges[challenges.count - 1].parameters[name] = text
                 }
             } else {
-                guard challenges.count < maximumChallenges else { return challenges }
+                guard challenges.count < maxChallenges else { return challenges }
                 challenges.append(AuthChallenge(scheme: word.lowercased()))
                 // A scheme is followed by its token or by its first parameter, without a comma in between.
                 if space, let token = reader.token68() { challenges[challenges.count - 1].token = token }

@@ -8,11 +8,11 @@ package import Names
 /// Remembers the last challenge of each server or proxy, so that later requests send credentials without waiting for a challenge.
 package final class AuthMemory: Sendable {
     /// The maximum number of entries; beyond that the oldest is forgotten.
-    static let maximumEntries = 256
+    static let maxEntries = 256
     /// How many challenges are answered for one request: the first, and one more for an expired remembered nonce. Without a
     /// limit, a server that calls every nonce stale would be answered for ever. Callers of ``learn(_:_:for:used:isRemembered:)``
     /// count the challenges.
-    package static let maximumChallenges = 2
+    package static let maxChallenges = 2
 
     private struct Key: Hashable {
         let origin: Origin
@@ -97,7 +97,7 @@ package final class AuthMemory: Sendable {
     ///   - origin: the server's origin.
     ///   - used: the credentials that the server rejected; nil if none were sent.
     ///   - isRemembered: whether `used` answered a challenge of an earlier request.
-    package func learn(
+    package func recordChallenge(
         _ values: [String],
         _ credentials: Credentials,
         for origin: Origin,
@@ -138,7 +138,7 @@ package final class AuthMemory: Sendable {
         state.withLockedValue { state in
             if state.entries.updateValue(entry, forKey: key) == nil {
                 state.order.append(key)
-                if state.order.count > Self.maximumEntries { state.entries[state.order.removeFirst()] = nil }
+                if state.order.count > Self.maxEntries { state.entries[state.order.removeFirst()] = nil }
             }
         }
     }

@@ -8,7 +8,7 @@ import NIOCore
 /// Not Sendable: it belongs to the only reader of the body.
 struct ContentDecoder {
     /// The maximum number of codings. Each can expand a byte a thousandfold.
-    static let maximumCodings = 2
+    static let maxCodings = 2
 
     /// The first stage takes the received bytes, the last returns the plain bytes.
     private let stages: [Inflater]

@@ -13,7 +13,7 @@ final class Inflater {
     static let pieceSize = 64 * 1024
     /// How many coded bytes may produce no output. Otherwise a stream of empty blocks would keep the reader from counting bytes
     /// and from being cancelled.
-    static let maximumSilence = 1 << 20
+    static let maxSilence = 1 << 20
 
     private var stream = z_stream()
     private var input = ByteBuffer()
@@ -42,12 +42,12 @@ final class Inflater {
         }
 
         /// The codings of a `Content-Encoding` value in the order in which they were applied. Empty if one is not supported or if
-        /// there are more than ``ContentDecoder/maximumCodings``; the body is then not decoded.
+        /// there are more than ``ContentDecoder/maxCodings``; the body is then not decoded.
         static func list(fieldValue: String) -> [Coding] {
             let names = fieldValue.split(separator: ",").map { $0.trimmingBlanks() }
                 .filter { !$0.isEmpty && $0.lowercased() != "identity" }
             let codings = names.compactMap { Coding($0) }
-            return codings.count == names.count && names.count <= ContentDecoder.maximumCodings ? codings : []
+            return codings.count == names.count && names.count <= ContentDecoder.maxCodings ? codings : []
         }
     }
 
@@ -84,7 +84,7 @@ final class Inflater {
                 return output.compacted()
             }
             silence += before - input.readableBytes
-            guard silence <= Self.maximumSilence else {
+            guard silence <= Self.maxSilence else {
                 throw DirectHTTPError(.undecodableBody, "the compressed body continues without content")
             }
             // Input was consumed without output, e.g. a header or an empty member: go on. If nothing was consumed, wait for

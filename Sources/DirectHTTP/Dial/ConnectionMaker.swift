@@ -75,7 +75,7 @@ struct ConnectionMaker: Sendable {
             limits: configuration.headLimits,
             keepIdle: keepIdle,
             silence: configuration.pingAfter.map { TimeAmount($0) },
-            patience: TimeAmount(configuration.pingPatience),
+            patience: TimeAmount(configuration.pingTimeout),
             now: channel.eventLoop.now,
             wakes: wakes,
             notify: notify

@@ -57,12 +57,12 @@ final class DialRace {
         self.loop = loop
         self.target = target
         self.settings = settings
-        self.endpoints = Array(endpoints.prefix(max(0, settings.maximumAttempts)))
+        self.endpoints = Array(endpoints.prefix(max(0, settings.maxAttempts)))
         self.ended = ended
         self.done = done
         begin = loop.now
         self.deadline = deadline
-        var patience = TimeAmount(settings.handshakePatience)
+        var patience = TimeAmount(settings.handshakeStagger)
         // A short limit must leave time for a second endpoint.
         if let deadline { patience = min(patience, .nanoseconds((deadline - begin).nanoseconds / 2)) }
         plan = RacePlan(count: self.endpoints.count, stagger: TimeAmount(settings.stagger), patience: patience)

@@ -8,9 +8,9 @@ public struct DialSettings: Sendable, Hashable {
     /// Default 250 ms.
     public var stagger = Duration.milliseconds(250)
     /// How long a TLS handshake may take before another endpoint is tried in parallel. Default 2 s.
-    public var handshakePatience = Duration.seconds(2)
+    public var handshakeStagger = Duration.seconds(2)
     /// The maximum number of endpoints tried in one dial. Default 12.
-    public var maximumAttempts = 12
+    public var maxAttempts = 12
     /// How long a failed endpoint is tried after all others. The time doubles with each further failure, up to 16 times. Default
     /// 30 s; zero: failures are not remembered.
     public var failurePause = Duration.seconds(30)

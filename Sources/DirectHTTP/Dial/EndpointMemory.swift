@@ -24,7 +24,7 @@ struct EndpointMemory: Sendable {
     private var failures: [Key: Failure] = [:]
 
     /// The longest pause as a multiple of ``DialSettings/failurePause``.
-    static let maximumFactor = 16
+    static let maxFactor = 16
 
     init(_ settings: DialSettings) {
         pause = max(.zero, TimeAmount(settings.failurePause))
@@ -79,7 +79,7 @@ struct EndpointMemory: Sendable {
         }
         // The pause doubles with each failure until a success. A failure whose pause ended long ago no longer counts.
         let known = failures[key].flatMap { $0.until + pause > now ? $0.count : nil } ?? 0
-        let factor = min(1 << min(known, 30), Self.maximumFactor)
+        let factor = min(1 << min(known, 30), Self.maxFactor)
         let (rest, isTooLong) = pause.nanoseconds.multipliedReportingOverflow(by: Int64(factor))
         failures[key] = Failure(count: known + 1, until: now + .nanoseconds(isTooLong ? .max : rest))
     }

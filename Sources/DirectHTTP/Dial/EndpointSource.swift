@@ -28,7 +28,7 @@ extension EndpointSource {
 
 /// Endpoints in the order to try them, with a context that the response returns.
 public struct EndpointList: Sendable {
-    /// The endpoints, in the order to try them. Only the first ``DialSettings/maximumAttempts`` are tried.
+    /// The endpoints, in the order to try them. Only the first ``DialSettings/maxAttempts`` are tried.
     public var endpoints: [Endpoint]
     /// Returned as ``ConnectionInfo/context``, e.g. the resolution that gave the endpoints.
     public var context: (any Sendable)?

@@ -19,7 +19,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var reader = HTTP1ResponseReader()
     private var answer: AuthMemory.Answer?
     /// The maximum size of a challenge's body in bytes.
-    static let maximumChallengeBytes = 64 * 1024
+    static let maxChallengeBytes = 64 * 1024
 
     private var challengeBytes = 0
     /// How many challenges were answered during this dial.
@@ -68,7 +68,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
                 case .informational: break
                 case .body(let piece):
                     challengeBytes += piece.readableBytes
-                    guard challengeBytes <= Self.maximumChallengeBytes else {
+                    guard challengeBytes <= Self.maxChallengeBytes else {
                         throw .malformed("too many bytes in the body of a challenge")
                     }
                 case .head(let response, _, let keepAlive):
@@ -97,9 +97,9 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Whether the response is a challenge that can be answered.
     private func isChallenge(_ response: HTTPResponse) -> Bool {
         guard response.status == .proxyAuthenticationRequired, let credentials = proxy.credentials,
-            challenges < AuthMemory.maximumChallenges
+            challenges < AuthMemory.maxChallenges
         else { return false }
-        return memory.learn(
+        return memory.recordChallenge(
             response.headerFields[values: .proxyAuthenticate],
             credentials,
             for: proxy.origin,

@@ -26,7 +26,7 @@ extension Engine {
         guard let proxy = key.forwarder, let credentials = proxy.credentials,
             response.status == .proxyAuthenticationRequired
         else { return false }
-        return proxies.learn(
+        return proxies.recordChallenge(
             response.headerFields[values: .proxyAuthenticate],
             credentials,
             for: proxy.origin,

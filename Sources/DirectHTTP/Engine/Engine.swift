@@ -153,7 +153,7 @@ public final class Engine: Sendable {
         switch sent.head {
         case .success(let shared):
             let head = shared.value
-            if request.body.isReplayable, course.challenges < AuthMemory.maximumChallenges,
+            if request.body.isReplayable, course.challenges < AuthMemory.maxChallenges,
                 isChallenge(head.response, course.key, used: course.answer, isRemembered: course.challenges == 0)
             {
                 course.challenges += 1
@@ -179,7 +179,7 @@ public final class Engine: Sendable {
                 course.key = course.key.withoutHTTP2
                 return nil
             }
-            guard course.refusals < Self.maximumRefusals,
+            guard course.refusals < Self.maxRefusals,
                 error.isUnprocessed || mayRepeat(request, after: error, isReused: sent.isReused)
             else { throw error }
             guard request.body.isReplayable else {
@@ -193,7 +193,7 @@ public final class Engine: Sendable {
     }
 
     /// How often a request is sent again because its connection was closed or its server did not process it.
-    private static let maximumRefusals = 8
+    private static let maxRefusals = 8
 
     /// RFC 9110 §9.2.2: the server may have closed an idle connection just as the request was sent.
     private func mayRepeat(_ request: PreparedRequest, after error: DirectHTTPError, isReused: Bool) -> Bool {

@@ -9,16 +9,16 @@ public struct EngineConfiguration: Sendable {
     /// How many requests may wait for a connection to one origin. Default 10,000; further requests fail with `poolExhausted`.
     public var waitersPerOrigin = 10_000
     /// The maximum number of idle connections in all. Default 1,024; further ones are closed.
-    public var maximumIdleConnections = 1_024
+    public var maxIdleConnections = 1_024
     /// How long an idle connection is kept. Default 60 s.
     public var keepIdle = Duration.seconds(60)
     /// How long a connection is used for new requests after it was dialled. An older one finishes its requests and closes, so
     /// that changes of addresses take effect. Default one hour; nil: no limit.
-    public var maximumAge: Duration? = .seconds(3600)
+    public var maxAge: Duration? = .seconds(3600)
     /// The maximum size of a response's head, and of its trailers, in bytes. Default 64 KiB.
-    public var maximumHeadBytes = 64 * 1024
+    public var maxHeadBytes = 64 * 1024
     /// The maximum number of fields in a response's head. Default 1,000, at most 65,000.
-    public var maximumHeadFields = 1_000
+    public var maxHeadFields = 1_000
     /// How many response bytes may wait for a slow reader before the socket is no longer read. Default 512 KiB. With less, a body
     /// that arrives at more than 100 MB a second wakes the reader more often. Over HTTP/2 it is also the initial window of a
     /// stream, which grows to four times that size while its reader keeps up.
@@ -27,7 +27,7 @@ public struct EngineConfiguration: Sendable {
     /// that was idle for that long is checked together with its next request. Default 15 s; nil: never.
     public var pingAfter: Duration? = .seconds(15)
     /// How long the answer to a PING may take before the connection counts as lost. Default 5 s.
-    public var pingPatience = Duration.seconds(5)
+    public var pingTimeout = Duration.seconds(5)
     /// How connections are opened.
     public var dial = DialSettings()
 
@@ -39,9 +39,9 @@ extension EngineConfiguration {
     var headLimits: HTTP1ResponseReader.Limits {
         // Larger values mean no limit. Their sums must fit in an Int of 32 bits.
         HTTP1ResponseReader.Limits(
-            headBytes: min(max(0, maximumHeadBytes), 1 << 28),
+            headBytes: min(max(0, maxHeadBytes), 1 << 28),
             // HTTPFields holds at most 65,534 fields and traps at the next.
-            fieldCount: min(max(0, maximumHeadFields), 65_000)
+            fieldCount: min(max(0, maxHeadFields), 65_000)
         )
     }
 }

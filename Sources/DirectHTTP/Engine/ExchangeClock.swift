@@ -15,7 +15,7 @@ struct ExchangeClock {
 
     /// The maximum of ``spent``, as a multiple of the limit of one round. A server that refuses every request would otherwise
     /// multiply the limit by the number of rounds.
-    static let maximumFactor: Int64 = 3
+    static let maxFactor: Int64 = 3
 
     init(limits: TimeLimits) {
         let begin = begin
@@ -33,7 +33,7 @@ struct ExchangeClock {
         spent = spent + (connected - roundBegin)
         roundBegin = now
         let limit = connect.map { connect in
-            let (all, isTooLong) = connect.nanoseconds.multipliedReportingOverflow(by: Self.maximumFactor)
+            let (all, isTooLong) = connect.nanoseconds.multipliedReportingOverflow(by: Self.maxFactor)
             return now + max(.zero, min(connect, .nanoseconds(isTooLong ? .max : all) - spent))
         }
         connectDeadline = if let deadline, let limit { min(deadline, limit) } else { deadline ?? limit }

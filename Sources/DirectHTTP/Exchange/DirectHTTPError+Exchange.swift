@@ -35,7 +35,7 @@ extension DirectHTTPError {
         case .tooLarge(let message):
             DirectHTTPError(
                 .responseTooLarge,
-                "the response cannot be read: \(message); raise maximumHeadBytes or maximumHeadFields if it should be"
+                "the response cannot be read: \(message); raise maxHeadBytes or maxHeadFields if it should be"
             )
         case .trailersTooLarge:
             DirectHTTPError(.responseTooLarge, "the response cannot be read: \(error.message)")

@@ -13,11 +13,11 @@ extension HTTP2Handler {
             if let stream = streams[id] {
                 stream.watch.note(now: now)
                 stream.sentMark = sentMark
-                if connection.streams[id]?.unsentBytes ?? 0 < HTTP2Stream.maximumUnsent {
+                if connection.streams[id]?.unsentBytes ?? 0 < HTTP2Stream.maxUnsent {
                     stream.sendWaiter.take()?(true)
                 }
             }
-            if connection.out.readableBytes >= HTTP2Stream.maximumUnsent { flush(context) }
+            if connection.out.readableBytes >= HTTP2Stream.maxUnsent { flush(context) }
         }
     }
 

@@ -24,7 +24,7 @@ extension HTTP2Handler {
         // A PING would wait behind the bytes that the socket does not accept yet, so the peer could not answer in time. The
         // streams' own limits detect a peer that reads nothing.
         guard context.channel.isWritable else {
-            liveness.hear(now: now)
+            liveness.noteReceived(now: now)
             return true
         }
         switch liveness.check(now: now, progress: progressNow(now, context)) {

@@ -70,7 +70,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     ) {
         self.progress = progress
         var rules = HTTP2Connection.Limits()
-        rules.streamWindow = min(streamWindow, HTTP2Frame.maximumWindow)
+        rules.streamWindow = min(streamWindow, HTTP2Frame.maxWindow)
         rules.connectionWindow = Self.connectionWindow
         rules.block = limits.headBytes
         rules.listSize = limits.headBytes + 32 * limits.fieldCount
@@ -132,7 +132,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         guard streams[stream.id] != nil, let unsent = connection.streams[stream.id]?.unsentBytes else {
             return done(false)
         }
-        if unsent < HTTP2Stream.maximumUnsent {
+        if unsent < HTTP2Stream.maxUnsent {
             done(true)
         } else {
             stream.sendWaiter = done
@@ -198,7 +198,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         isReading = true
         let now = context.eventLoop.now
         readTime = now
-        liveness.hear(now: now)
+        liveness.noteReceived(now: now)
         let bytes = unwrapInboundIn(data)
         let count = bytes.readableBytes
         // ALPN selected HTTP/2, so these bytes come from TLS and are copied out of its buffer.
@@ -224,7 +224,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
             // The peer has accepted data. A server may send nothing else until an upload is complete.
-            liveness.hear(now: context.eventLoop.now)
+            liveness.noteReceived(now: context.eventLoop.now)
             sendQueued(context)
             planFlush(context)
         }

@@ -17,7 +17,7 @@ struct HTTP2Liveness {
     let silence: TimeAmount?
     /// The maximum time to wait for an answer.
     let patience: TimeAmount
-    private var lastHeard: NIODeadline
+    private var lastReceived: NIODeadline
     private var asked: NIODeadline?
     /// Whether other bytes were on the way when the PING was written or last waited for. The PING waits behind them.
     private var isQueued = false
@@ -25,17 +25,17 @@ struct HTTP2Liveness {
     init(silence: TimeAmount?, patience: TimeAmount, now: NIODeadline) {
         self.silence = silence
         self.patience = patience
-        lastHeard = now
+        lastReceived = now
     }
 
-    mutating func hear(now: NIODeadline) {
-        lastHeard = now
+    mutating func noteReceived(now: NIODeadline) {
+        lastReceived = now
         asked = nil
     }
 
     /// The earliest time at which ``check(now:)`` can return anything but `alive`; nil: never.
     var due: NIODeadline? {
-        silence.map { silence in asked.map { $0 + patience } ?? lastHeard + silence }
+        silence.map { silence in asked.map { $0 + patience } ?? lastReceived + silence }
     }
 
     /// - Parameter progress: what was written and reached the peer, looked up now. On a slow line, a PING waits behind other bytes

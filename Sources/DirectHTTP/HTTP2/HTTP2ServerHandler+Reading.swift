@@ -36,7 +36,7 @@ extension HTTP2ServerHandler {
             handOver(id)
             // The client should stop sending when it has read the reply; if it does not, the stream is reset then. RST_STREAM
             // together with the reply is allowed (RFC 9113 §8.1), but curl 7.88 reports it as an error and loses the reply.
-            if !endStream { connection.allow(HTTP2Frame.defaultMaximumLength, on: id) }
+            if !endStream { connection.allow(HTTP2Frame.defaultMaxLength, on: id) }
             return
         }
         // Append in place: a second reference would copy the body for every frame.

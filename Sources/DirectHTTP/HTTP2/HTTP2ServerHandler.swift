@@ -156,7 +156,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     /// Tells the client to open no more streams. Open streams continue.
-    package func sayGoodbye() {
+    package func sendGoAway() {
         guard let context else { return }
         connection.goAway(.noError, isGraceful: true)
         flush(context)

@@ -6,7 +6,7 @@ import NIOCore
 /// The handler's state of one exchange. Confined to the event loop.
 final class HTTP2Stream {
     /// The bytes of a body that may wait for the peer's window or the socket before the next piece is requested.
-    static let maximumUnsent = 64 * 1024
+    static let maxUnsent = 64 * 1024
 
     let id: UInt32
     let exchange: Exchange

@@ -64,7 +64,7 @@ final class ConnectionPool: Sendable {
     }
 
     private let group: any EventLoopGroup
-    private let maximumAge: TimeAmount?
+    private let maxAge: TimeAmount?
     /// Guards the pool's state. Continuations are resumed and sockets closed outside the lock.
     private let shared: NIOLockedValueBox<Shared>
     private let clock: @Sendable () -> SleepWatch.Moment
@@ -77,13 +77,13 @@ final class ConnectionPool: Sendable {
     ) {
         self.group = group
         self.clock = clock
-        maximumAge = configuration.maximumAge.map { TimeAmount($0) }
+        maxAge = configuration.maxAge.map { TimeAmount($0) }
         shared = NIOLockedValueBox(
             Shared(
                 pool: State(
                     connectionsPerOrigin: max(1, configuration.connectionsPerOrigin),
                     waitersPerOrigin: max(0, configuration.waitersPerOrigin),
-                    maximumIdle: max(0, configuration.maximumIdleConnections)
+                    maxIdle: max(0, configuration.maxIdleConnections)
                 ),
                 sleep: SleepWatch(now: clock())
             )
@@ -135,7 +135,7 @@ final class ConnectionPool: Sendable {
 
     /// Returns a lent connection to the pool after an exchange.
     func release(_ connection: Connection, now: NIODeadline) {
-        let isTooOld = maximumAge.map { connection.born + $0 <= now } ?? false
+        let isTooOld = maxAge.map { connection.born + $0 <= now } ?? false
         let (turns, isKept) = shared.withLockedValue { shared -> ([WokenTurn], Bool) in
             guard !isTooOld, connection.epoch == shared.epoch else { return ([], false) }
             // A graceful shutdown has already told shared connections to drain.

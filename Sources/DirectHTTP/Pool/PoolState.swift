@@ -98,15 +98,15 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
 
     let connectionsPerOrigin: Int
     let waitersPerOrigin: Int
-    let maximumIdle: Int
+    let maxIdle: Int
     private var origins: [Key: Origin] = [:]
     private var nextWaiter = 0
     private(set) var idleCount = 0
 
-    init(connectionsPerOrigin: Int, waitersPerOrigin: Int, maximumIdle: Int) {
+    init(connectionsPerOrigin: Int, waitersPerOrigin: Int, maxIdle: Int) {
         self.connectionsPerOrigin = connectionsPerOrigin
         self.waitersPerOrigin = waitersPerOrigin
-        self.maximumIdle = maximumIdle
+        self.maxIdle = maxIdle
     }
 
     /// The connection that a new caller would most likely get; nil if one would have to be opened.
@@ -184,7 +184,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
 
     /// Returns a lent connection. The result has the waiters to wake, and false for `keep` if the connection must be closed.
     mutating func release(_ connection: Connection, _ key: Key, isShared: Bool) -> (wakes: [Wake], keep: Bool) {
-        let (limit, hasRoom) = (connectionsPerOrigin, idleCount < maximumIdle)
+        let (limit, hasRoom) = (connectionsPerOrigin, idleCount < maxIdle)
         let released = change(key) { origin -> (wakes: [Wake], keep: Bool) in
             if let index = origin.sharedIndex(connection) {
                 origin.shared[index].lent -= 1

@@ -29,7 +29,7 @@ final class TLSContexts: Sendable {
     private let table = NIOLockedValueBox(Table())
     /// The maximum number of cached contexts. It bounds the memory of programs that keep creating settings, and how long their
     /// keys are kept.
-    static let maximumContexts = 32
+    static let maxContexts = 32
 
     private struct Table {
         var contexts: [Key: (entry: Entry, lastUse: Int)] = [:]
@@ -39,7 +39,7 @@ final class TLSContexts: Sendable {
         mutating func entry(_ key: Key) -> Entry {
             uses += 1
             let known = contexts[key]?.entry
-            if known == nil, contexts.count >= maximumContexts,
+            if known == nil, contexts.count >= maxContexts,
                 let oldest = contexts.min(by: { $0.value.lastUse < $1.value.lastUse })
             {
                 contexts[oldest.key] = nil
@@ -91,7 +91,7 @@ final class TLSContexts: Sendable {
 
     static func configuration(_ settings: TLSSettings, _ checksName: Bool = true) throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = settings.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
+        configuration.minimumTLSVersion = settings.minVersion == .tls13 ? .tlsv13 : .tlsv12
         configuration.certificateVerification =
             !settings.verifiesCertificate ? .none : checksName ? .fullVerification : .noHostnameVerification
         if let identity = settings.identity {

@@ -49,7 +49,7 @@ package enum TLSFault {
         case "WRONG_VERSION_NUMBER":
             "this port does not speak TLS"
         case "TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL":
-            "no version of TLS is accepted by both sides, see TLSSettings.minimumVersion"
+            "no version of TLS is accepted by both sides, see TLSSettings.minVersion"
         case "SSLV3_ALERT_HANDSHAKE_FAILURE":
             "the server requires other ciphers, or a client certificate: set TLSSettings.identity"
         case "TLSV1_ALERT_CERTIFICATE_REQUIRED":

@@ -19,7 +19,7 @@ public struct TLSSettings: Hashable, Sendable {
     /// Whether the server's certificate is verified. Default true. False is curl's `-k` and removes the protection of TLS.
     public var verifiesCertificate = true
     /// The minimum TLS version. Default TLS 1.2.
-    public var minimumVersion = Version.tls12
+    public var minVersion = Version.tls12
     /// The client certificate for servers that request one. Default nil: none.
     public var identity: ClientIdentity?
     /// Public keys that hosts must present in addition to a valid certificate. Default none. They are checked even if

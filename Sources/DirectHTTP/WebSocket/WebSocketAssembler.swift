@@ -20,13 +20,13 @@ struct WebSocketAssembler {
     }
 
     /// The maximum number of fragments of a message. Empty fragments use no memory, so their number needs its own bound.
-    static let maximumFragments = 65_536
+    static let maxFragments = 65_536
 
-    private let maximumBytes: Int
+    private let maxBytes: Int
     private var partial: Partial?
 
-    init(maximumBytes: Int) {
-        self.maximumBytes = maximumBytes
+    init(maxBytes: Int) {
+        self.maxBytes = maxBytes
     }
 
     /// Takes a frame; nil if its message continues.
@@ -47,10 +47,10 @@ struct WebSocketAssembler {
             guard var whole = partial, !frame.isCompressed else {
                 throw WebSocketViolation("it continued a message that it had not begun")
             }
-            guard whole.bytes.readableBytes + frame.payload.readableBytes <= maximumBytes,
-                whole.fragments < Self.maximumFragments
+            guard whole.bytes.readableBytes + frame.payload.readableBytes <= maxBytes,
+                whole.fragments < Self.maxFragments
             else {
-                throw WebSocketViolation("it sent a message of more than \(maximumBytes) bytes", code: .messageTooBig)
+                throw WebSocketViolation("it sent a message of more than \(maxBytes) bytes", code: .messageTooBig)
             }
             partial = nil
             whole.bytes.writeImmutableBuffer(frame.payload)

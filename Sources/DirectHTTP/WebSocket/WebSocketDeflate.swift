@@ -40,7 +40,7 @@ final class WebSocketDeflate {
     }
 
     private let agreement: Agreement
-    private let maximumBytes: Int
+    private let maxBytes: Int
     private var inflating = z_stream()
     private var deflating = z_stream()
     private var canInflate = false
@@ -49,10 +49,10 @@ final class WebSocketDeflate {
     private static let tail: [UInt8] = [0, 0, 0xff, 0xff]
     private static let pieceSize = 16 * 1024
 
-    /// - Parameter maximumBytes: the maximum size of a decompressed message.
-    init(_ agreement: Agreement, maximumBytes: Int) {
+    /// - Parameter maxBytes: the maximum size of a decompressed message.
+    init(_ agreement: Agreement, maxBytes: Int) {
         self.agreement = agreement
-        self.maximumBytes = maximumBytes
+        self.maxBytes = maxBytes
     }
 
     deinit {
@@ -79,8 +79,8 @@ final class WebSocketDeflate {
             guard status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END else {
                 throw WebSocketViolation("it sent data that cannot be decompressed", code: .invalidData)
             }
-            guard output.readableBytes <= maximumBytes else {
-                throw WebSocketViolation("it sent a message of more than \(maximumBytes) bytes", code: .messageTooBig)
+            guard output.readableBytes <= maxBytes else {
+                throw WebSocketViolation("it sent a message of more than \(maxBytes) bytes", code: .messageTooBig)
             }
             isStuck = before == (input.readableBytes, output.readableBytes)
         }

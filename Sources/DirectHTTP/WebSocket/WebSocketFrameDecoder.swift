@@ -8,13 +8,13 @@ import NIOCore
 /// A frame's length is checked when its header is complete, before its payload arrives.
 struct WebSocketFrameDecoder {
     /// The maximum payload in bytes; longer payloads are refused.
-    let maximumPayload: Int
+    let maxPayload: Int
     /// Whether RSV1 may be set: the server accepted permessage-deflate.
     let allowsCompression: Bool
     private var buffer = ByteBuffer()
 
-    init(maximumPayload: Int, allowsCompression: Bool) {
-        self.maximumPayload = maximumPayload
+    init(maxPayload: Int, allowsCompression: Bool) {
+        self.maxPayload = maxPayload
         self.allowsCompression = allowsCompression
     }
 
@@ -72,7 +72,7 @@ struct WebSocketFrameDecoder {
     }
 
     private func bounded(_ length: UInt64) throws(WebSocketViolation) -> Int {
-        guard let count = Int(exactly: length), count <= max(maximumPayload, 125) else {
+        guard let count = Int(exactly: length), count <= max(maxPayload, 125) else {
             throw WebSocketViolation("it sent a frame of \(length) bytes", code: .messageTooBig)
         }
         return count

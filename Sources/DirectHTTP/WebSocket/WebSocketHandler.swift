@@ -11,11 +11,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     /// The maximum number of own PINGs without an answer.
-    static let maximumPings = 64
+    static let maxPings = 64
     /// The maximum time the server may take to close TCP after both close frames were sent.
     static let closeGrace = TimeAmount.milliseconds(500)
     /// How often ``WebSocketSettings/closeTimeout`` starts again while messages before our close frame still reach the peer.
-    static let maximumCloseExtensions = 15
+    static let maxCloseExtensions = 15
 
     private let settings: WebSocketSettings
     private let inbox: WebSocketInbox
@@ -81,9 +81,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
         self.inbox = inbox
         self.end = end
         self.ended = ended
-        self.deflate = deflate.map { WebSocketDeflate($0, maximumBytes: settings.messageBound) }
-        decoder = WebSocketFrameDecoder(maximumPayload: settings.messageBound, allowsCompression: deflate != nil)
-        assembler = WebSocketAssembler(maximumBytes: settings.messageBound)
+        self.deflate = deflate.map { WebSocketDeflate($0, maxBytes: settings.messageBound) }
+        decoder = WebSocketFrameDecoder(maxPayload: settings.messageBound, allowsCompression: deflate != nil)
+        assembler = WebSocketAssembler(maxBytes: settings.messageBound)
     }
 
     // MARK: Calls from the socket's owner
@@ -100,8 +100,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         case .binary(let bytes): (opcode, payload) = (.binary, bytes)
         }
         var isCompressed = false
-        if let deflate, payload.readableBytes >= settings.minimumCompressedBytes, let small = deflate.compress(payload)
-        {
+        if let deflate, payload.readableBytes >= settings.minCompressedBytes, let small = deflate.compress(payload) {
             payload = small
             isCompressed = true
         }
@@ -152,7 +151,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
             answered.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open a new one")))
             return
         }
-        guard pings.count < Self.maximumPings else {
+        guard pings.count < Self.maxPings else {
             answered.resolve(.failure(DirectHTTPError(.idleTimeout, "\(pings.count) PINGs were not answered")))
             return
         }
@@ -329,7 +328,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private func closeTimerFired(_ time: TimeAmount) {
         guard let context else { return }
         let (mark, now) = (progress.written, context.eventLoop.now)
-        guard closeExtensions < Self.maximumCloseExtensions,
+        guard closeExtensions < Self.maxCloseExtensions,
             progress.move(before: mark, within: time, on: context.channel, now: now) != nil
         else { return closeNow() }
         closeExtensions += 1

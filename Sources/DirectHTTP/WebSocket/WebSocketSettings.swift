@@ -4,7 +4,7 @@
 public struct WebSocketSettings: Sendable, Hashable {
     /// The maximum size of a received message in bytes, all fragments together and decompressed. Default 16 MiB, at most 1 GiB. A
     /// larger message closes the socket with code 1009 and fails with `responseTooLarge`.
-    public var maximumMessageBytes = 16 << 20
+    public var maxMessageBytes = 16 << 20
     /// The bytes of received messages that may wait for a slow reader before reading from the socket pauses. Default 256 KiB.
     public var bufferedBytes = 256 * 1024
     /// The maximum payload of a sent frame in bytes; longer messages are sent in fragments. Control frames are sent between
@@ -13,7 +13,7 @@ public struct WebSocketSettings: Sendable, Hashable {
     /// Whether permessage-deflate (RFC 7692) is offered. Default true.
     public var offersCompression = true
     /// The smallest message, in bytes, that is compressed if compression was agreed. Default 64.
-    public var minimumCompressedBytes = 64
+    public var minCompressedBytes = 64
     /// The maximum time of the close handshake; the socket is then closed without it. It starts again, up to 15 times, while
     /// messages before the close frame still reach the server. Default 5 s.
     public var closeTimeout = Duration.seconds(5)
@@ -25,5 +25,5 @@ public struct WebSocketSettings: Sendable, Hashable {
     public init() {}
 
     /// The message limit that is enforced: never negative, and at most 1 GiB so that sums of lengths cannot overflow.
-    var messageBound: Int { min(max(0, maximumMessageBytes), 1 << 30) }
+    var messageBound: Int { min(max(0, maxMessageBytes), 1 << 30) }
 }

@@ -5,10 +5,10 @@ public import Names
 /// The checks that an answer must pass before it is cached and used.
 public struct AnswerCheck: Hashable, Sendable {
     /// Whether to accept addresses that no public name has (``localNetworks``). Default: false.
-    public var allowLocalAnswers = false
+    public var allowsLocalAnswers = false
     /// Whether to accept private addresses (``privateNetworks``). Default: true, for names that resolve to private
     /// addresses inside a company's network.
-    public var allowPrivateAnswers = true
+    public var allowsPrivateAnswers = true
     /// Further networks to refuse, such as the address of a search page that a network returns for nonexistent names.
     /// Default: none.
     public var refusedNetworks: [IPNetwork] = []
@@ -65,9 +65,9 @@ public struct AnswerCheck: Hashable, Sendable {
         let refusal: String
         if let network = refusedNetworks.first(where: isIn) {
             refusal = "is in \(network), which the configuration refuses"
-        } else if !allowLocalAnswers, Self.localNetworks.contains(where: isIn) {
+        } else if !allowsLocalAnswers, Self.localNetworks.contains(where: isIn) {
             refusal = "is not a public address; allow local answers if this is intended"
-        } else if !allowPrivateAnswers, Self.privateNetworks.contains(where: isIn) {
+        } else if !allowsPrivateAnswers, Self.privateNetworks.contains(where: isIn) {
             refusal = "is a private address; allow private answers if this is intended"
         } else {
             return

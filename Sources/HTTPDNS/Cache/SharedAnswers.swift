@@ -16,6 +16,6 @@ public protocol SharedAnswers: Sendable {
     func answer(to question: Question, from upstream: String) async -> Answer?
 
     /// Shares an answer with the other resolvers. Parts without a TTL are not shared. Must return quickly, because
-    /// ``Resolver/shutdown()`` waits for it.
+    /// ``Resolver/shutDown()`` waits for it.
     func share(_ answer: Answer, to question: Question, from upstream: String) async
 }

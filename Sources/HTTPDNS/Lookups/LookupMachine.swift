@@ -187,9 +187,9 @@ struct LookupMachine {
         let staleAt = known.isUsable ? now + configuration.staleAnswerDelay : .never
         if let lookup = lookups[LookupKey(request, realm)] { return join(lookup, caller, staleAt: staleAt) }
         if checksCache, let result = known.result { return resume([caller].compactMap { $0 }, result) }
-        guard lookups.count < configuration.maxFlights else {
-            let count = configuration.maxFlights
-            return refuse(caller, with: .tooManyFlights, "\(request.host): \(count) names are being looked up already")
+        guard lookups.count < configuration.maxLookups else {
+            let count = configuration.maxLookups
+            return refuse(caller, with: .tooManyLookups, "\(request.host): \(count) names are being looked up already")
         }
         let route = route(to: request.host, now: now)
         let (lookup, first) = start(request, by: route, isFresh: isFresh, now: now)

@@ -84,7 +84,7 @@ extension Resolver {
     }
 
     private func announce(_ network: Network) {
-        configuration.networkDidChange?(network)
+        configuration.onNetworkChange?(network)
         for case let upstream as any NetworkAware in configuration.upstreams { upstream.networkChanged(to: network) }
     }
 
@@ -129,7 +129,7 @@ extension Resolver {
 
     // MARK: Questions
 
-    /// A task that asks an upstream, and that ``shutdown()`` waits for. It runs on an event loop, the caller's if it has
+    /// A task that asks an upstream, and that ``shutDown()`` waits for. It runs on an event loop, the caller's if it has
     /// one, so that writing the question and reading the answer need no thread hop.
     private func makeTask(_ question: UpstreamQuestion, since begin: Moment) -> Task<Void, Never> {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else {
@@ -217,7 +217,7 @@ extension Resolver {
         return configuration.system ?? FixedUpstream(HostsTable(), name: "none")
     }
 
-    /// Counts a question that is no lookup's, so that ``shutdown()`` waits for it. End it by ``questionEnded(_:)``.
+    /// Counts a question that is no lookup's, so that ``shutDown()`` waits for it. End it by ``questionEnded(_:)``.
     ///
     /// - Returns: False if the resolver is shut down.
     func questionBegins() -> Bool {
@@ -245,7 +245,7 @@ extension Resolver {
 
     /// Ends all lookups and returns when no upstream is being asked. Waiting callers get the error `shutDown`.
     /// ``cached(_:port:families:subnet:)`` still returns what the cache has.
-    public func shutdown() async {
+    public func shutDown() async {
         close()
         await settled()
     }

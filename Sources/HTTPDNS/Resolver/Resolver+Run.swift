@@ -16,7 +16,7 @@ extension Resolver {
         var failedRestores: Int? = 0
     }
 
-    /// Runs the background work until its task is cancelled or ``shutdown()`` is called: watches the network and the
+    /// Runs the background work until its task is cancelled or ``shutDown()`` is called: watches the network and the
     /// remote switch, keeps names fresh and upstreams' addresses up to date, and writes answers to the store. Call it
     /// once, in a task of your program. The resolver works without it, but does none of this.
     ///

@@ -11,11 +11,11 @@ public import Names
 /// let resolver = Resolver(ResolverConfiguration(upstreams: [doh, dnspod, SystemUpstream()]))
 /// let resolution = try await resolver.resolve(Host("api.example.com"), port: 443)
 /// print(resolution.endpoints, resolution.source, resolution.ttl)
-/// await resolver.shutdown()
+/// await resolver.shutDown()
 /// ```
 ///
 /// Work that outlives a call, such as a refresh started by ``cached(_:port:families:subnet:)``, belongs to the resolver
-/// and ends with ``shutdown()``. Background work (watching the network and the remote switch, keeping names fresh)
+/// and ends with ``shutDown()``. Background work (watching the network and the remote switch, keeping names fresh)
 /// happens only in ``run()``.
 public final class Resolver: Sendable {
     /// The configuration that the resolver was created with.

@@ -70,7 +70,7 @@ public struct ResolverConfiguration: Sendable {
     public var networkDebounce = Duration.milliseconds(500)
     /// Called when the machine is in another network, where connections to upstreams no longer work; and again when the
     /// NAT64 prefixes of that network are known. Default: nil.
-    public var networkDidChange: (@Sendable (Network) -> Void)?
+    public var onNetworkChange: (@Sendable (Network) -> Void)?
     /// A switch for all installations, polled by ``Resolver/run()``. Default: nil.
     public var remoteSwitch: RemoteSwitch?
     /// The destination of counters and timers. Default: nil: none are recorded.
@@ -83,8 +83,8 @@ public struct ResolverConfiguration: Sendable {
     /// How often ``Resolver/run()`` writes answers to ``store``. Default: 60 s.
     public var storeInterval = Duration.seconds(60)
 
-    /// The maximum number of concurrent lookups; more fail with `tooManyFlights`. Default: 1,024.
-    public var maxFlights = 1_024
+    /// The maximum number of concurrent lookups; more fail with `tooManyLookups`. Default: 1,024.
+    public var maxLookups = 1_024
     /// The maximum number of concurrent lookups of a prefetch. Default: 8.
     public var prefetchWidth = 8
 

@@ -22,7 +22,7 @@ package struct HTTP1ResponseReader {
     }
 
     /// The maximum number of informational responses to one request.
-    package static let maximumInformational = 32
+    package static let maxInformational = 32
 
     private enum State {
         case head(HTTP1HeadReader)
@@ -135,8 +135,8 @@ package struct HTTP1ResponseReader {
         let status = response.status
         if status.kind == .informational, status.code != 101 {
             informationalCount += 1
-            guard informationalCount <= Self.maximumInformational else {
-                throw .malformed("too many informational responses, more than \(Self.maximumInformational)")
+            guard informationalCount <= Self.maxInformational else {
+                throw .malformed("too many informational responses, more than \(Self.maxInformational)")
             }
             expectHead()
             return .informational(response, raw: raw)

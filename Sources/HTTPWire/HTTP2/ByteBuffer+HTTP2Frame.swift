@@ -40,11 +40,11 @@ extension ByteBuffer {
     }
 
     /// Appends a header block, in HEADERS and as many CONTINUATION frames as needed (RFC 9113 §6.2, §6.10).
-    mutating func writeHeaderBlock(_ block: inout ByteBuffer, stream: UInt32, endStream: Bool, maximumLength: Int) {
+    mutating func writeHeaderBlock(_ block: inout ByteBuffer, stream: UInt32, endStream: Bool, maxLength: Int) {
         var flags = endStream ? HTTP2Frame.Flags.endStream : 0
         var kind = HTTP2Frame.Kind.headers
         repeat {
-            let length = min(block.readableBytes, maximumLength)
+            let length = min(block.readableBytes, maxLength)
             if length == block.readableBytes { flags |= HTTP2Frame.Flags.endHeaders }
             writeFrame(kind, flags: flags, stream: stream, length: length)
             block.withUnsafeReadableBytes { bytes in

@@ -52,13 +52,13 @@ extension HTTP2Connection {
         let fields = try read(block, isWanted: isWanted)
         if let index { return try takeHeaders(id, at: index, fields, endStream: endStream, now: now) }
         guard isNew else {
-            try guardian.waste(now: now)
+            try floodGuard.countEmptyFrame(now: now)
             try checkClosed(id)
             return nil
         }
         lastPeerID = id
         guard isWanted, fields.headFault == nil, fields.allows(endStream: endStream) else {
-            try guardian.waste(now: now)
+            try floodGuard.countEmptyFrame(now: now)
             refuse(id, isWanted ? .protocolError : .refusedStream)
             return nil
         }
@@ -103,7 +103,7 @@ extension HTTP2Connection {
             return try fail(id, code: .streamClosed, message: "a header block follows the end of the stream", now: now)
         }
         guard !streams.values[index].hasHead else {
-            try guardian.waste(now: now)
+            try floodGuard.countEmptyFrame(now: now)
             guard endStream else {
                 return try fail(id, code: .protocolError, message: "a second header block in the body", now: now)
             }
@@ -115,7 +115,7 @@ extension HTTP2Connection {
         let status = fields.status ?? 0
         guard status >= 200 else {
             streams.values[index].informationalCount += 1
-            guard streams.values[index].informationalCount <= Self.maximumInformational, !endStream, status != 101
+            guard streams.values[index].informationalCount <= Self.maxInformational, !endStream, status != 101
             else {
                 return try fail(id, code: .protocolError, message: "too many informational responses", now: now)
             }
@@ -123,7 +123,7 @@ extension HTTP2Connection {
         }
         streams.values[index].hasHead = true
         // There is at most one final head per request, and a response may consist of nothing else.
-        guardian.progress()
+        floodGuard.resetEmptyFrames()
         // The length of DATA must match Content-Length, if the response can have a body (RFC 9113 §8.1.1).
         let hasBody = streams.values[index].mayHaveBody && status != 204 && status != 304
         streams.values[index].rest = hasBody ? fields.contentLength : 0
@@ -148,7 +148,7 @@ extension HTTP2Connection {
         guard let index = streams.index(forKey: id) else {
             // Data that was in flight when we reset the stream is neither progress nor waste.
             try checkClosed(id)
-            if piece.readableBytes == 0 { try guardian.waste(now: now) }
+            if piece.readableBytes == 0 { try floodGuard.countEmptyFrame(now: now) }
             return nil
         }
         guard !streams.values[index].isRemoteEnded else {
@@ -168,9 +168,9 @@ extension HTTP2Connection {
         }
         // For a server, DATA is no progress: only a complete, answered request is.
         if piece.readableBytes == 0, !endStream {
-            try guardian.waste(now: now)
+            try floodGuard.countEmptyFrame(now: now)
         } else if role == .client {
-            guardian.progress()
+            floodGuard.resetEmptyFrames()
         }
         if endStream, let fault: Event = try end(id, at: index, now: now) { return fault }
         return .data(stream: id, piece, endStream: endStream)
@@ -198,7 +198,7 @@ extension HTTP2Connection {
         message: String,
         now: NIODeadline
     ) throws(HTTP2ConnectionError) -> Event {
-        if role == .server { try guardian.cancellation(now: now) }
+        if role == .server { try floodGuard.countCancellation(now: now) }
         reset(id, code)
         return .failed(stream: id, message)
     }
@@ -233,7 +233,7 @@ extension HTTP2Connection {
         _ payload: ByteBuffer,
         now: NIODeadline
     ) throws(HTTP2ConnectionError) -> Event? {
-        try guardian.waste(now: now)
+        try floodGuard.countEmptyFrame(now: now)
         switch header.kind {
         case .settings:
             return try takeSettings(header, payload)
@@ -252,7 +252,7 @@ extension HTTP2Connection {
             try checkOpened(header.stream)
             guard streams[header.stream] != nil else { return nil }
             if role == .server {
-                try guardian.cancellation(now: now)
+                try floodGuard.countCancellation(now: now)
             } else {
                 // A proxy may still send frames for this stream.
                 lastReset = max(lastReset, header.stream)
@@ -285,7 +285,7 @@ extension HTTP2Connection {
         try noteReply()
         let settings = try HTTP2Settings(payload, mayAllowPush: role == .server)
         if let size = settings.headerTableSize { encoder.setMaximumTableSize(size) }
-        if let size = settings.maximumFrame { maximumFrame = min(size, HTTP2Frame.largestWritten) }
+        if let size = settings.maxFrame { maxFrame = min(size, HTTP2Frame.largestWritten) }
         if let window = settings.initialWindow {
             let change = window - initialSendWindow
             initialSendWindow = window
@@ -300,7 +300,7 @@ extension HTTP2Connection {
             }
         }
         out.writeFrame(.settings, flags: HTTP2Frame.Flags.acknowledgement, length: 0)
-        return settings.maximumStreams.map(Event.capacity)
+        return settings.maxStreams.map(Event.capacity)
     }
 
     private mutating func takeWindow(

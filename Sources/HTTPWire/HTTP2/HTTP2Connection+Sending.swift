@@ -18,15 +18,15 @@ extension HTTP2Connection {
             isWhole: endStream,
             isLocalEnded: endStream
         )
-        out.writeHeaderBlock(&block, stream: id, endStream: endStream, maximumLength: maximumFrame)
+        out.writeHeaderBlock(&block, stream: id, endStream: endStream, maxLength: maxFrame)
         return id
     }
 
     /// Replies on a stream of the peer with the header block of a response.
     package mutating func reply(_ block: inout ByteBuffer, to id: UInt32, endStream: Bool) {
         guard let index = streams.index(forKey: id) else { return }
-        out.writeHeaderBlock(&block, stream: id, endStream: endStream, maximumLength: maximumFrame)
-        guardian.progress()
+        out.writeHeaderBlock(&block, stream: id, endStream: endStream, maxLength: maxFrame)
+        floodGuard.resetEmptyFrames()
         guard endStream else { return }
         streams.values[index].isWhole = true
         endLocal(id, at: index)
@@ -71,7 +71,7 @@ extension HTTP2Connection {
             out.writeFrame(.data, flags: HTTP2Frame.Flags.endStream, stream: id, length: 0)
             return endLocal(id, at: index)
         }
-        let length = min(piece.readableBytes, maximumFrame, sendWindow, streams.values[index].sendWindow)
+        let length = min(piece.readableBytes, maxFrame, sendWindow, streams.values[index].sendWindow)
         streams.values[index].unsentBytes -= length
         streams.values[index].sendWindow -= length
         sendWindow -= length
@@ -82,7 +82,7 @@ extension HTTP2Connection {
         }
         piece.moveReaderIndex(forwardBy: length)
         if piece.readableBytes > 0 { streams.values[index].unsent.prepend(piece) }
-        guardian.progress()
+        floodGuard.resetEmptyFrames()
         if isLast { endLocal(id, at: index) } else { queue(at: index) }
     }
 

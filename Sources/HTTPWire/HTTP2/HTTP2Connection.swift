@@ -81,7 +81,7 @@ package struct HTTP2Connection {
     /// The largest stream ID (RFC 9113 §5.1.1).
     package static let lastID = UInt32(Int32.max)
     /// The maximum number of informational responses before the final one.
-    static let maximumInformational = HTTP1ResponseReader.maximumInformational
+    static let maxInformational = HTTP1ResponseReader.maxInformational
 
     let role: Role
     package let limits: Limits
@@ -104,7 +104,7 @@ package struct HTTP2Connection {
     /// Servers repeat their header blocks. Reading one again costs 3 of 11 µs of processor time for a request of 32 at a time (the
     /// client kit's case h2c32, November 2026).
     var lastBlock = LastHeaderBlock<(fields: HTTP2HeaderBlock, insertions: [HPACKField])>()
-    var guardian = HTTP2FloodGuard()
+    var floodGuard = HTTP2FloodGuard()
     /// The rest of the client's preface that has not arrived.
     var preface: ArraySlice<UInt8>
     /// The bytes that the peer may still send on all streams, and the received bytes not yet added back to its window.
@@ -116,7 +116,7 @@ package struct HTTP2Connection {
     package var encoder = HPACKEncoder()
     var sendWindow = HTTP2Frame.defaultWindow
     var initialSendWindow = HTTP2Frame.defaultWindow
-    var maximumFrame = HTTP2Frame.defaultMaximumLength
+    var maxFrame = HTTP2Frame.defaultMaxLength
     /// The streams that can send, in turn.
     package internal(set) var sending = Deque<UInt32>()
 
@@ -124,20 +124,20 @@ package struct HTTP2Connection {
     package init(role: Role, limits: Limits) {
         self.role = role
         self.limits = limits
-        reader = HTTP2FrameReader(maximumBlock: limits.block)
-        decoder = HPACKDecoder(maximumListSize: limits.listSize, maximumFields: limits.fields)
+        reader = HTTP2FrameReader(maxBlock: limits.block)
+        decoder = HPACKDecoder(maxListSize: limits.listSize, maxFields: limits.fields)
         receiveWindow = max(limits.connectionWindow, HTTP2Frame.defaultWindow)
         switch role {
         case .client:
             preface = []
             out.writeStaticString(HTTP2Frame.preface)
             out.writeSettings([
-                (.enablePush, 0), (.initialWindowSize, limits.streamWindow), (.maximumHeaderListSize, limits.listSize),
+                (.enablePush, 0), (.initialWindowSize, limits.streamWindow), (.maxHeaderListSize, limits.listSize),
             ])
         case .server:
             preface = HTTP2Frame.preface.withUTF8Buffer { Array($0) }[...]
             out.writeSettings([
-                (.maximumConcurrentStreams, limits.streams), (.maximumHeaderListSize, limits.listSize),
+                (.maxConcurrentStreams, limits.streams), (.maxHeaderListSize, limits.listSize),
                 (.initialWindowSize, limits.streamWindow),
             ])
         }

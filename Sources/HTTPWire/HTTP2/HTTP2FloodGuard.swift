@@ -25,15 +25,15 @@ struct HTTP2FloodGuard {
         }
     }
 
-    private var wasted = Tally()
-    private var cancelled = Tally()
+    private var emptyFrames = Tally()
+    private var cancellations = Tally()
 
     /// Counts a frame that carries no data.
     ///
     /// - Throws: the error that ends the connection, if there are too many.
-    mutating func waste(now: NIODeadline) throws(HTTP2ConnectionError) {
-        wasted.add(now: now)
-        guard wasted.count <= Self.limit else {
+    mutating func countEmptyFrame(now: NIODeadline) throws(HTTP2ConnectionError) {
+        emptyFrames.add(now: now)
+        guard emptyFrames.count <= Self.limit else {
             throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of frames without content")
         }
     }
@@ -41,15 +41,15 @@ struct HTTP2FloodGuard {
     /// Counts a request that the peer cancelled while it was being answered.
     ///
     /// - Throws: the error that ends the connection, if there are too many.
-    mutating func cancellation(now: NIODeadline) throws(HTTP2ConnectionError) {
-        cancelled.add(now: now)
-        guard cancelled.count <= Self.cancellationLimit else {
+    mutating func countCancellation(now: NIODeadline) throws(HTTP2ConnectionError) {
+        cancellations.add(now: now)
+        guard cancellations.count <= Self.cancellationLimit else {
             throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of cancelled requests")
         }
     }
 
     /// Resets the count of frames without data, because a response or a body made progress.
-    mutating func progress() {
-        wasted.count = 0
+    mutating func resetEmptyFrames() {
+        emptyFrames.count = 0
     }
 }

@@ -5,10 +5,10 @@ package enum HTTP2Frame {
     /// The client's connection preface (RFC 9113 §3.4).
     static let preface: StaticString = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     /// The maximum payload that every peer accepts, and the maximum that we accept, in bytes (RFC 9113 §4.2).
-    package static let defaultMaximumLength = 16_384
+    package static let defaultMaxLength = 16_384
     /// The initial flow-control window of a stream and of the connection, in bytes (RFC 9113 §6.9.2).
     package static let defaultWindow = 65_535
-    package static let maximumWindow = 0x7fff_ffff
+    package static let maxWindow = 0x7fff_ffff
     /// The largest frame that we write, in bytes, even if the peer accepts larger ones, because streams alternate by frame.
     static let largestWritten = 64 * 1024
 
@@ -17,7 +17,7 @@ package enum HTTP2Frame {
     /// The sum is checked for overflow: where Int has 32 bits, the maximum window is Int.max.
     static func window<Size: FixedWidthInteger>(_ window: Size, changedBy change: Size) -> Size? {
         let (sum, overflows) = window.addingReportingOverflow(change)
-        return overflows || sum > maximumWindow ? nil : sum
+        return overflows || sum > maxWindow ? nil : sum
     }
 
     /// The known frame types; other types are ignored.
@@ -46,10 +46,10 @@ package enum HTTP2Frame {
     enum Setting: UInt16 {
         case headerTableSize = 1
         case enablePush
-        case maximumConcurrentStreams
+        case maxConcurrentStreams
         case initialWindowSize
-        case maximumFrameSize
-        case maximumHeaderListSize
+        case maxFrameSize
+        case maxHeaderListSize
     }
 
     /// The nine-byte header of a frame.

@@ -27,7 +27,7 @@ struct HTTP2FrameReader {
     }
 
     /// The maximum size of a header block, over all its frames, in bytes.
-    let maximumBlock: Int
+    let maxBlock: Int
     private var state = State.header
     private var buffer = ByteBuffer()
     /// An incomplete header block. Only its CONTINUATION frames may follow (RFC 9113 §6.10).
@@ -35,10 +35,10 @@ struct HTTP2FrameReader {
     private var hasBegun = false
 
     /// The maximum number of CONTINUATION frames per block. It bounds empty ones, which add no bytes.
-    private static let maximumBlockFrames = 64
+    private static let maxBlockFrames = 64
 
-    init(maximumBlock: Int) {
-        self.maximumBlock = maximumBlock
+    init(maxBlock: Int) {
+        self.maxBlock = maxBlock
     }
 
     mutating func feed(_ bytes: ByteBuffer) { buffer.feed(bytes) }
@@ -86,7 +86,7 @@ struct HTTP2FrameReader {
             flags: flags,
             stream: stream & 0x7fff_ffff
         )
-        guard header.length <= HTTP2Frame.defaultMaximumLength else {
+        guard header.length <= HTTP2Frame.defaultMaxLength else {
             throw HTTP2ConnectionError(.frameSizeError, "a frame of \(header.length) bytes was not allowed")
         }
         // The server's first frame must be SETTINGS (RFC 9113 §3.4). This also detects a peer that speaks another protocol.
@@ -132,8 +132,8 @@ struct HTTP2FrameReader {
 
     private mutating func finishBlock(_ header: Header) throws(HTTP2ConnectionError) -> Event? {
         guard let block else { return nil }
-        guard block.bytes.readableBytes <= maximumBlock, block.frames <= Self.maximumBlockFrames else {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "a header block is larger than \(maximumBlock) bytes")
+        guard block.bytes.readableBytes <= maxBlock, block.frames <= Self.maxBlockFrames else {
+            throw HTTP2ConnectionError(.enhanceYourCalm, "a header block is larger than \(maxBlock) bytes")
         }
         guard header.has(HTTP2Frame.Flags.endHeaders) else { return nil }
         self.block = nil

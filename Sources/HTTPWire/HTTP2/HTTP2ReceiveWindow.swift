@@ -16,9 +16,9 @@ struct HTTP2ReceiveWindow {
 
     /// - Parameter first: the size announced in SETTINGS, clamped to the maximum of RFC 9113 §6.9.1.
     init(_ first: Int) {
-        let first = min(first, HTTP2Frame.maximumWindow)
+        let first = min(first, HTTP2Frame.maxWindow)
         self.first = first
-        largest = first > HTTP2Frame.maximumWindow / Self.growth ? HTTP2Frame.maximumWindow : Self.growth * first
+        largest = first > HTTP2Frame.maxWindow / Self.growth ? HTTP2Frame.maxWindow : Self.growth * first
         size = first
         left = first
     }

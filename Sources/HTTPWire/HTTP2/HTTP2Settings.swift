@@ -6,9 +6,9 @@ import NIOCore
 /// The peer's SETTINGS (RFC 9113 §6.5.2).
 struct HTTP2Settings: Equatable {
     var headerTableSize: Int?
-    var maximumStreams: Int?
+    var maxStreams: Int?
     var initialWindow: Int?
-    var maximumFrame: Int?
+    var maxFrame: Int?
 
     /// Parses the payload of a SETTINGS frame. If a parameter is repeated, its last value applies.
     ///
@@ -26,19 +26,19 @@ struct HTTP2Settings: Equatable {
                 guard value == 0 || mayAllowPush && value == 1 else {
                     throw HTTP2ConnectionError(.protocolError, "a server cannot allow push")
                 }
-            case .maximumConcurrentStreams:
-                maximumStreams = Int(clamping: value)
+            case .maxConcurrentStreams:
+                maxStreams = Int(clamping: value)
             case .initialWindowSize:
-                guard value <= HTTP2Frame.maximumWindow else {
+                guard value <= HTTP2Frame.maxWindow else {
                     throw HTTP2ConnectionError(.flowControlError, "a window cannot be of \(value) bytes")
                 }
                 initialWindow = Int(value)
-            case .maximumFrameSize:
+            case .maxFrameSize:
                 guard (16_384...16_777_215).contains(value) else {
                     throw HTTP2ConnectionError(.protocolError, "a frame cannot be of \(value) bytes")
                 }
-                maximumFrame = Int(value)
-            case .maximumHeaderListSize, nil:
+                maxFrame = Int(value)
+            case .maxHeaderListSize, nil:
                 break
             }
         }

@@ -43,7 +43,7 @@ struct HPACKStoryTests {
         // Stories in which the decoder announces a table larger than our 4,096 octets do not concern us.
         for (name, story) in try Self.stories() where story.cases.allSatisfy({ $0.header_table_size ?? 4_096 <= 4_096 })
         {
-            var decoder = HTTPWire.HPACKDecoder(maximumListSize: 1 << 20, maximumFields: 1_000)
+            var decoder = HTTPWire.HPACKDecoder(maxListSize: 1 << 20, maxFields: 1_000)
             for (index, block) in story.cases.enumerated() {
                 guard let wire = block.wire else { continue }
                 let bytes = ByteBuffer(bytes: HPACKTests.bytes(wire))

@@ -28,7 +28,7 @@ struct HPACKTests {
     }
 
     static func decoder(listSize: Int = 1 << 16) -> HTTPWire.HPACKDecoder {
-        HTTPWire.HPACKDecoder(maximumListSize: listSize, maximumFields: 500)
+        HTTPWire.HPACKDecoder(maxListSize: listSize, maxFields: 500)
     }
 
     @Test("the responses of RFC 7541 Appendix C.6 decode, including evictions")
@@ -150,7 +150,7 @@ struct HPACKTests {
     @Test("a long coded string does not keep its memory allocated")
     func scratch() throws {
         var encoder = HTTPWire.HPACKEncoder()
-        var decoder = HTTPWire.HPACKDecoder(maximumListSize: 1 << 20, maximumFields: 10)
+        var decoder = HTTPWire.HPACKDecoder(maxListSize: 1 << 20, maxFields: 10)
         var block = ByteBuffer()
         encoder.encode("x-long", value: String(repeating: "a", count: 60_000), indexing: .none, into: &block)
         var size = 0

@@ -27,10 +27,10 @@ struct HTTP2BoundsTests {
     @Test("a buffer without a bound announces the largest window that HTTP/2 allows")
     func largestWindow() throws {
         var window = HTTP2ReceiveWindow(.max)
-        let takesAll = window.take(HTTP2Frame.maximumWindow)
+        let takesAll = window.take(HTTP2Frame.maxWindow)
         let takesMore = window.take(1)
         let credit = window.credit(isStalled: false)
-        #expect(takesAll && !takesMore && credit == HTTP2Frame.maximumWindow)
+        #expect(takesAll && !takesMore && credit == HTTP2Frame.maxWindow)
 
         let (channel, _, _) = try connect(streamWindow: .max)
         var settings = try #require(try channel.readOutbound(as: ByteBuffer.self))
@@ -102,7 +102,7 @@ struct HTTP2BoundsTests {
 
     @Test("frames that are split within their headers do not accumulate in memory")
     func readerKeepsLittle() throws {
-        var reader = HTTP2FrameReader(maximumBlock: 1_000)
+        var reader = HTTP2FrameReader(maxBlock: 1_000)
         let data = RawFrame(.data, stream: 1, payload: [UInt8](repeating: 1, count: 100)).bytes
         reader.feed(ByteBuffer(bytes: RawFrame(.settings).bytes + data.prefix(4)))
         for _ in 0..<2_000 {

@@ -18,7 +18,7 @@ struct HTTP2FrameReaderTests {
     }
 
     static func read(_ bytes: [UInt8], piece: Int = .max) -> Outcome {
-        var reader = HTTP2FrameReader(maximumBlock: 1_000)
+        var reader = HTTP2FrameReader(maxBlock: 1_000)
         var outcome = Outcome()
         var rest = bytes[...]
         do {
@@ -113,7 +113,7 @@ struct HTTP2FrameReaderTests {
             }
             #expect(Self.read(bytes) == Self.read(bytes, piece: 1 + round % 7))
             if let settings = try? HTTP2Settings(ByteBuffer(bytes: bytes.prefix(round % 30))) {
-                #expect(settings.initialWindow ?? 0 <= HTTP2Frame.maximumWindow)
+                #expect(settings.initialWindow ?? 0 <= HTTP2Frame.maxWindow)
             }
         }
     }

@@ -29,7 +29,7 @@ struct HTTP2LivenessTests {
         #expect(check(14, waiting: 10) == .alive)
         #expect(check(15, waiting: 10) == .ping)
         #expect(check(19, waiting: 10) == .alive)
-        liveness.hear(now: start + .seconds(19))
+        liveness.noteReceived(now: start + .seconds(19))
         #expect(check(20, waiting: 10) == .alive)
         #expect(liveness.due == start + .seconds(34))
         #expect(check(40, waiting: 9) == .ping)
@@ -37,7 +37,7 @@ struct HTTP2LivenessTests {
         #expect(check(50) == .alive, "it left just now")
         progress.wrote(17)
         #expect(check(55) == .dead, "it had the time for its answer")
-        liveness.hear(now: start + .seconds(60))
+        liveness.noteReceived(now: start + .seconds(60))
         #expect(check(75) == .ping)
         progress.wrote(17)
         #expect(check(80) == .dead, "that the PING itself left is no sign of life")
@@ -141,7 +141,7 @@ private struct SilentLab {
         self.server = server
         var configuration = EngineConfiguration()
         configuration.pingAfter = .milliseconds(50)
-        configuration.pingPatience = .seconds(2)
+        configuration.pingTimeout = .seconds(2)
         engine = Engine(configuration: configuration)
     }
 

@@ -137,7 +137,7 @@ struct HTTP2ServerHandlerTests {
         if isAsked { try wire.send([Self.request(1)]) }
         // The server does not wait for the rest of this request.
         try wire.send([Self.request(3, method: "POST", ends: false)])
-        wire.handler?.sayGoodbye()
+        wire.handler?.sendGoAway()
         wire.handler?.finish()
         #expect(wire.channel.isActive == isAsked)
         if isAsked {

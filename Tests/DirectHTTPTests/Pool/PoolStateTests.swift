@@ -12,7 +12,7 @@ struct PoolStateTests {
 
     /// A pool with one connection for each origin, which up to `capacity` requests share.
     private func pool(_ line: Line, capacity: Int) -> Pool {
-        var pool = Pool(connectionsPerOrigin: 1, waitersPerOrigin: 10, maximumIdle: 10)
+        var pool = Pool(connectionsPerOrigin: 1, waitersPerOrigin: 10, maxIdle: 10)
         #expect(lease(&pool) == "open")
         #expect(pool.opened(line, "a", capacity: capacity).isEmpty)
         return pool
@@ -63,7 +63,7 @@ struct PoolStateTests {
     )
     func countAfterTaking(retires: Bool) {
         let (idle, lent) = (Line(), Line())
-        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 10)
+        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maxIdle: 10)
         for line in [idle, lent] {
             #expect(lease(&pool) == "open")
             _ = pool.opened(line, "a", capacity: nil)
@@ -83,7 +83,7 @@ struct PoolStateTests {
     @Test("a shared connection that was opened before a retirement serves its opener only")
     func retiredWhileDialled() {
         let (old, new) = (Line(), Line())
-        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 10)
+        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maxIdle: 10)
         #expect(lease(&pool) == "open")
         #expect(lease(&pool) == "wait")
         #expect(pool.takeAll().isEmpty)
@@ -97,7 +97,7 @@ struct PoolStateTests {
 
     @Test("shared connections without requests count as idle, and are closed above the limit")
     func idleShared() {
-        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 1)
+        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maxIdle: 1)
         for key in ["a", "b"] {
             let line = Line()
             _ = pool.lease(key, fresh: false, mayShare: true, isPreferred: { _ in true })
@@ -113,7 +113,7 @@ struct PoolStateTests {
 
     @Test("requests wait for the first connection only while an origin has none")
     func openingFirst() {
-        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 1)
+        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maxIdle: 1)
         #expect(!pool.isOpeningFirst("a"))
         #expect(lease(&pool) == "open" && pool.isOpeningFirst("a"))
         _ = pool.opened(Line(), "a", capacity: nil)
@@ -126,7 +126,7 @@ struct PoolStateTests {
         let line = Line()
         var pool = pool(line, capacity: 2)
         #expect(lease(&pool, isAvoided: { $0 === line }) == "reuse", "the origin has room for no other")
-        var roomy = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 10)
+        var roomy = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maxIdle: 10)
         #expect(lease(&roomy) == "open")
         _ = roomy.opened(line, "a", capacity: nil)
         _ = roomy.release(line, "a", isShared: false)

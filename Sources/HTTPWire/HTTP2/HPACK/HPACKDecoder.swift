@@ -26,12 +26,12 @@ struct HPACKDecoder {
     static let tableSize = 4_096
 
     /// The maximum total size of the fields of a block, in bytes, including 32 bytes of overhead per field.
-    let maximumListSize: Int
-    let maximumFields: Int
+    let maxListSize: Int
+    let maxFields: Int
     /// The dynamic table, newest entry first.
     private var table = Deque<HPACKField>()
     private var size = 0
-    private var maximumSize = Self.tableSize
+    private var maxSize = Self.tableSize
     /// The last literal for each name of the static table. Most servers repeat the same literals without indexing them.
     private var recent = [Literal?](repeating: nil, count: 62)
     /// Whether the last block refers to the table, so that it means something else with another table.
@@ -42,9 +42,9 @@ struct HPACKDecoder {
     private(set) var scratch: [UInt8] = []
     static let largestScratch = 4_096
 
-    init(maximumListSize: Int, maximumFields: Int) {
-        self.maximumListSize = maximumListSize
-        self.maximumFields = maximumFields
+    init(maxListSize: Int, maxFields: Int) {
+        self.maxListSize = maxListSize
+        self.maxFields = maxFields
     }
 
     /// Calls `body` with each field of a block, in order.
@@ -68,7 +68,7 @@ struct HPACKDecoder {
                 let wanted = try integer(in: block, at: &index, prefix: 5)
                 guard count == 0, wanted <= Self.tableSize else { throw .malformed }
                 insertionCount = nil
-                maximumSize = wanted
+                maxSize = wanted
                 evict(for: 0)
                 continue
             } else {
@@ -78,7 +78,7 @@ struct HPACKDecoder {
             }
             count += 1
             listSize += field.size
-            guard listSize <= maximumListSize, count <= maximumFields else { throw .tooLarge }
+            guard listSize <= maxListSize, count <= maxFields else { throw .tooLarge }
             body(field)
         }
     }
@@ -166,13 +166,13 @@ struct HPACKDecoder {
     private mutating func insert(_ field: HPACKField) {
         evict(for: field.size)
         // A field larger than the table empties it and is not stored (RFC 7541 §4.4).
-        guard field.size <= maximumSize else { return insertionCount = nil }
+        guard field.size <= maxSize else { return insertionCount = nil }
         table.prepend(field)
         size += field.size
         insertionCount? += 1
     }
 
     private mutating func evict(for space: Int) {
-        while size + space > maximumSize, let last = table.popLast() { size -= last.size }
+        while size + space > maxSize, let last = table.popLast() { size -= last.size }
     }
 }

@@ -30,15 +30,15 @@ package struct HPACKEncoder {
     /// The dynamic table, newest entry first.
     private var table = Deque<Entry>()
     private var size = 0
-    private var maximumSize = Self.tableSize
+    private var maxSize = Self.tableSize
     /// The smallest and the last table size since the last block, if the peer must be told of a change.
     private var pendingSizes: (smallest: Int, last: Int)?
 
     /// Applies the peer's SETTINGS_HEADER_TABLE_SIZE.
     mutating func setMaximumTableSize(_ wanted: Int) {
         let new = min(wanted, Self.tableSize)
-        guard new != maximumSize || pendingSizes != nil else { return }
-        maximumSize = new
+        guard new != maxSize || pendingSizes != nil else { return }
+        maxSize = new
         pendingSizes = (min(pendingSizes?.smallest ?? new, new), new)
         evict(for: 0)
     }
@@ -136,12 +136,12 @@ package struct HPACKEncoder {
 
     private mutating func insert(_ entry: Entry) {
         evict(for: entry.size)
-        guard entry.size <= maximumSize else { return }
+        guard entry.size <= maxSize else { return }
         table.prepend(entry)
         size += entry.size
     }
 
     private mutating func evict(for space: Int) {
-        while size + space > maximumSize, let last = table.popLast() { size -= last.size }
+        while size + space > maxSize, let last = table.popLast() { size -= last.size }
     }
 }

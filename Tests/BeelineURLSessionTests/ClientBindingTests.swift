@@ -13,8 +13,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("Door: a client and its session settings")
-struct DoorTests {
+@Suite("ClientBinding: a client and its session settings")
+struct ClientBindingTests {
     @Test(
         "by default, the storage starts as a copy of the jar only if it is shared and the jar was restored",
         arguments: [
@@ -32,8 +32,8 @@ struct DoorTests {
         var settings = BeelineURLProtocol.Settings()
         settings.truth = .jar
         settings.beginsFromJar = setting
-        let door = Door(client, settings: settings, configuration: nil)
-        let mirror = door.mirror(of: isShared ? .shared : try .own())
+        let binding = ClientBinding(client, settings: settings, configuration: nil)
+        let mirror = binding.mirror(of: isShared ? .shared : try .own())
         #expect(mirror.jar === jar && mirror.configuration.beginsFromJar == expected)
         await client.shutDown()
     }
@@ -49,11 +49,13 @@ struct DoorTests {
         var settings = BeelineURLProtocol.Settings()
         settings.truth = .jar
         #expect(
-            Door(client, settings: settings, configuration: nil).mirror(of: .shared).configuration.keepsSessionCookies
+            ClientBinding(client, settings: settings, configuration: nil).mirror(of: .shared).configuration
+                .keepsSessionCookies
         )
         settings.beginsFromJar = true
         #expect(
-            !Door(client, settings: settings, configuration: nil).mirror(of: .shared).configuration.keepsSessionCookies
+            !ClientBinding(client, settings: settings, configuration: nil).mirror(of: .shared).configuration
+                .keepsSessionCookies
         )
         await client.shutDown()
 
@@ -78,10 +80,11 @@ struct DoorTests {
             let client = try BeelineClient(configuration)
             var settings = BeelineURLProtocol.Settings()
             settings.truth = .jar
-            let mirror = Door(client, settings: settings, configuration: nil).mirror(of: .shared)
+            let mirror = ClientBinding(client, settings: settings, configuration: nil).mirror(of: .shared)
             #expect((mirror.configuration.record != nil) == isKept)
             #expect(
-                Door(client, settings: settings, configuration: nil).mirror(of: try .own()).configuration.record == nil
+                ClientBinding(client, settings: settings, configuration: nil).mirror(of: try .own()).configuration
+                    .record == nil
             )
             await client.shutDown()
         }

@@ -3,7 +3,7 @@
 import CookieJar
 
 /// The result of adding several cookies to a jar at once.
-struct CookieIntake {
+struct CookieInsertion {
     /// The outcome for each cookie, in order.
     let outcomes: [CookieOutcome]
     /// The number of new cookies that the jar had no room for.
@@ -24,7 +24,7 @@ struct CookieIntake {
     /// - Parameter path: the source of the cookies.
     func messages(of path: String, _ bounds: CookieJarConfiguration) -> [String] {
         let room =
-            "a jar holds \(bounds.maximumCookies) cookies (--max-cookies), \(bounds.maximumCookiesPerDomain) for one domain"
+            "a jar holds \(bounds.maxCookies) cookies (--max-cookies), \(bounds.maxCookiesPerDomain) for one domain"
         var messages: [String] = []
         if dropped > 0 { messages.append("\(path): \(dropped) cookies were dropped: \(room)") }
         if displaced > 0 { messages.append("\(path): \(displaced) cookies were removed from the jar: \(room)") }

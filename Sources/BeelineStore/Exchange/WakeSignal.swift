@@ -2,24 +2,24 @@
 
 import NIOConcurrencyHelpers
 
-/// Wakes one waiting task. A ring without a waiter is kept for the next wait; several such rings count as one.
-final class Bell: Sendable {
+/// Wakes one waiting task. A signal without a waiter is kept for the next wait; several such signals count as one.
+final class WakeSignal: Sendable {
     private struct State {
-        var hasRung = false
+        var isSignalled = false
         var waiter: CheckedContinuation<Void, Never>?
     }
 
     private let state = NIOLockedValueBox(State())
 
-    func ring() {
+    func signal() {
         state.withLockedValue { state in
             defer { state.waiter = nil }
-            if state.waiter == nil { state.hasRung = true }
+            if state.waiter == nil { state.isSignalled = true }
             return state.waiter
         }?.resume()
     }
 
-    /// Returns at the next ring, at `deadline` of `clock`, or on cancellation.
+    /// Returns at the next signal, at `deadline` of `clock`, or on cancellation.
     func wait<C: Clock>(until deadline: C.Instant, clock: C) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.wait() }
@@ -33,9 +33,9 @@ final class Bell: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLockedValue { state in
-                    guard !state.hasRung, !Task.isCancelled else {
-                        // A cancelled wait keeps the ring for the next wait.
-                        if !Task.isCancelled { state.hasRung = false }
+                    guard !state.isSignalled, !Task.isCancelled else {
+                        // A cancelled wait keeps the signal for the next wait.
+                        if !Task.isCancelled { state.isSignalled = false }
                         return true
                     }
                     state.waiter = continuation

@@ -12,7 +12,7 @@ import FoundationNetworking
 
 /// The client and settings of a protocol class. Foundation creates the objects of the class and passes none of our state to
 /// them.
-final class Door: Sendable {
+final class ClientBinding: Sendable {
     /// The maximum number of mirrored storages. A program usually has one or two. A storage beyond it is synced as a new one when
     /// it is used again, and would bring back cookies that the jar has deleted since.
     private static let maxMirrors = 64
@@ -38,12 +38,12 @@ final class Door: Sendable {
 
     /// Whether the client carries a request.
     ///
-    /// - Parameter isTold: Whether to log the reason if it does not.
-    func takes(_ request: URLRequest, isTold: Bool = true) -> Bool {
+    /// - Parameter logsReason: Whether to log the reason if it does not.
+    func carries(_ request: URLRequest, logsReason: Bool = true) -> Bool {
         guard let url = request.url, let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https"
         else { return false }
         guard let reason = reasonToDecline(request, url) else { return true }
-        if isTold { settings.log?("\(url.host ?? "a URL without host") is left to URLSession: \(reason)") }
+        if logsReason { settings.log?("\(url.host ?? "a URL without host") is left to URLSession: \(reason)") }
         return false
     }
 
@@ -97,13 +97,13 @@ final class Door: Sendable {
     }
 }
 
-/// The door of each protocol class.
-enum Doors {
-    private static let doors = NIOLockedValueBox<[ObjectIdentifier: Door]>([:])
+/// The binding of each protocol class.
+enum ClientBindings {
+    private static let bindings = NIOLockedValueBox<[ObjectIdentifier: ClientBinding]>([:])
 
-    static subscript(type: BeelineURLProtocol.Type) -> Door? {
-        get { doors.withLockedValue { $0[ObjectIdentifier(type)] } }
-        set { doors.withLockedValue { $0[ObjectIdentifier(type)] = newValue } }
+    static subscript(type: BeelineURLProtocol.Type) -> ClientBinding? {
+        get { bindings.withLockedValue { $0[ObjectIdentifier(type)] } }
+        set { bindings.withLockedValue { $0[ObjectIdentifier(type)] = newValue } }
     }
 
     private static let made = NIOLockedValueBox(0)
@@ -130,5 +130,5 @@ enum Doors {
     private enum One<Rest> {}
 }
 
-/// The generic class behind the unique classes; see ``Doors``.
+/// The generic class behind the unique classes; see ``ClientBindings``.
 private final class NumberedProtocol<Number>: BeelineURLProtocol {}

@@ -11,13 +11,13 @@ import FoundationNetworking
 /// protocol class. The lookup takes as long as all other work of this library for a request.
 ///
 /// `@unchecked Sendable`, as its superclass: it has only constants.
-final class SparedCache: URLCache, @unchecked Sendable {
+final class BypassedCache: URLCache, @unchecked Sendable {
     private let cache: URLCache
-    private let door: Door
+    private let binding: ClientBinding
 
-    init(_ cache: URLCache, _ door: Door) {
+    init(_ cache: URLCache, _ binding: ClientBinding) {
         self.cache = cache
-        self.door = door
+        self.binding = binding
         super.init(memoryCapacity: 0, diskCapacity: 0, diskPath: nil)
     }
 
@@ -25,7 +25,9 @@ final class SparedCache: URLCache, @unchecked Sendable {
         for dataTask: URLSessionDataTask,
         completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
-        if let request = dataTask.currentRequest, !request.takesCachedResponse, door.takes(request, isTold: false) {
+        if let request = dataTask.currentRequest, !request.takesCachedResponse,
+            binding.carries(request, logsReason: false)
+        {
             completionHandler(nil)
         } else {
             cache.getCachedResponse(for: dataTask, completionHandler: completionHandler)

@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 
 /// A first-in, first-out mutual exclusion for asynchronous code.
-final class Turnstile: Sendable {
+final class AsyncMutex: Sendable {
     private struct State {
         var isTaken = false
         var next = 0
@@ -16,7 +16,7 @@ final class Turnstile: Sendable {
     /// Runs `body` when no other call runs.
     ///
     /// - Throws: ``WebDriverError``: `ended` if the task is cancelled while it waits. `body` does not run then.
-    func pass<Value>(
+    func withLock<Value>(
         _ body: () async throws(WebDriverError) -> Value
     ) async throws(WebDriverError) -> Value {
         guard await enter() else { throw WebDriverError(.ended, "waiting for the browser was cancelled") }

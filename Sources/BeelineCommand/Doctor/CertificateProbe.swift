@@ -16,9 +16,9 @@ import Foundation
 
 /// A TLS handshake that only reads the server's certificate, valid or not. It sends no data and does not verify the
 /// certificate; the request that runs beside it does.
-enum CertificateLook {
+enum CertificateProbe {
     /// Returns the certificate of an endpoint for a host; nil if the endpoint shows none within `limit`.
-    static func look(at endpoint: Endpoint, for host: Host, within limit: Duration) async -> CertificateFacts? {
+    static func certificate(of endpoint: Endpoint, for host: Host, within limit: Duration) async -> CertificateFacts? {
         let shown = NIOLockedValueBox<[UInt8]?>(nil)
         do {
             var settings = TLSConfiguration.makeClientConfiguration()
