@@ -52,7 +52,8 @@ public final class BeelineClient: Sendable {
         let transport = EngineTransport(engine: engine, tls: transportTLS)
         var settings = configuration.resolver
         for spec in configuration.upstreams {
-            let upstream = try spec.upstream(transport: transport, tls: transportTLS, system: settings.system)
+            let upstream =
+                try spec == .system ? settings.system : spec.upstream(transport: transport, tls: transportTLS)
             if let upstream { settings.upstreams.append(upstream) }
         }
         let next = settings.onNetworkChange

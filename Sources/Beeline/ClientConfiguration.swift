@@ -7,7 +7,7 @@ public import Names
 
 /// The configuration of a ``BeelineClient``.
 public struct ClientConfiguration: Sendable {
-    /// The upstreams, tried in this order. Default: ``UpstreamSpec/standard``.
+    /// The upstreams, tried in this order. Default: `UpstreamSpec.standard`. Upstreams of your own belong into ``resolver``.
     public var upstreams: [UpstreamSpec] = UpstreamSpec.standard
     /// The policy and limits of the resolver. Its own `upstreams` come before ``upstreams``.
     public var resolver = ResolverConfiguration()

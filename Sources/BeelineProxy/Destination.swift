@@ -10,7 +10,7 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
     public var port: UInt16
 
     /// Creates a destination.
-    public init(_ host: Host, port: UInt16) {
+    package init(_ host: Host, port: UInt16) {
         self.host = host
         self.port = port
     }

@@ -24,7 +24,7 @@ public struct ProxyError: Error, Sendable, CustomStringConvertible {
     public var underlyingError: (any Error)?
 
     /// Creates an error.
-    public init(_ code: Code, _ message: String, underlyingError: (any Error)? = nil) {
+    package init(_ code: Code, _ message: String, underlyingError: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.underlyingError = underlyingError

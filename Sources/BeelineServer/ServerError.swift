@@ -22,7 +22,7 @@ public struct ServerError: Error, Hashable, Sendable, CustomStringConvertible {
     public var message: String
 
     /// Makes an error.
-    public init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }

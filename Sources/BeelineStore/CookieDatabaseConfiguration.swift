@@ -10,16 +10,16 @@ public struct CookieDatabaseConfiguration: Sendable {
     /// process can lose that batch.
     public var writeDelay: Duration = .seconds(1)
     /// The number of changed cookies that are written without delay; default 500.
-    public var writeBatchCount = 500
+    package var writeBatchCount = 500
     /// The maximum number of changed cookies that are tracked while the file cannot be written; default 20,000. With more
     /// changes, the whole jar is compared with the file when it can be written again.
-    public var maxPendingChanges = 20_000
+    package var maxPendingChanges = 20_000
 
     /// How often the file is checked for changes of other processes; default 1 second. Nil: only on writes and `refresh()`. A
     /// check of an unchanged file does not read from the disk.
     public var refreshInterval: Duration? = .seconds(1)
     /// How often changes of access times alone are written; default 1 minute. `flush()` and `close()` write them too.
-    public var accessInterval: Duration = .seconds(60)
+    package var accessInterval: Duration = .seconds(60)
 
     /// How long to wait for the lock of another process; default 5 seconds.
     public var busyTimeout: Duration = .seconds(5)
@@ -28,7 +28,7 @@ public struct CookieDatabaseConfiguration: Sendable {
     /// the file for longer reads the whole file.
     public var deletionLifetime: Duration = .seconds(7 * 86_400)
     /// The maximum number of deletion records in the file; default 10,000.
-    public var maxDeletions = 10_000
+    package var maxDeletions = 10_000
 
     /// Creates a configuration with the default values.
     public init() {}

@@ -44,7 +44,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     var isOfSchema = false
 
     /// Makes an error.
-    public init(_ code: Code, path: String, _ message: String) {
+    package init(_ code: Code, path: String, _ message: String) {
         self.code = code
         self.path = path
         self.message = message

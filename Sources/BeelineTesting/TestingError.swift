@@ -30,7 +30,7 @@ public struct TestingError: Error, Hashable, Sendable, CustomStringConvertible {
     public let message: String
 
     /// Creates an error. A handler may throw one to end its connection.
-    public init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }

@@ -19,7 +19,7 @@ public enum BrowserKind: String, Hashable, Sendable, CaseIterable {
     }
 
     /// The browser's common name, for messages.
-    public var title: String {
+    package var title: String {
         switch self {
         case .chromium: "Chromium"
         case .firefox: "Firefox"

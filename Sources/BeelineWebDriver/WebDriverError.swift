@@ -26,7 +26,7 @@ public struct WebDriverError: Error, Sendable, CustomStringConvertible {
     public var underlyingError: (any Error)?
 
     /// Makes an error.
-    public init(_ code: Code, _ message: String, underlyingError: (any Error)? = nil) {
+    package init(_ code: Code, _ message: String, underlyingError: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.underlyingError = underlyingError

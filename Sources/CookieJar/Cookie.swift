@@ -90,7 +90,7 @@ public struct Cookie: Hashable, Sendable {
     public var value: String { String(decoding: valueOctets, as: UTF8.self) }
 
     /// `name=value` as in the Cookie header field (RFC 6265bis §5.8.3 step 6). For a nameless cookie, the value alone.
-    public var pairOctets: [UInt8] { nameOctets.isEmpty ? valueOctets : nameOctets + [.equals] + valueOctets }
+    package var pairOctets: [UInt8] { nameOctets.isEmpty ? valueOctets : nameOctets + [.equals] + valueOctets }
 
     /// Whether the cookie has expired at a given time.
     public func isExpired(at now: CookieTime) -> Bool {

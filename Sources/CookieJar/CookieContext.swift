@@ -63,7 +63,7 @@ public struct CookieContext: Hashable, Sendable {
     }
 
     /// Whether a method is safe (RFC 9110 §9.2.1). Methods are case-sensitive.
-    public static func isSafe(_ method: String) -> Bool {
+    package static func isSafe(_ method: String) -> Bool {
         ["GET", "HEAD", "OPTIONS", "TRACE"].contains(method)
     }
 

@@ -11,7 +11,7 @@ public struct CookieJarConfiguration: Sendable {
     /// The number of cookies above which a site loses cookies before other sites, when the jar is full. A site is a registrable
     /// domain with all hosts below it. RFC 6265bis §5.7 (eviction, priorities 2 and 3) counts the cookies of one domain field
     /// instead. Default: 50.
-    public var crowdedDomainCount = 50
+    package var crowdedDomainCount = 50
     /// The maximum age of a cookie. Default: 400 days, the maximum of RFC 6265bis §5.5.
     public var maxAge: Duration = .seconds(defaultMaximumAge)
 
@@ -28,7 +28,7 @@ public struct CookieJarConfiguration: Sendable {
     /// such cookies. Default: false.
     public var acceptsInsecureSameSiteNone = false
     /// The number of changes that a reader of ``CookieJar/changes`` can fall behind before changes are lost. Default: 1,024.
-    public var changeBufferCapacity = 1024
+    package var changeBufferCapacity = 1024
     /// Restricts the cookies that the jar accepts. Default: all that RFC 6265bis accepts.
     public var acceptPolicy: CookieAcceptPolicy = .all
     /// Filters the cookies that the jar sends. Nil for all that RFC 6265bis sends. Default: nil.

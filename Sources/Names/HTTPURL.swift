@@ -11,7 +11,7 @@
 /// written, because a server may treat `%7E` and `~` differently.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The longest URL text that is accepted: 65536 octets (64 KiB).
-    public static let maxLength = 65_536
+    package static let maxLength = 65_536
 
     /// Scheme, host and port.
     public let origin: Origin

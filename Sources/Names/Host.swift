@@ -7,7 +7,7 @@
 ///     try Host("www.example.com.") == Host("www.example.com")  // false: see ``hasTrailingDot``
 public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// The longest text that is parsed as a host, in octets. A percent-encoded domain of 253 octets fits.
-    public static let maxInputLength = 4096
+    package static let maxInputLength = 4096
     /// The longest domain without a trailing dot, in octets: the 255 of RFC 1035 §2.3.4 minus two octets that only the wire
     /// format has.
     static let maxLength = 253

@@ -6,7 +6,7 @@
 ///     office?.contains(IPAddress(v4: 0x0a01_0203))  // true: 10.1.2.3
 public struct IPNetwork: Hashable, Sendable {
     /// The first address of the block; its bits after the prefix are zero.
-    public let first: IPAddress
+    package let first: IPAddress
     /// The number of prefix bits: 0 to 32 or 0 to 128.
     public let prefixLength: Int
 
@@ -19,7 +19,7 @@ public struct IPNetwork: Hashable, Sendable {
     }
 
     /// The last address of the block.
-    public var last: IPAddress {
+    package var last: IPAddress {
         let (high, low) = Self.hostBits(first.family, prefixLength)
         return IPAddress(family: first.family, high: first.high | high, low: first.low | low)
     }

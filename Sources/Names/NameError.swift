@@ -24,7 +24,7 @@ public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
     public let message: String
 
     /// Creates an error. Other modules that parse names may use it too.
-    public init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }

@@ -2,20 +2,20 @@
 
 extension PercentEncoding {
     /// A set of ASCII octets that are not encoded. All other octets become `%XX`.
-    public struct Allowed: Hashable, Sendable {
+    package struct Allowed: Hashable, Sendable {
         private let low: UInt64
         private let high: UInt64
 
         /// Letters, digits and `-._~` (RFC 3986 §2.3). Suitable for a value in any part of a URL: `/` and `%` are encoded.
-        public static let unreserved = Allowed("-._~")
+        package static let unreserved = Allowed("-._~")
         /// The characters of a path (RFC 3986 §3.3), including `/` and `%`.
-        public static let path = Allowed("-._~!$&'()*+,;=:@/%")
+        package static let path = Allowed("-._~!$&'()*+,;=:@/%")
         /// The characters of a query (RFC 3986 §3.4), including `%`.
-        public static let query = Allowed("-._~!$&'()*+,;=:@/?%")
+        package static let query = Allowed("-._~!$&'()*+,;=:@/?%")
         /// The characters of a fragment (RFC 3986 §3.5), including `%`.
-        public static let fragment = query
+        package static let fragment = query
         /// The characters of a user or a password (RFC 3986 §3.2.1), without `:` and `%`.
-        public static let userInfo = Allowed("-._~!$&'()*+,;=")
+        package static let userInfo = Allowed("-._~!$&'()*+,;=")
 
         /// The characters of a path that browsers do not encode (the complement of WHATWG URL §1.3's path set).
         static let pathOfURL = Allowed("!$%&'()*+,-./:;=@[\\]_|~")
@@ -39,7 +39,7 @@ extension PercentEncoding {
         }
 
         /// Whether the octet is not encoded.
-        public func contains(_ octet: UInt8) -> Bool {
+        package func contains(_ octet: UInt8) -> Bool {
             // The masking shift uses the lowest six bits only.
             octet < 128 && (octet < 64 ? low : high) &>> UInt64(octet) & 1 == 1
         }

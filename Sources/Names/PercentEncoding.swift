@@ -4,18 +4,18 @@
 ///
 ///     PercentEncoding.encode("a b/ü", keeping: .unreserved)  // "a%20b%2F%C3%BC"
 ///     PercentEncoding.decode("a%20b")                        // "a b"
-public enum PercentEncoding {
+package enum PercentEncoding {
     /// Encodes the UTF-8 octets of `text` that are not in `allowed` as `%XX` with upper-case digits.
     ///
     /// An existing `%XX` is encoded again unless `allowed` contains `%`. ``Allowed/path``, ``Allowed/query`` and
     /// ``Allowed/fragment`` contain it; ``Allowed/unreserved`` and ``Allowed/userInfo`` do not.
-    public static func encode(_ text: some StringProtocol, keeping allowed: Allowed) -> String {
+    package static func encode(_ text: some StringProtocol, keeping allowed: Allowed) -> String {
         var text = String(text)
         return text.withOctets { encode($0, keeping: allowed) }
     }
 
     /// Encodes the octets that are not in `allowed` as `%XX`.
-    public static func encode(_ octets: some Collection<UInt8>, keeping allowed: Allowed) -> String {
+    package static func encode(_ octets: some Collection<UInt8>, keeping allowed: Allowed) -> String {
         guard !octets.allSatisfy(allowed.contains) else { return String(decoding: octets, as: UTF8.self) }
         var result: [UInt8] = []
         result.reserveCapacity(octets.count + 16)
@@ -24,12 +24,12 @@ public enum PercentEncoding {
     }
 
     /// Decodes a percent-encoded text. Nil if two hexadecimal digits do not follow a `%` or the octets are not UTF-8.
-    public static func decode(_ text: some StringProtocol) -> String? {
+    package static func decode(_ text: some StringProtocol) -> String? {
         octets(of: text).flatMap(validated)
     }
 
     /// Decodes a percent-encoded text to octets. Nil if two hexadecimal digits do not follow a `%`.
-    public static func octets(of text: some StringProtocol) -> [UInt8]? {
+    package static func octets(of text: some StringProtocol) -> [UInt8]? {
         var text = String(text)
         return text.withOctets { decode($0) }
     }

@@ -26,7 +26,7 @@ struct AsyncHTTPClientTests {
             upstream = try await UpstreamServer.start()
             try upstream.zone.set("a.test", to: ["127.0.0.1"])
             var configuration = ClientConfiguration()
-            configuration.upstreams = [.dnspod([upstream.endpoint])]
+            configuration.upstreams = [.dnspod(at: [upstream.endpoint])]
             configuration.resolver.check.allowsLocalAnswers = true
             configuration.resolver.families = .v4
             configuration.tls.trustsSystemRoots = false

@@ -30,7 +30,7 @@ struct ThroughProxyTests {
         let upstream = try await UpstreamServer.start()
         try upstream.zone.set("a.test", to: ["127.0.0.1"])
         var settings = ClientConfiguration()
-        settings.upstreams = [.dnspod([upstream.endpoint])]
+        settings.upstreams = [.dnspod(at: [upstream.endpoint])]
         settings.resolver.check.allowsLocalAnswers = true
         settings.resolver.families = .v4
         settings.proxies = .none

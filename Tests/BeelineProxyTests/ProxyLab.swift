@@ -35,7 +35,7 @@ struct ProxyLab {
         upstream = try await UpstreamServer.start()
         for name in names { try upstream.zone.set(name, to: [addresses[0]]) }
         var settings = ClientConfiguration()
-        settings.upstreams = [.dnspod([upstream.endpoint])]
+        settings.upstreams = [.dnspod(at: [upstream.endpoint])]
         settings.resolver.check.allowsLocalAnswers = true
         settings.resolver.families = .v4
         settings.tls.trustsSystemRoots = false

@@ -125,7 +125,7 @@ struct DialectTests {
             $0.tls = nil
             $0.accounts = [try ServerAccount(id: "100000", secret: Self.secret)]
         }
-        var options = DNSPodUpstream.Options()
+        var options = DNSPodOptions()
         options.wantsClientAddress = true
         for validity in [nil, Duration.seconds(600)] {
             options.validity = validity
@@ -241,7 +241,7 @@ struct DialectTests {
     func aliyun2() async throws {
         let lab = try await Self.withAccounts()
         let octets = try #require(Hex.decode(Self.key))
-        for encryption in [nil, Aliyun2Upstream.Encryption.cbc(key: octets), .gcm(key: octets)] {
+        for encryption in [nil, AliyunEncryption.cbc(key: octets), .gcm(key: octets)] {
             let upstream = try Aliyun2Upstream(
                 account: "100000",
                 secret: Self.secret,

@@ -33,7 +33,7 @@ struct ClientLab {
         upstream = try await UpstreamServer.start()
         for name in names { try upstream.zone.set(name, to: [addresses[0]]) }
         var configuration = ClientConfiguration()
-        configuration.upstreams = [.dnspod([upstream.endpoint])]
+        configuration.upstreams = [.dnspod(at: [upstream.endpoint])]
         configuration.resolver.check.allowsLocalAnswers = true
         configuration.resolver.families = .v4
         configuration.tls.trustsSystemRoots = false

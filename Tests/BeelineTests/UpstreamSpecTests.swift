@@ -19,8 +19,8 @@ struct UpstreamSpecTests {
         let specs: [(String, UpstreamSpec)] = [
             ("system", .system),
             ("dnspod", .dnspod()),
-            ("dnspod:192.0.2.1", .dnspod([try Self.endpoint("192.0.2.1", 80)])),
-            ("dnspod:[2001:db8::1]:8080", .dnspod([try Self.endpoint("[2001:db8::1]:8080", 80)])),
+            ("dnspod:192.0.2.1", .dnspod(at: [try Self.endpoint("192.0.2.1", 80)])),
+            ("dnspod:[2001:db8::1]:8080", .dnspod(at: [try Self.endpoint("[2001:db8::1]:8080", 80)])),
             ("doh:https://dns.example/dns-query#192.0.2.1", .doh(url, at: [address])),
             ("json:https://dns.example/dns-query#192.0.2.1", .json(url, at: [address])),
             ("dot:dns.example#192.0.2.1", .dot(host, at: [address])),
@@ -46,23 +46,23 @@ struct UpstreamSpecTests {
         let secret = try file("secret", " s3cret\n")
         let endpoint = try Self.endpoint("192.0.2.1:8443", 443)
         let aes = try UpstreamSpec(parsing: "dnspod+aes:7:\(key)@192.0.2.1:8443")
-        #expect(aes == .dnspod(.aes(id: "7", key: "0123456789abcdef"), [endpoint]))
+        #expect(aes == .dnspod(.aes(id: "7", key: "0123456789abcdef"), at: [endpoint]))
         let token = try UpstreamSpec(parsing: "dnspod+https:\(secret)@192.0.2.1:8443")
-        #expect(token == .dnspod(.token("s3cret"), [endpoint]))
+        #expect(token == .dnspod(.token("s3cret"), at: [endpoint]))
         var service = AliyunService(at: [endpoint.address], port: 8443)
         service.certificateNames.append(try Host("192.0.2.1"))
         let first = try UpstreamSpec(parsing: "aliyun:100000:\(secret)@192.0.2.1:8443")
         #expect(first == .aliyun(account: "100000", secret: "s3cret", service: service))
         let second = try UpstreamSpec(parsing: "aliyun2:100000:\(secret):\(key)@192.0.2.1:8443")
-        let cipher = Aliyun2Upstream.Encryption.cbc(key: Array("0123456789abcdef".utf8))
+        let cipher = AliyunEncryption.cbc(key: Array("0123456789abcdef".utf8))
         #expect(second == .aliyun2(account: "100000", secret: "s3cret", encryption: cipher, service: service))
         let hexadecimal = try file("hexadecimal", "30313233343536373839616263646566\n")
         #expect(try UpstreamSpec(parsing: "aliyun2:100000:\(secret):\(hexadecimal)@192.0.2.1:8443") == second)
         let baidu = try UpstreamSpec(parsing: "baidu:42:\(secret)@192.0.2.1:8443")
-        #expect(baidu == .baidu(account: "42", secret: "s3cret", [endpoint]))
+        #expect(baidu == .baidu(account: "42", secret: "s3cret", at: [endpoint]))
         #expect(try UpstreamSpec(parsing: "baidu:42:\(secret)") == .baidu(account: "42", secret: "s3cret"))
         let volcengine = try UpstreamSpec(parsing: "volcengine+http:42:\(secret)@192.0.2.1:8443")
-        #expect(volcengine == .volcengine(account: "42", secret: "s3cret", [endpoint], isSecure: false))
+        #expect(volcengine == .volcengine(account: "42", secret: "s3cret", at: [endpoint], isSecure: false))
         #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: "volcengine:42:\(secret)") }
         #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: "dnspod+https:\(try file("empty", "\n"))") }
     }

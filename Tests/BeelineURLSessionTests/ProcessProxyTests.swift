@@ -70,7 +70,7 @@ struct URLSessionLab {
         let upstream = try await UpstreamServer.start()
         for name in names { try upstream.zone.set(name, to: ["127.0.0.1"]) }
         var settings = ClientConfiguration()
-        settings.upstreams = [.dnspod([upstream.endpoint])]
+        settings.upstreams = [.dnspod(at: [upstream.endpoint])]
         settings.resolver.check.allowsLocalAnswers = true
         settings.resolver.families = .v4
         settings.proxies = .none

@@ -31,7 +31,7 @@ struct SessionLab {
         upstream = try await UpstreamServer.start()
         for name in names + ["foreign.test"] { try upstream.zone.set(name, to: ["127.0.0.1"]) }
         var configuration = ClientConfiguration()
-        configuration.upstreams = [.dnspod([upstream.endpoint])]
+        configuration.upstreams = [.dnspod(at: [upstream.endpoint])]
         configuration.resolver.check.allowsLocalAnswers = true
         configuration.resolver.families = .v4
         configuration.tls.trustsSystemRoots = false

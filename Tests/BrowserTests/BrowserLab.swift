@@ -59,7 +59,7 @@ struct BrowserLab {
         for name in Self.names { try upstream.zone.set(name, to: ["127.0.0.1"]) }
         jar = CookieJar()
         var settings = ClientConfiguration()
-        settings.upstreams = [.dnspod([upstream.endpoint])]
+        settings.upstreams = [.dnspod(at: [upstream.endpoint])]
         settings.resolver.check.allowsLocalAnswers = true
         settings.resolver.families = .v4
         settings.resolver.system = nil

@@ -65,7 +65,9 @@ struct FetchPlanTests {
         #expect(client.limits.connect == .milliseconds(1500) && client.limits.whole == .seconds(7))
         #expect(client.resolver.families == .v6 && !client.isHTTPDNSEnabled && client.resolver.check.allowsLocalAnswers)
         #expect(client.decodesContent && client.jar == nil)
-        #expect(client.upstreams == [.system, .dnspod([try Endpoint(parsing: "192.0.2.1:5353", defaultPort: nil)])])
+        #expect(
+            client.upstreams == [.system, .dnspod(at: [try Endpoint(parsing: "192.0.2.1:5353", defaultPort: nil)])]
+        )
         let proxied = Origin(scheme: .https, host: try Host("a.test"))
         guard case .proxy(let proxy) = client.proxies.route(to: proxied) else {
             Issue.record("no proxy")

@@ -26,7 +26,7 @@ func siteOfATest() async throws {
 
 func clientOfATest(_ upstream: UpstreamServer, _ authority: TestAuthority) throws -> BeelineClient {
     var configuration = ClientConfiguration()
-    configuration.upstreams = [.dnspod([upstream.endpoint])]
+    configuration.upstreams = [.dnspod(at: [upstream.endpoint])]
     configuration.resolver.check.allowsLocalAnswers = true
     configuration.tls.rootPEMs = [authority.rootPEM]
     configuration.proxies = .none

@@ -30,7 +30,7 @@ struct AliyunTests {
 
     static func upstream2(
         secret: String?,
-        encryption: Aliyun2Upstream.Encryption? = nil,
+        encryption: AliyunEncryption? = nil,
         transport: ScriptedTransport,
         parameters: [String: String] = [:],
         vector: [UInt8]? = nil

@@ -187,9 +187,9 @@ struct DNSPodTests {
     static func upstream(
         _ form: DNSPodForm,
         transport: ScriptedTransport,
-        change: (inout DNSPodUpstream.Options) -> Void = { _ in }
+        change: (inout DNSPodOptions) -> Void = { _ in }
     ) throws -> DNSPodUpstream {
-        var options = DNSPodUpstream.Options()
+        var options = DNSPodOptions()
         change(&options)
         return DNSPodUpstream(form, try DNSPodCipher(form), [], options, transport, SigningClock { time })
     }

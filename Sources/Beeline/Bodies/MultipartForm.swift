@@ -15,16 +15,16 @@ public import DirectHTTP
 /// can be sent again, for a redirect or a retry, if all parts can.
 public struct MultipartForm: Sendable {
     /// A part of a form.
-    public struct Part: Sendable {
+    package struct Part: Sendable {
         /// The field's name.
-        public var name: String
+        package var name: String
         /// The content. Its `contentType` is that of the part; `nil` sends none, which means text (RFC 7578 §4.4).
-        public var body: RequestBody
+        package var body: RequestBody
         /// The file name that the server sees; `nil` if the part is not a file.
-        public var fileName: String?
+        package var fileName: String?
 
         /// Creates a part.
-        public init(_ name: String, _ body: RequestBody, fileName: String? = nil) {
+        package init(_ name: String, _ body: RequestBody, fileName: String? = nil) {
             self.name = name
             self.body = body
             self.fileName = fileName
@@ -58,14 +58,14 @@ public struct MultipartForm: Sendable {
     }
 
     /// The parts, in sending order.
-    public var parts: [Part]
+    package var parts: [Part]
     /// The separator of the parts: 24 dashes and 16 random hexadecimal digits, so that a collision with content is improbable.
-    public let boundary: String
+    package let boundary: String
 
-    /// Creates a form from parts.
-    public init(_ parts: [Part] = []) {
+    /// Creates an empty form.
+    public init() {
         let digits = (0..<16).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
-        self.init(parts, boundary: String(repeating: "-", count: 24) + digits)
+        self.init([], boundary: String(repeating: "-", count: 24) + digits)
     }
 
     package init(_ parts: [Part], boundary: String) {

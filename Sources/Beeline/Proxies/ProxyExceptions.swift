@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// The hosts of a `no_proxy` list, which the client reaches without a proxy.
 ///
@@ -26,7 +26,7 @@ public struct ProxyExceptions: Sendable, Hashable {
     }
 
     /// Whether an origin is on the list.
-    public func contains(_ origin: Origin) -> Bool {
+    package func contains(_ origin: Origin) -> Bool {
         entries.contains { entry in
             switch entry {
             case .all: true

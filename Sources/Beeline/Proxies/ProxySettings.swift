@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DirectHTTP
-public import Names
+package import Names
 
 /// Chooses the proxy of a request. A proxied request sends the host name to the proxy and does not use HTTPDNS.
 public struct ProxySettings: Sendable, Hashable {
@@ -33,7 +33,7 @@ public struct ProxySettings: Sendable, Hashable {
     }
 
     /// Returns the route to an origin.
-    public func route(to origin: Origin) -> Route {
+    package func route(to origin: Origin) -> Route {
         guard let proxy = origin.scheme.isSecure ? https : http, !exceptions.contains(origin) else { return .direct }
         return .proxy(proxy)
     }

@@ -19,7 +19,7 @@ public struct Backoff: Hashable, Sendable {
     /// - Parameters:
     ///   - tries: The number of tries so far, at least 1.
     ///   - chance: A random number in 0..<1 that chooses the share of the jitter to subtract.
-    public func wait(after tries: Int, chance: Double) -> Duration {
+    package func wait(after tries: Int, chance: Double) -> Duration {
         // In floating point, because a large factor then overflows to infinity and does not trap.
         let longest = Self.nanoseconds(longest)
         var wait = Self.nanoseconds(first)

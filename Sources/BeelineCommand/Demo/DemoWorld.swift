@@ -33,7 +33,7 @@ struct DemoWorld {
         var poisoned = HostsTable()
         poisoned.add(impostor.endpoint.address, for: try Host(Self.shop))
         var configuration = ClientConfiguration()
-        configuration.upstreams = [.dnspod([httpdns.endpoint])]
+        configuration.upstreams = [.dnspod(at: [httpdns.endpoint])]
         configuration.resolver.system = FixedUpstream(poisoned, name: "system (poisoned)")
         configuration.resolver.check.allowsLocalAnswers = true
         configuration.proxies = .none

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import HTTPDNS
-public import Names
+package import HTTPDNS
+package import Names
 
 /// The rules for the destinations that the proxy connects to. A value without I/O.
 ///
@@ -21,7 +21,7 @@ public struct AccessPolicy: Hashable, Sendable {
     public init() {}
 
     /// The source of a destination's addresses.
-    public enum Source: Hashable, Sendable {
+    package enum Source: Hashable, Sendable {
         /// A DNS answer for a name.
         case answer
         /// The client gave the address itself or `localhost`.
@@ -31,7 +31,7 @@ public struct AccessPolicy: Hashable, Sendable {
     }
 
     /// The reason why a tunnel to this port is refused; nil if it is allowed.
-    public func refusal(ofTunnelTo destination: Destination) -> Refusal? {
+    package func refusal(ofTunnelTo destination: Destination) -> Refusal? {
         guard !tunnelPorts.isEmpty, !tunnelPorts.contains(destination.port) else { return nil }
         let ports = tunnelPorts.sorted().map(String.init).joined(separator: ", ")
         return Refusal(403, "tunnels may go to the ports \(ports), not to \(destination.port): allow it if intended")
@@ -47,7 +47,7 @@ public struct AccessPolicy: Hashable, Sendable {
     ///   - prefixes: the NAT64 prefixes of the network. An address under such a prefix is checked as the IPv4 address it
     ///     contains.
     /// - Throws: ``Refusal`` with status 403 if no endpoint is left, with the reason for the first.
-    public func permitted(
+    package func permitted(
         _ endpoints: [Endpoint],
         for destination: Destination,
         source: Source,

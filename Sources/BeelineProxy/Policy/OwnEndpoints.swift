@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// The endpoints that a proxy listens on, so that it does not connect to itself.
-public struct OwnEndpoints: Hashable, Sendable {
+package struct OwnEndpoints: Hashable, Sendable {
     private let port: UInt16
     private let addresses: Set<IPAddress>
 
     /// - Parameters:
     ///   - listening: the address and port of the listening socket.
     ///   - interfaces: the machine's addresses, used if the socket listens on an unspecified address.
-    public init(listening: Endpoint, interfaces: [IPAddress] = []) {
+    package init(listening: Endpoint, interfaces: [IPAddress] = []) {
         port = listening.port
         let address = listening.address.unmapped
         addresses = address.isUnspecified ? Set(interfaces.map(\.unmapped)) : [address]
@@ -20,7 +20,7 @@ public struct OwnEndpoints: Hashable, Sendable {
     private let isEverywhere: Bool
 
     /// Whether a connection to this endpoint would reach the proxy itself.
-    public func contains(_ endpoint: Endpoint) -> Bool {
+    package func contains(_ endpoint: Endpoint) -> Bool {
         guard endpoint.port == port else { return false }
         let address = endpoint.address.unmapped
         return addresses.contains(address) || address.isUnspecified || (isEverywhere && address.isLoopback)

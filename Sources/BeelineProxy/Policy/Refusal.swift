@@ -9,7 +9,7 @@ public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
     public var message: String
 
     /// Creates a refusal.
-    public init(_ status: Int, _ message: String) {
+    package init(_ status: Int, _ message: String) {
         self.status = status
         self.message = message
     }

@@ -24,11 +24,11 @@ import Glibc
 /// programs and of newer library versions are not changed. Only the owner can read the file.
 public struct AnswerDatabase: AnswerStore {
     /// The path of the file, as given to the initializer.
-    public let path: String
+    package let path: String
     /// How long to wait for another process that is saving.
-    public let busyTimeout: Duration
+    package let busyTimeout: Duration
     /// The maximum number of answers to read and write. The newest are kept.
-    public let maxAnswers: Int
+    package let maxAnswers: Int
 
     /// The application id in the file's header: "BeeA".
     private static let applicationID: UInt32 = 0x4265_6541

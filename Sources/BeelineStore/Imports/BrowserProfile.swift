@@ -15,7 +15,7 @@ import GRDB
 /// ```
 public enum BrowserProfile {
     /// The maximum size of a copied file in octets: 1 GiB.
-    public static let maxSize = 1 << 30
+    package static let maxSize = 1 << 30
 
     /// The paths of cookie files relative to the profile's folder.
     private static let places = [

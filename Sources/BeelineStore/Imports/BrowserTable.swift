@@ -29,7 +29,7 @@ struct BrowserTable: Sendable {
         }
         let order = columns.contains(order) ? "\(order), rowid" : "rowid"
         let sql = "SELECT \(expressions.joined(separator: ", ")) FROM \(name) ORDER BY \(order)"
-        let cursor = try Row.fetchCursor(db, sql: sql)
+        let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql))
         var budget = ReadBudget()
         var number = 0
         while let row = try cursor.next() {

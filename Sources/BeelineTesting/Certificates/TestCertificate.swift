@@ -24,7 +24,7 @@ public struct TestCertificate: Sendable {
     /// ``key`` in PEM (PKCS #8).
     public let keyPEM: String
     /// The SHA-256 hash of the DER-encoded public key (SubjectPublicKeyInfo), as used in pins (RFC 7469 §2.4).
-    public let publicKeyHash: [UInt8]
+    package let publicKeyHash: [UInt8]
 
     init(names: [String], certificate: Certificate, key: P256.Signing.PrivateKey) throws {
         self.names = names
@@ -36,7 +36,7 @@ public struct TestCertificate: Sendable {
     }
 
     /// Whether the certificate covers a server name, exactly or by a wildcard in the first label (RFC 9525 §6.3).
-    public func covers(_ name: String) -> Bool {
+    package func covers(_ name: String) -> Bool {
         let name = name.lowercased()
         return names.contains { pattern in
             let pattern = pattern.lowercased()
@@ -52,7 +52,7 @@ public struct TestCertificate: Sendable {
     ///   - directory: The directory; it must exist.
     ///   - stem: The file name before `.pem` and `.key`.
     /// - Returns: The two paths. Only the owner can read the key file.
-    public func write(to directory: String, stem: String = "server") throws -> (chain: String, key: String) {
+    package func write(to directory: String, stem: String = "server") throws -> (chain: String, key: String) {
         let chainPath = "\(directory)/\(stem).pem"
         let keyPath = "\(directory)/\(stem).key"
         try Data(chainPEM.utf8).write(to: URL(fileURLWithPath: chainPath))

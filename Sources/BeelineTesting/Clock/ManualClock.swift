@@ -70,10 +70,10 @@ public final class ManualClock: Clock {
     public var minimumResolution: Duration { .nanoseconds(1) }
 
     /// The number of current sleepers.
-    public var sleeperCount: Int { state.value.sleepers.count }
+    package var sleeperCount: Int { state.value.sleepers.count }
 
     /// The earliest deadline of the current sleepers; nil if there are none.
-    public var nextDeadline: Instant? { state.value.sleepers.values.map(\.deadline).min() }
+    package var nextDeadline: Instant? { state.value.sleepers.values.map(\.deadline).min() }
 
     /// Sleeps until a test advances the clock to the deadline. Returns at once if the deadline has passed.
     ///

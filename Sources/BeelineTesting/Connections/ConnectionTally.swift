@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Counts of a server's connections.
-public struct ConnectionTally: Hashable, Sendable {
+package struct ConnectionTally: Hashable, Sendable {
     /// The number accepted since the start, including those whose handshake failed.
-    public internal(set) var accepted = 0
+    package internal(set) var accepted = 0
     /// The number open now.
-    public internal(set) var open = 0
+    package internal(set) var open = 0
     /// The largest number open at once.
-    public internal(set) var mostOpen = 0
+    package internal(set) var mostOpen = 0
     /// The number of failed TLS handshakes. A client may check the certificate's name after its last handshake message and then
     /// close; such a connection is not counted here.
-    public internal(set) var failedHandshakes = 0
+    package internal(set) var failedHandshakes = 0
     /// The error of the last failed handshake, as BoringSSL words it.
-    public internal(set) var lastHandshakeFailure: String?
+    package internal(set) var lastHandshakeFailure: String?
 }

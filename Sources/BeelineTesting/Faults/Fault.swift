@@ -9,19 +9,19 @@
 ///     await server.stop()
 /// }
 /// ```
-public struct Fault: Sendable, Identifiable, CustomStringConvertible {
+package struct Fault: Sendable, Identifiable, CustomStringConvertible {
     /// The stable name, such as `head-reset` or `h2-ping-flood`.
-    public let id: String
+    package let id: String
     /// What the server does.
-    public let does: String
+    package let does: String
     /// The result of a request by a correct client.
-    public let outcome: Outcome
+    package let outcome: Outcome
     /// The protocol that a client must use to trigger the fault.
-    public let layer: Layer
+    package let layer: Layer
     let play: Play
 
     /// The protocol that a client must use to trigger a fault.
-    public enum Layer: String, Hashable, Sendable {
+    package enum Layer: String, Hashable, Sendable {
         /// TCP.
         case connection
         /// TLS with the server name ``FaultServer/name``, trusting the server's authority.
@@ -35,7 +35,7 @@ public struct Fault: Sendable, Identifiable, CustomStringConvertible {
     }
 
     /// The result of a request by a correct client.
-    public enum Outcome: String, Hashable, Sendable, CaseIterable {
+    package enum Outcome: String, Hashable, Sendable, CaseIterable {
         /// A response with the body `ok`.
         case success
         /// A response with an unsuccessful status, as the server sent it.
@@ -83,14 +83,14 @@ public struct Fault: Sendable, Identifiable, CustomStringConvertible {
     }
 
     /// The ``id``, for test titles.
-    public var description: String { id }
+    package var description: String { id }
 
     /// All faults.
-    public static let all: [Fault] =
+    package static let all: [Fault] =
         connection + tls + http1 + http1Framing + http1Content + http2 + http2Floods + webSocket
 
     /// The fault with this name; nil if there is none.
-    public static func named(_ id: String) -> Fault? { all.first { $0.id == id } }
+    package static func named(_ id: String) -> Fault? { all.first { $0.id == id } }
 }
 
 /// The certificates of a ``FaultServer``, created once.

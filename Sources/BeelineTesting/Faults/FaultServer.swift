@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// Serves ``Fault``s, each on its own port, or all on the same port at different addresses.
 ///
@@ -20,12 +20,12 @@ public import Names
 /// )
 /// // … a resolution of server.endpoints …
 /// ```
-public final class FaultServer: Sendable {
+package final class FaultServer: Sendable {
     /// The name in the server's certificates. Clients must request it at every endpoint.
-    public static let name = "www.fault.test"
+    package static let name = "www.fault.test"
 
     /// The endpoints in the order of the faults.
-    public let endpoints: [Endpoint]
+    package let endpoints: [Endpoint]
     private let rows: [String: Endpoint]
     private let parts: [Part]
 
@@ -37,7 +37,7 @@ public final class FaultServer: Sendable {
     ///   - address: A loopback address.
     ///   - clock: The clock of the faults that send slowly. With a ``ManualClock``, a test controls each step.
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
-    public static func start(
+    package static func start(
         _ faults: [Fault],
         authority: TestAuthority,
         address: String = "127.0.0.1",
@@ -63,7 +63,7 @@ public final class FaultServer: Sendable {
     ///   - authority: Signs the good certificates. Clients must trust it.
     ///   - clock: The clock of the faults that send slowly.
     /// - Throws: ``TestingError`` with code `badAddress`, `noPort` or, for an unknown fault, `unscripted`.
-    public static func start(
+    package static func start(
         at places: [(address: String, fault: String)],
         authority: TestAuthority,
         clock: any Clock<Duration> = ContinuousClock()
@@ -105,16 +105,16 @@ public final class FaultServer: Sendable {
     /// The endpoint of a fault.
     ///
     /// - Throws: ``TestingError`` with code `unscripted` if the fault is not served.
-    public func endpoint(of id: String) throws -> Endpoint {
+    package func endpoint(of id: String) throws -> Endpoint {
         guard let endpoint = rows[id] else { throw TestingError(.unscripted, "no fault \"\(id)\" is served here") }
         return endpoint
     }
 
     /// The number of open connections of all servers. It is 0 after a client closes its connections.
-    public var openConnections: Int { parts.reduce(0) { $0 + ($1.server?.connections.open ?? 0) } }
+    package var openConnections: Int { parts.reduce(0) { $0 + ($1.server?.connections.open ?? 0) } }
 
     /// Closes all ports and connections, and returns when their work has ended.
-    public func stop() async {
+    package func stop() async {
         for part in parts { await part.stop() }
     }
 

@@ -98,13 +98,13 @@ public final class LoopbackOrigin: Sendable {
     }
 
     /// The current connection counts.
-    public var connections: ConnectionTally { listener.tally.value }
+    package var connections: ConnectionTally { listener.tally.value }
 
     /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
-    public func connections(
+    package func connections(
         within limit: Duration = .seconds(10),
         until condition: @escaping @Sendable (ConnectionTally) -> Bool
     ) async throws -> ConnectionTally {

@@ -21,9 +21,9 @@ public struct ReceivedRequest: Sendable {
     /// The body, cut at the server's limit. ``bodySize`` and ``bodyHash`` cover the whole body.
     public var body: [UInt8] = []
     /// The size of the whole body, in bytes.
-    public var bodySize = 0
+    package var bodySize = 0
     /// The SHA-256 hash of the whole body.
-    public var bodyHash: [UInt8] = []
+    package var bodyHash: [UInt8] = []
     /// The connection of the request.
     public var connection: ConnectionInfo
 

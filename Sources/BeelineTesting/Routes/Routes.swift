@@ -53,13 +53,13 @@ public enum Routes {
     }
 
     /// Replies with the request as JSON.
-    public static func echo(_ request: ReceivedRequest) throws -> Reply {
+    package static func echo(_ request: ReceivedRequest) throws -> Reply {
         try .json(Echo(request))
     }
 
     /// Logs in by a POST form with `user` and `password`. The correct password is the user name reversed; it sets the session
     /// cookie that ``me(_:)`` reads. Any other request is a 403.
-    public static func login(_ request: ReceivedRequest) -> Reply {
+    package static func login(_ request: ReceivedRequest) -> Reply {
         guard request.method == .post, let user = request.form["user"], !user.isEmpty,
             request.form["password"] == String(user.reversed())
         else { return .text("not you\n", status: .forbidden) }
@@ -67,7 +67,7 @@ public enum Routes {
     }
 
     /// Replies with the user name in the session cookie, or 401.
-    public static func me(_ request: ReceivedRequest) -> Reply {
+    package static func me(_ request: ReceivedRequest) -> Reply {
         request.cookies["session"].map { .text("\($0)\n") } ?? .text("log in first\n", status: .unauthorized)
     }
 

@@ -16,17 +16,17 @@ public import Names
 /// ```
 public struct UpstreamConformance: Sendable {
     /// A name that the upstream's service can resolve.
-    public var known: Host
+    package var known: Host
     /// The name's IPv4 addresses, in any order; nil: the upstream does not support IPv4.
-    public var v4: [IPAddress]?
+    package var v4: [IPAddress]?
     /// The name's IPv6 addresses, in any order; nil: the upstream does not support IPv6.
-    public var v6: [IPAddress]?
+    package var v6: [IPAddress]?
     /// A name that does not exist or that the service has no data for.
-    public var unknown: Host
+    package var unknown: Host
     /// A name that the service never answers; nil: cancellation is not checked.
-    public var silent: Host?
+    package var silent: Host?
     /// The time limit for a question to end after its cancellation. Default 2 s.
-    public var cancellationLimit = Duration.seconds(2)
+    package var cancellationLimit = Duration.seconds(2)
 
     /// Creates a suite for a service with these names.
     public init(known: Host, v4: [IPAddress]?, v6: [IPAddress]? = nil, unknown: Host, silent: Host? = nil) {

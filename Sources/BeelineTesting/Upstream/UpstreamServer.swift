@@ -103,13 +103,13 @@ public final class UpstreamServer: Sendable {
     public var requests: [ReceivedRequest] { origin.requests }
 
     /// The current connection counts.
-    public var connections: ConnectionTally { origin.connections }
+    package var connections: ConnectionTally { origin.connections }
 
     /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
-    public func connections(
+    package func connections(
         within limit: Duration = .seconds(10),
         until condition: @escaping @Sendable (ConnectionTally) -> Bool
     ) async throws -> ConnectionTally {

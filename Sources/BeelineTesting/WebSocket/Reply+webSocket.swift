@@ -45,7 +45,7 @@ extension Reply {
 
 extension Routes {
     /// Echoes every frame of a WebSocket. Answers PING with PONG and CLOSE with CLOSE.
-    public static func webSocketEcho(_ request: ReceivedRequest) -> Reply {
+    package static func webSocketEcho(_ request: ReceivedRequest) -> Reply {
         .webSocket(for: request) { connection in
             while var frame = try await connection.receiveWebSocketFrame() {
                 frame.mask = nil

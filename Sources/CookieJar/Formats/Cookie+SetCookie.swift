@@ -17,7 +17,7 @@ extension Cookie.SameSite {
 extension Cookie {
     /// The Set-Cookie header field of a server that sets this cookie. For a host-only cookie it has no Domain attribute, so the
     /// URL of the response must have `domain` as its host.
-    public var setCookieOctets: [UInt8] {
+    package var setCookieOctets: [UInt8] {
         // Without the leading =, a nameless cookie with = in its value would be read as one with a name.
         let equals: [UInt8] = nameOctets.isEmpty && valueOctets.contains(.equals) ? [.equals] : []
         return equals + pairOctets + Array(attributes.utf8)

@@ -4,11 +4,11 @@ public import Names
 
 /// The file formats for cookies.
 public enum CookieFormat: String, Hashable, Sendable, CaseIterable {
-    /// The `cookies.txt` format: ``NetscapeCookieFile``.
+    /// The `cookies.txt` format of browsers and curl.
     case netscape
-    /// `Set-Cookie` header lines, for example of a saved response: ``SetCookieLines``.
+    /// `Set-Cookie` header lines, for example of a saved response.
     case headers
-    /// JSON. Also reads HTTP Archives: ``CookieJSON``.
+    /// JSON. Also reads HTTP Archives.
     case json
     /// Playwright's `storageState`. Read in the same way as ``json``.
     case storageState = "storage-state"

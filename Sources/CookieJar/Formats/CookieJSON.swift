@@ -16,9 +16,9 @@ import Foundation
 /// domain instead of `hostOnly`, `no_restriction`, `partitionKey`, ISO 8601 dates, the array in a member `cookies` (Playwright's
 /// `storageState`, the DevTools protocol), the members of Cookie Quick Manager (`Host raw`), and an HTTP Archive (HAR), whose
 /// entries count as lines.
-public enum CookieJSON {
+package enum CookieJSON {
     /// Reads a file. Reports objects that are not cookies by their position, starting with 1, and reads the rest.
-    public static func read(_ octets: [UInt8], now: CookieTime) -> CookieImport {
+    package static func read(_ octets: [UInt8], now: CookieTime) -> CookieImport {
         var result = CookieImport()
         do {
             switch try JSONDecoder().decode(File.self, from: Data(octets)) {
@@ -66,12 +66,12 @@ public enum CookieJSON {
     }
 
     /// Writes a file.
-    public static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
+    package static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         Array("[".utf8) + objects(cookies.map { JSONCookie($0) }) + Array("\n]\n".utf8)
     }
 
     /// Writes Playwright's `storageState`, without local storage. Omits cookies that are not UTF-8.
-    public static func writeStorageState(_ cookies: some Sequence<Cookie>) -> [UInt8] {
+    package static func writeStorageState(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         let states = cookies.filter { String(validating: $0.nameOctets + $0.valueOctets, as: UTF8.self) != nil }
         return Array("{\"cookies\": [".utf8) + objects(states.map { JSONCookie($0, isOfStorageState: true) })
             + Array("\n], \"origins\": []}\n".utf8)

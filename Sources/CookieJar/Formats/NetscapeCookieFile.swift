@@ -6,11 +6,11 @@
 /// match, path, Secure, expiry in seconds since 1970, name and value. A session cookie has expiry 0, or an empty expiry in files
 /// from Python. `#HttpOnly_` before the domain marks an HttpOnly cookie. The format cannot represent SameSite, Partitioned, and
 /// the times of creation and access. When writing, cookies with a tab in the name or path are omitted.
-public enum NetscapeCookieFile {
+package enum NetscapeCookieFile {
     private static let httpOnlyMark = "#httponly_"
 
     /// Reads a file. Reports lines that are not cookies and reads the rest.
-    public static func read(_ octets: [UInt8]) -> CookieImport {
+    package static func read(_ octets: [UInt8]) -> CookieImport {
         var result = CookieImport()
         octets[...].forEachLine { line, number in read(line: line, number: number, into: &result) }
         return result
@@ -71,7 +71,7 @@ public enum NetscapeCookieFile {
     }
 
     /// Writes a file that other programs can read.
-    public static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
+    package static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         var octets = Array("# Netscape HTTP Cookie File\n\n".utf8)
         for cookie in cookies where !cookie.nameOctets.contains(.tab) && !cookie.path.utf8.contains(.tab) {
             // Expiry 0 means a session cookie, so a time before 1970 must not become 0.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// Cookies as header lines of responses, such as `Set-Cookie: name=value; Path=/`.
 ///
@@ -8,7 +8,7 @@ public import Names
 /// `https://` and the Domain attribute of the line. `# URL partition=SITE` also sets the site of the following Partitioned
 /// cookies. Netscape lines are read too, because curl reads both from one file. Other lines (the rest of a saved response) are
 /// ignored.
-public enum SetCookieLines {
+package enum SetCookieLines {
     private static let field = "set-cookie:"
 
     /// Reads a file. Reports fields that RFC 6265bis rejects and reads the rest.
@@ -17,7 +17,7 @@ public enum SetCookieLines {
     ///   - octets: The content of the file.
     ///   - url: The source of the lines, until a line `# URL` sets another one.
     ///   - now: The time of reading.
-    public static func read(_ octets: [UInt8], from url: HTTPURL? = nil, now: CookieTime) -> CookieImport {
+    package static func read(_ octets: [UInt8], from url: HTTPURL? = nil, now: CookieTime) -> CookieImport {
         var result = CookieImport()
         var url = url
         var partition: Site?
@@ -60,7 +60,7 @@ public enum SetCookieLines {
     }
 
     /// Writes a file that lists cookies below the URLs of their hosts. Omits cookies whose path is longer than readers accept.
-    public static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
+    package static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         var octets: [UInt8] = []
         var last = ""
         for cookie in cookies where cookie.path.utf8.count <= SetCookieParser.maxAttributeLength {

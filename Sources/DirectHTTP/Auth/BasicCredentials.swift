@@ -3,18 +3,18 @@
 import Names
 
 /// User and password for Basic (RFC 7617), encoded in Base64 but not encrypted. Use them only over TLS.
-public struct BasicCredentials: Hashable, Sendable {
+package struct BasicCredentials: Hashable, Sendable {
     /// The user; must not contain a colon.
-    public var user: String
+    package var user: String
     /// The password.
-    public var password: String
+    package var password: String
 
     /// Creates credentials.
-    public init(user: String, password: String) {
+    package init(user: String, password: String) {
         self.user = user
         self.password = password
     }
 
     /// The value of `Authorization` or `Proxy-Authorization`.
-    public var fieldValue: String { "Basic " + Base64.encode(Array("\(user):\(password)".utf8)) }
+    package var fieldValue: String { "Basic " + Base64.encode(Array("\(user):\(password)".utf8)) }
 }

@@ -41,7 +41,7 @@ extension RequestBody {
     }
 
     /// The same body without a known length. HTTP/1.1 sends it chunked.
-    public func withoutLength() -> RequestBody {
+    package func withoutLength() -> RequestBody {
         guard !isNone else { return self }
         let body = self
         let source = StreamSource(isReplayable: isReplayable, measure: { nil }) { try await body.forEachPiece($0) }

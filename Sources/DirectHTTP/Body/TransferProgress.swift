@@ -9,7 +9,7 @@ public struct TransferProgress: Hashable, Sendable {
     public var total: Int64?
 
     /// Creates a progress value.
-    public init(transferred: Int64, total: Int64?) {
+    package init(transferred: Int64, total: Int64?) {
         self.transferred = transferred
         self.total = total
     }

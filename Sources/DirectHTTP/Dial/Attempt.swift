@@ -32,7 +32,7 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     package var isFailure: Bool { if case .failed = outcome { true } else { wasSilent } }
 
     /// Creates an attempt from its parts, for tests and for code that dials by other means.
-    public init(
+    package init(
         endpoint: Endpoint,
         outcome: Outcome,
         start: Duration = .zero,

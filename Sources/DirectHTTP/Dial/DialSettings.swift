@@ -8,14 +8,14 @@ public struct DialSettings: Sendable, Hashable {
     /// Default 250 ms.
     public var stagger = Duration.milliseconds(250)
     /// How long a TLS handshake may take before another endpoint is tried in parallel. Default 2 s.
-    public var handshakeStagger = Duration.seconds(2)
+    package var handshakeStagger = Duration.seconds(2)
     /// The maximum number of endpoints tried in one dial. Default 12.
     public var maxAttempts = 12
     /// How long a failed endpoint is tried after all others. The time doubles with each further failure, up to 16 times. Default
     /// 30 s; zero: failures are not remembered.
-    public var failurePause = Duration.seconds(30)
+    package var failurePause = Duration.seconds(30)
     /// How many failures are remembered. Beyond that, the failure whose pause ends first is forgotten. Default 1,024.
-    public var rememberedFailures = 1_024
+    package var rememberedFailures = 1_024
     /// The local addresses of connections, at most one per family. Default none: the system chooses. Endpoints of a family that
     /// is not listed fail.
     public var localAddresses: [IPAddress] = []

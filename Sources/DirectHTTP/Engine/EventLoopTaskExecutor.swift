@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import NIOCore
+package import NIOCore
 import NIOPosix
 
 /// Runs tasks on an event loop, so that an exchange started there needs no thread hop.
@@ -15,14 +15,14 @@ import NIOPosix
 /// A task on a loop of the engine's group gets a connection on the same loop if there is one, and dials there otherwise. Such a
 /// task must not block, because it would block everything else on the loop.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-public final class EventLoopTaskExecutor: TaskExecutor {
+package final class EventLoopTaskExecutor: TaskExecutor {
     private let loop: any EventLoop
 
     /// Creates an executor on `loop`.
-    public init(_ loop: any EventLoop) { self.loop = loop }
+    package init(_ loop: any EventLoop) { self.loop = loop }
 
     /// Runs a job in the loop's next turn, or at the end of the current one if another job on the loop enqueues it.
-    public func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         // Only loops of a `MultiThreadedEventLoopGroup` have their own thread.
         guard MultiThreadedEventLoopGroup.currentEventLoop === loop else { return loop.execute { [self] in run(job) } }

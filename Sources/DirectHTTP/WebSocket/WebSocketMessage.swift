@@ -51,7 +51,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     public static let internalError = WebSocketCloseCode(rawValue: 1011)
 
     /// Whether a close frame may carry the code (RFC 6455 §7.4.1, §7.4.2).
-    public var isSendable: Bool {
+    package var isSendable: Bool {
         switch rawValue {
         case 1000...1003, 1007...1014, 3000...4999: true
         default: false

@@ -20,12 +20,12 @@ public struct AnswerCheck: Hashable, Sendable {
 
     /// This-host, loopback, link-local, multicast and reserved blocks, whose addresses belong to no public host (RFC
     /// 6890).
-    public static let localNetworks: [IPNetwork] = networks(
+    package static let localNetworks: [IPNetwork] = networks(
         "0.0.0.0/8 127.0.0.0/8 169.254.0.0/16 224.0.0.0/3 ::/127 fe80::/10 ff00::/8"
     )
 
     /// Private and shared address blocks (RFC 1918, RFC 4193, RFC 6598).
-    public static let privateNetworks: [IPNetwork] = networks(
+    package static let privateNetworks: [IPNetwork] = networks(
         "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7 fec0::/10"
     )
 
@@ -36,7 +36,7 @@ public struct AnswerCheck: Hashable, Sendable {
     ///   - kind: The kind of upstream; addresses from ``UpstreamKind/fixed`` tables are not refused.
     /// - Throws: ``UpstreamError`` with code `bogusAnswer` if any address is refused: the whole answer is then
     ///   untrusted.
-    public func checked(_ answer: Answer, from kind: UpstreamKind = .service) throws(UpstreamError) -> Answer {
+    package func checked(_ answer: Answer, from kind: UpstreamKind = .service) throws(UpstreamError) -> Answer {
         var result = answer
         for family in IPAddress.Family.allCases {
             guard case .addresses(let addresses, let ttl) = answer[family] else { continue }

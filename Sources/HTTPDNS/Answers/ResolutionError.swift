@@ -34,7 +34,7 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
         public let error: UpstreamError
 
         /// A failure of an upstream.
-        public init(upstream: String, error: UpstreamError) {
+        package init(upstream: String, error: UpstreamError) {
             self.upstream = upstream
             self.error = error
         }
@@ -51,7 +51,7 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
     public var failures: [Failure]
 
     /// An error with a code, a message and the failures of upstreams.
-    public init(_ code: Code, _ message: String, failures: [Failure] = []) {
+    package init(_ code: Code, _ message: String, failures: [Failure] = []) {
         self.code = code
         self.message = message
         self.failures = failures

@@ -12,7 +12,7 @@ public struct CacheCounts: Hashable, Sendable {
     public var missed = 0
 
     /// Counts of zero.
-    public init() {}
+    package init() {}
 
     mutating func add(_ found: CachedAnswers.Found) {
         switch found {

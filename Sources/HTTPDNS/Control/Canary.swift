@@ -5,11 +5,11 @@ import Crypto
 /// The fraction of installations whose names go to the upstreams. The others use the system's resolver.
 public struct Canary: Hashable, Sendable {
     /// The percentage of installations that take part, 0 to 100.
-    public var percentage: Double
+    package var percentage: Double
     /// A stable identifier of this installation. It is never sent.
-    public var installation: String
+    package var installation: String
     /// A salt; another one selects other installations. Default: empty.
-    public var salt: String
+    package var salt: String
 
     /// A canary with a percentage, for this installation.
     public init(percentage: Double, installation: String, salt: String = "") {

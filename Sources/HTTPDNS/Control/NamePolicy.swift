@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// Decides which names are for the upstreams and which for the system's resolver.
 public struct NamePolicy: Hashable, Sendable {
@@ -23,7 +23,7 @@ public struct NamePolicy: Hashable, Sendable {
     public init() {}
 
     /// Whether the upstreams are asked for a name. If not, fixed tables and the system are.
-    public func isForUpstreams(_ host: Host) -> Bool {
+    package func isForUpstreams(_ host: Host) -> Bool {
         (canary?.isIncluded ?? true) && !isKept(host)
     }
 
@@ -33,7 +33,7 @@ public struct NamePolicy: Hashable, Sendable {
     }
 
     /// Whether a name is valid only in a local network.
-    public func isPrivate(_ host: Host) -> Bool {
+    package func isPrivate(_ host: Host) -> Bool {
         !host.hasDots || privateDomains.contains(host) || searchDomains.contains(host)
     }
 }

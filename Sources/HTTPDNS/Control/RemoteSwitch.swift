@@ -11,15 +11,15 @@ public import Names
 /// document has no effect.
 public struct RemoteSwitch: Sendable {
     /// The https URL of the document.
-    public var url: HTTPURL
+    package var url: HTTPURL
     /// The addresses of the URL's host; empty if the host is an address.
-    public var addresses: [IPAddress]
+    package var addresses: [IPAddress]
     /// The Ed25519 key that must have signed the document, 32 octets; nil: only TLS authenticates it.
-    public var publicKey: [UInt8]?
+    package var publicKey: [UInt8]?
     /// The polling interval. Default: 1 h.
     public var interval = Duration.seconds(3_600)
     /// The transport for requests.
-    public var transport: any UpstreamTransport
+    package var transport: any UpstreamTransport
 
     /// A switch at a URL.
     public init(

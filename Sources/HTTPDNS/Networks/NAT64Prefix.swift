@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// The prefix with which an IPv6-only network makes IPv4 hosts reachable (RFC 6052).
-public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
+package struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
     /// The block of the translated addresses.
-    public let network: IPNetwork
+    package let network: IPNetwork
 
     /// The valid prefix lengths (RFC 6052 §2.2).
-    public static let lengths = [32, 40, 48, 56, 64, 96]
+    package static let lengths = [32, 40, 48, 56, 64, 96]
 
     /// Whether this is the well-known prefix, `64:ff9b::/96` (RFC 6052 §2.1).
-    public var isWellKnown: Bool {
+    package var isWellKnown: Bool {
         network.prefixLength == 96 && network.first == IPAddress(v6: 0x0064_ff9b_0000_0000, 0)
     }
 
@@ -20,7 +20,7 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
     private static let probeAddresses: [IPAddress] = [IPAddress(v4: 0xc000_00aa), IPAddress(v4: 0xc000_00ab)]
 
     /// A prefix; nil for an IPv4 block, an invalid length, or nonzero bits 64 to 71.
-    public init?(_ network: IPNetwork) {
+    package init?(_ network: IPNetwork) {
         guard network.first.family == .v6, Self.lengths.contains(network.prefixLength),
             network.first.octets[8] == 0
         else { return nil }
@@ -29,7 +29,7 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
 
     /// Finds the prefixes in the AAAA records of `ipv4only.arpa` (RFC 7050 §3), by the name's known IPv4 addresses in
     /// them.
-    public static func discovered(in records: [IPAddress]) -> [NAT64Prefix] {
+    package static func discovered(in records: [IPAddress]) -> [NAT64Prefix] {
         var found: [NAT64Prefix] = []
         for record in records where record.family == .v6 {
             // If the address fits at several places, the longest prefix wins.
@@ -46,7 +46,7 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
 
     /// The IPv6 address for an IPv4 address. Nil for private and shared addresses under the well-known prefix (RFC 6052
     /// §3.1), and for loopback, unspecified, multicast and link-local addresses.
-    public func synthesize(_ address: IPAddress) -> IPAddress? {
+    package func synthesize(_ address: IPAddress) -> IPAddress? {
         guard address.family == .v4, !address.isLoopback, !address.isUnspecified, !address.isMulticast,
             !address.isLinkLocal, !isWellKnown || !(address.isPrivate || address.isShared)
         else { return nil }
@@ -60,7 +60,7 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The IPv4 address in an IPv6 address; nil if it is not under this prefix.
-    public func extract(_ address: IPAddress) -> IPAddress? {
+    package func extract(_ address: IPAddress) -> IPAddress? {
         guard network.contains(address) else { return nil }
         let octets = address.octets
         guard octets[8] == 0 else { return nil }
@@ -74,5 +74,5 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The block in its usual form.
-    public var description: String { network.description }
+    package var description: String { network.description }
 }

@@ -11,10 +11,14 @@ public struct Network: Hashable, Sendable, CustomStringConvertible {
     /// The machine's own IPv6 address for outgoing connections, if it has one.
     public var localV6: IPAddress?
     /// The NAT64 prefixes for IPv4 hosts in a network without IPv4.
-    public var nat64: [NAT64Prefix] = []
+    package var nat64: [NAT64Prefix] = []
 
     /// A network with an identity and its routes.
-    public init(id: String = "", families: Families = [], localV6: IPAddress? = nil, nat64: [NAT64Prefix] = []) {
+    public init(id: String = "", families: Families = [], localV6: IPAddress? = nil) {
+        self.init(id: id, families: families, localV6: localV6, nat64: [])
+    }
+
+    package init(id: String = "", families: Families = [], localV6: IPAddress? = nil, nat64: [NAT64Prefix]) {
         self.id = id
         self.families = families
         self.localV6 = localV6

@@ -46,7 +46,7 @@ extension Resolver {
     }
 
     /// The NAT64 prefixes of the network, discovered through the system's resolver (RFC 7050); empty if it does not answer.
-    public func discoverNAT64() async -> [NAT64Prefix] { await askForNAT64() ?? [] }
+    package func discoverNAT64() async -> [NAT64Prefix] { await askForNAT64() ?? [] }
 
     /// Finds the NAT64 prefixes of an IPv6-only network.
     ///

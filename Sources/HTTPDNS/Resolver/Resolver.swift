@@ -8,7 +8,7 @@ public import Names
 /// Resolves names to endpoints: asks upstreams, caches their answers, and reports the source of each answer.
 ///
 /// ```swift
-/// let resolver = Resolver(ResolverConfiguration(upstreams: [doh, dnspod, SystemUpstream()]))
+/// let resolver = Resolver(ResolverConfiguration(upstreams: [doh, dnspod]))
 /// let resolution = try await resolver.resolve(Host("api.example.com"), port: 443)
 /// print(resolution.endpoints, resolution.source, resolution.ttl)
 /// await resolver.shutDown()

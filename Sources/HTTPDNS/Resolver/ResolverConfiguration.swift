@@ -7,7 +7,7 @@ public struct ResolverConfiguration: Sendable {
     /// The upstreams, in the order to ask them. Default: none, so that only ``system`` is asked.
     public var upstreams: [any Upstream]
     /// The upstream for names that are not for ``upstreams``: all names while the resolver is off, and those in
-    /// ``denied``. Nil: such names do not resolve. Default: ``SystemUpstream`` with its defaults.
+    /// ``denied``. Nil: such names do not resolve. Default: the system's resolver.
     public var system: (any Upstream)?
     /// The names that are for the upstreams. Default: all but private ones.
     public var names = NamePolicy()
@@ -54,7 +54,7 @@ public struct ResolverConfiguration: Sendable {
     /// How long callers wait for a new answer before they get a stale one (RFC 8767 §5). Default: 1.8 s.
     public var staleAnswerDelay = Duration.milliseconds(1_800)
     /// How long stale answers are used without asking again, after a failure of all upstreams. Default: 30 s.
-    public var staleRecheck = Duration.seconds(30)
+    package var staleRecheck = Duration.seconds(30)
     /// The number of uses after which a name is refreshed in the background when it is used in the last tenth of its
     /// TTL. Default: 3.
     public var refreshUses: UInt32 = 3
@@ -67,7 +67,7 @@ public struct ResolverConfiguration: Sendable {
     /// ``SystemNetworkMonitor``.
     public var networkMonitor: (any NetworkMonitor)? = SystemNetworkMonitor()
     /// How long to wait after a network change before reading the new network. Default: 500 ms.
-    public var networkDebounce = Duration.milliseconds(500)
+    package var networkDebounce = Duration.milliseconds(500)
     /// Called when the machine is in another network, where connections to upstreams no longer work; and again when the
     /// NAT64 prefixes of that network are known. Default: nil.
     public var onNetworkChange: (@Sendable (Network) -> Void)?
@@ -81,38 +81,40 @@ public struct ResolverConfiguration: Sendable {
     /// Keeps answers beyond the life of the process. Default: nil: none are kept.
     public var store: (any AnswerStore)?
     /// How often ``Resolver/run()`` writes answers to ``store``. Default: 60 s.
-    public var storeInterval = Duration.seconds(60)
+    package var storeInterval = Duration.seconds(60)
 
     /// The maximum number of concurrent lookups; more fail with `tooManyLookups`. Default: 1,024.
     public var maxLookups = 1_024
     /// The maximum number of concurrent lookups of a prefetch. Default: 8.
-    public var prefetchWidth = 8
+    package var prefetchWidth = 8
 
     /// Consecutive failures after which an upstream counts as down. Default: 3.
     public var failuresUntilDown = 3
     /// The longest interval between probes of an upstream that is down. The first probe follows after a second, and the
     /// interval doubles. Default: 30 s.
-    public var probeInterval = Duration.seconds(30)
+    package var probeInterval = Duration.seconds(30)
     /// How long an upstream that refuses the account is not asked. Default: 10 min.
-    public var pauseAfterRefusal = Duration.seconds(600)
+    package var pauseAfterRefusal = Duration.seconds(600)
 
     /// The time limit for one connection of ``Resolver/probe(_:port:)``. Default: 2 s.
-    public var probeLimit = Duration.seconds(2)
+    package var probeLimit = Duration.seconds(2)
     /// The maximum number of endpoints per name that ``Resolver/probe(_:port:)`` connects to. Default: 8.
-    public var maxProbedEndpoints = 8
+    package var maxProbedEndpoints = 8
 
     /// How long an endpoint that failed is tried last. The time doubles with each failure, up to the upper bound.
     /// Default: 30 s to 10 min.
-    public var demotion = Duration.seconds(30)...Duration.seconds(600)
+    package var demotion = Duration.seconds(30)...Duration.seconds(600)
     /// The maximum number of endpoints whose attempts are remembered. Default: 4,096.
-    public var maxRankedEndpoints = 4_096
+    package var maxRankedEndpoints = 4_096
     /// The maximum number of addresses whose hosts ``Resolver/hosts(of:)`` returns. Default: 4,096.
-    public var maxRememberedAddresses = 4_096
+    package var maxRememberedAddresses = 4_096
     /// The minimum time between two refreshes of a name that failed attempts cause. Default: 5 s.
-    public var forcedRefreshInterval = Duration.seconds(5)
+    package var forcedRefreshInterval = Duration.seconds(5)
 
-    /// The defaults, with these upstreams.
-    public init(upstreams: [any Upstream] = [], system: (any Upstream)? = SystemUpstream()) {
+    /// The defaults, with these upstreams and the system's resolver.
+    public init(upstreams: [any Upstream] = []) { self.init(upstreams: upstreams, system: SystemUpstream()) }
+
+    package init(upstreams: [any Upstream] = [], system: (any Upstream)?) {
         self.upstreams = upstreams
         self.system = system
     }

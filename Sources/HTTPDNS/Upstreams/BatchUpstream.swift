@@ -28,7 +28,7 @@ extension [Host: Answer] {
 
 /// An upstream whose service provides the addresses to use. ``Resolver/run()`` updates them regularly, and at once
 /// after a network change.
-public protocol ScheduledUpstream: Upstream {
+package protocol ScheduledUpstream: Upstream {
     /// Fetches the addresses of the service.
     ///
     /// - Returns: The time until the next call.

@@ -7,7 +7,7 @@ public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible 
         /// The code's name, for logs and JSON.
         public let description: String
         /// How the resolver reacts.
-        public let reaction: Reaction
+        package let reaction: Reaction
 
         /// The connection failed or was lost.
         public static let unreachable = Code(description: "unreachable", reaction: .tryElsewhere)
@@ -48,7 +48,7 @@ public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     /// The consequence of a failure for further questions.
-    public enum Reaction: Hashable, Sendable {
+    package enum Reaction: Hashable, Sendable {
         /// Ask another address of the upstream or another upstream. The failure counts against this one.
         case tryElsewhere
         /// Do not ask this upstream the same question again; it may answer others.

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-public import Names
+package import Names
 
 /// Aliyun HTTPDNS version 2: `/v2/d`, signed with HMAC-SHA256 and encrypted if keys are given.
-public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
-    /// The encryption of questions and answers, in addition to TLS.
-    public enum Encryption: Hashable, Sendable {
-        /// AES-128 in CBC mode, with a key of 16 octets.
-        case cbc(key: [UInt8])
-        /// AES-128 in GCM mode, with a key of 16 octets. Detects modified answers.
-        case gcm(key: [UInt8])
-    }
-
+package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     /// The name in resolutions and errors.
-    public let name: String
+    package let name: String
     /// The maximum number of names per question: 5.
-    public let maxNames = 5
+    package let maxNames = 5
     private let account: String
     private let secret: [UInt8]?
     private let cipher: AESCipher?
@@ -41,10 +33,10 @@ public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     ///   - parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names, and `tags`.
     ///   - transport: The transport for requests.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if the secret or the key is invalid.
-    public convenience init(
+    package convenience init(
         account: String,
         secret: String? = nil,
-        encryption: Encryption? = nil,
+        encryption: AliyunEncryption? = nil,
         service: AliyunService = AliyunService(),
         parameters: [String: String] = [:],
         transport: any UpstreamTransport
@@ -55,7 +47,7 @@ public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     init(
         _ account: String,
         _ secret: String?,
-        _ encryption: Encryption?,
+        _ encryption: AliyunEncryption?,
         _ service: AliyunService,
         _ parameters: [String: String],
         _ transport: any UpstreamTransport,
@@ -84,17 +76,17 @@ public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         try await ask([question.host], question.families, question.subnet).only(question.host)
     }
 
     /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
-    public func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
+    package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
         try await ask(hosts, families, nil)
     }
 
     /// Fetches the nearest addresses of the service; see ``ScheduledUpstream/reschedule()``.
-    public func reschedule() async -> Duration { await scheduler.reschedule(service) }
+    package func reschedule() async -> Duration { await scheduler.reschedule(service) }
 
     private func ask(
         _ hosts: [Host],

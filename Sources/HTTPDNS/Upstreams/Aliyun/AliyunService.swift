@@ -17,15 +17,15 @@ public struct AliyunService: Hashable, Sendable {
     public var region = "global"
 
     /// The defaults, or custom addresses.
-    public init(at addresses: [IPAddress] = AliyunService.bootAddresses, port: UInt16? = nil, isSecure: Bool = true) {
-        self.addresses = addresses
+    public init(at addresses: [IPAddress] = [], port: UInt16? = nil, isSecure: Bool = true) {
+        self.addresses = addresses.isEmpty ? Self.bootAddresses : addresses
         self.port = port
         self.isSecure = isSecure
         certificateNames = ["resolvers.httpdns.aliyuncs.com", "203.107.1.1"].compactMap { try? Host($0) }
     }
 
     /// The published addresses for mainland China.
-    public static let bootAddresses: [IPAddress] = [
+    package static let bootAddresses: [IPAddress] = [
         "203.107.1.1", "203.107.1.97", "203.107.1.100", "203.119.238.240", "106.11.25.239", "59.82.99.47",
     ].compactMap { IPAddress($0) }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-public import Names
+package import Names
 
 /// Aliyun HTTPDNS version 1: `/{account}/d?host=…`, signed with MD5 if there is a secret.
 ///
 /// OpenResty Edge and others use the same format.
-public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
+package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     /// The name in resolutions and errors.
-    public let name: String
+    package let name: String
     /// The maximum number of names per question: 5.
-    public let maxNames = 5
+    package let maxNames = 5
     private let account: String
     private let secret: String?
     private let parameters: [String: String]
@@ -29,7 +29,7 @@ public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     ///   - service: The addresses and settings of the service.
     ///   - parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names.
     ///   - transport: The transport for requests.
-    public convenience init(
+    package convenience init(
         account: String,
         secret: String? = nil,
         service: AliyunService = AliyunService(),
@@ -57,7 +57,7 @@ public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         let host = question.host
         let name = try host.askedName()
         return try await ask("d", name, question.families, question.subnet) { (body) throws(UpstreamError) in
@@ -67,7 +67,7 @@ public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
 
     /// Answers for several names; see ``BatchUpstream/answers(_:families:)``. The service supports IPv4 only here: for
     /// other families, returns no answers and sends no request.
-    public func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
+    package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
         guard families == .v4 else { return [:] }
         var names: [String] = []
         for host in hosts { names.append(try host.askedName()) }
@@ -77,7 +77,7 @@ public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     }
 
     /// Fetches the nearest addresses of the service; see ``ScheduledUpstream/reschedule()``.
-    public func reschedule() async -> Duration { await scheduler.reschedule(service) }
+    package func reschedule() async -> Duration { await scheduler.reschedule(service) }
 
     /// The signature of a question. `names` is the value of the parameter, separated by commas.
     static func signature(_ names: String, secret: String, expiry: Int64) -> String {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOConcurrencyHelpers
-public import NIOCore
-public import NIOPosix
-public import Names
+package import NIOCore
+import NIOPosix
+package import Names
 
 /// Plain DNS over UDP (RFC 1035), with TCP for truncated answers.
 ///
 /// Answers are not authenticated. To be accepted, a forged answer must guess the query's port, its ID and the random
 /// letter case of its name, and arrive before the real one.
-public final class DNSUpstream: Upstream, NetworkAware {
+package final class DNSUpstream: Upstream, NetworkAware {
     /// The name in resolutions and errors.
-    public let name: String
+    package let name: String
     /// One record type per question.
-    public let answersOneFamily = true
+    package let answersOneFamily = true
     private let servers: [Endpoint]
     private let network = NIOLockedValueBox(Network.unknown)
     private let randomizesCase: Bool
@@ -27,7 +27,7 @@ public final class DNSUpstream: Upstream, NetworkAware {
     ///     for a server that does not. Default: true.
     ///   - group: The event loops for the sockets.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if there is no server.
-    public init(
+    package init(
         at servers: [Endpoint],
         randomizesCase: Bool = true,
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
@@ -42,10 +42,10 @@ public final class DNSUpstream: Upstream, NetworkAware {
     }
 
     /// In a network without IPv4, translates the servers' IPv4 addresses with the network's NAT64 prefix.
-    public func networkChanged(to network: Network) { self.network.withLockedValue { $0 = network } }
+    package func networkChanged(to network: Network) { self.network.withLockedValue { $0 = network } }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
             answer[family] = try await records(question, family)

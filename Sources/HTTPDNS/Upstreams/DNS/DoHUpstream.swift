@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-public import Names
+package import Names
 
 /// DNS over HTTPS (RFC 8484).
-public struct DoHUpstream: Upstream {
+package struct DoHUpstream: Upstream {
     /// The HTTP method for queries.
-    public enum Method: Hashable, Sendable {
+    package enum Method: Hashable, Sendable {
         /// The query is in the URL; HTTP caches may answer.
         case get
         /// The query is in the body.
@@ -34,9 +34,9 @@ public struct DoHUpstream: Upstream {
     }
 
     /// The name in resolutions and errors.
-    public var name: String { parts.name }
+    package var name: String { parts.name }
     /// One record type per question.
-    public let answersOneFamily = true
+    package let answersOneFamily = true
     private let parts: Parts
 
     private static let mediaType = "application/dns-message"
@@ -52,7 +52,7 @@ public struct DoHUpstream: Upstream {
     ///   - isPadded: Whether to pad queries, so that their length does not reveal the name's (RFC 8467). Default: true.
     ///   - transport: The transport for requests.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if the URL is not https, or no address is known.
-    public init(
+    package init(
         _ url: HTTPURL,
         at addresses: [IPAddress] = [],
         method: Method = .get,
@@ -67,7 +67,7 @@ public struct DoHUpstream: Upstream {
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
             answer[family] = try await records(question, family)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import DirectHTTP
-public import NIOCore
-public import NIOPosix
+package import DirectHTTP
+package import NIOCore
+import NIOPosix
 import NIOSSL
-public import Names
+package import Names
 
 /// DNS over TLS (RFC 7858), with strict authentication of the server's name (RFC 8310 §5).
-public final class DoTUpstream: Upstream, NetworkAware {
+package final class DoTUpstream: Upstream, NetworkAware {
     /// The name in resolutions and errors.
-    public let name: String
+    package let name: String
     /// One record type per question.
-    public let answersOneFamily = true
+    package let answersOneFamily = true
     private let stream: DNSStream
     private let isPadded: Bool
 
@@ -26,7 +26,7 @@ public final class DoTUpstream: Upstream, NetworkAware {
     ///   - isPadded: Whether to pad queries to a common length (RFC 8467). Default: true.
     ///   - group: The event loops for the connection.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if no address is known.
-    public init(
+    package init(
         _ host: Host,
         at addresses: [IPAddress] = [],
         port: UInt16 = 853,
@@ -49,10 +49,10 @@ public final class DoTUpstream: Upstream, NetworkAware {
     }
 
     /// Closes the connection. The next question opens a new one, through the network's NAT64 if there is no IPv4.
-    public func networkChanged(to network: Network) { stream.networkChanged(to: network) }
+    package func networkChanged(to network: Network) { stream.networkChanged(to: network) }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
             let asked = DNSQuestion(try question.host.dnsName(), family == .v4 ? .a : .aaaa)

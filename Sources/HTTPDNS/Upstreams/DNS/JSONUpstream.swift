@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-public import Names
+package import Names
 
 /// DNS over HTTPS in JSON, as offered by Google (`https://dns.google/resolve`) and Cloudflare
 /// (`https://cloudflare-dns.com/dns-query`).
-public struct JSONUpstream: Upstream {
+package struct JSONUpstream: Upstream {
     /// The name in resolutions and errors.
-    public let name: String
+    package let name: String
     /// One record type per question.
-    public let answersOneFamily = true
+    package let answersOneFamily = true
     private let url: HTTPURL
     private let service: UpstreamService
 
@@ -20,7 +20,7 @@ public struct JSONUpstream: Upstream {
     ///   - addresses: The addresses of the host; not needed if the URL's host is an address.
     ///   - transport: The transport for requests.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if the URL is not https, or no address is known.
-    public init(
+    package init(
         _ url: HTTPURL,
         at addresses: [IPAddress] = [],
         transport: any UpstreamTransport
@@ -34,7 +34,7 @@ public struct JSONUpstream: Upstream {
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
             var query = QueryString()

@@ -2,51 +2,34 @@
 
 import HTTPTypes
 import NIOConcurrencyHelpers
-public import Names
+package import Names
 
 /// DNSPod's HTTPDNS, `GET /d?dn=www.example.com&ttl=1`: unencrypted, encrypted or with a token.
-public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
-    /// Options in addition to form and endpoints.
-    public struct Options: Hashable, Sendable {
-        /// How long an encrypted question is valid, as sent by the service's newer clients; nil: not sent. Default:
-        /// nil.
-        public var validity: Duration?
-        /// Whether to request the client address that the service sees. Default: false.
-        public var wantsClientAddress = false
-        /// Whether to encrypt a subnet's address like the name, as documented; the service's own clients send it
-        /// unencrypted. Default: false.
-        public var encryptsSubnet = false
-        /// The endpoints to ask for nearer addresses of the service; empty: none are asked. Default: empty.
-        public var scheduleEndpoints: [Endpoint] = []
-
-        /// The defaults.
-        public init() {}
-    }
-
+package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     /// The name in resolutions and errors.
-    public let name: String
+    package let name: String
     /// The maximum number of names per question: 8.
-    public let maxNames = 8
+    package let maxNames = 8
     private let form: DNSPodForm
-    private let options: Options
+    private let options: DNSPodOptions
     private let service: UpstreamService
     private let schedule: UpstreamService?
     private let cipher: DNSPodCipher
     private let clock: SigningClock
 
     /// DNSPod's public endpoint for the plain form, 119.29.29.29, port 80.
-    public static let publicEndpoint = Endpoint(IPAddress(v4: 0x771d_1d1d), port: 80)
+    package static let publicEndpoint = Endpoint(IPAddress(v4: 0x771d_1d1d), port: 80)
 
     /// The plain form at one or several endpoints. The endpoint that answered last is tried first.
     ///
     /// - Parameters:
     ///   - endpoints: The endpoints. Default: ``publicEndpoint``.
     ///   - transport: The transport for requests.
-    public convenience init(
+    package convenience init(
         at endpoints: [Endpoint] = [DNSPodUpstream.publicEndpoint],
         transport: any UpstreamTransport
     ) {
-        self.init(.plain, .none, endpoints, Options(), transport, SigningClock())
+        self.init(.plain, .none, endpoints, DNSPodOptions(), transport, SigningClock())
     }
 
     /// A form at one or several endpoints. The endpoint that answered last is tried first.
@@ -57,10 +40,10 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     ///   - options: Further options.
     ///   - transport: The transport for requests.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if a key is invalid.
-    public convenience init(
+    package convenience init(
         _ form: DNSPodForm,
         at endpoints: [Endpoint] = [],
-        options: Options = Options(),
+        options: DNSPodOptions = DNSPodOptions(),
         transport: any UpstreamTransport
     ) throws(UpstreamError) {
         self.init(form, try DNSPodCipher(form), endpoints, options, transport, SigningClock())
@@ -70,7 +53,7 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         _ form: DNSPodForm,
         _ cipher: DNSPodCipher,
         _ endpoints: [Endpoint],
-        _ options: Options,
+        _ options: DNSPodOptions,
         _ transport: any UpstreamTransport,
         _ clock: SigningClock
     ) {
@@ -87,7 +70,7 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         let lines = try await ask([question.host], question.families, question.subnet)
         guard lines.count == 1, lines[0].name.map({ question.host.isCalled($0) }) ?? true else {
             throw UpstreamError(.wrongAnswer, "the answer is for another name")
@@ -96,7 +79,7 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     }
 
     /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
-    public func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
+    package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
         var answers: [Host: Answer] = [:]
         for line in try await ask(hosts, families, nil) {
             guard let host = hosts.first(where: { line.name.map($0.isCalled) ?? (hosts.count == 1) }) else {
@@ -108,7 +91,7 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     }
 
     /// Fetches the nearest addresses of the service; see ``ScheduledUpstream/reschedule()``.
-    public func reschedule() async -> Duration {
+    package func reschedule() async -> Duration {
         guard let schedule else { return .seconds(86_400) }
         do throws(UpstreamError) {
             let entries = try await schedule.ask(

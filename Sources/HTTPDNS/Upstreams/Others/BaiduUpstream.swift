@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-public import Names
+package import Names
 
 /// Baidu's HTTPDNS: `/v4/resolve?account_id=…&dn=…`, signed with MD5.
-public final class BaiduUpstream: BatchUpstream {
+package final class BaiduUpstream: BatchUpstream {
     /// The name in resolutions and errors.
-    public let name: String
+    package let name: String
     /// The maximum number of names per question: 10.
-    public let maxNames = 10
+    package let maxNames = 10
     private let account: String
     private let secret: String
     private let service: UpstreamService
@@ -18,7 +18,7 @@ public final class BaiduUpstream: BatchUpstream {
     private static let validity: Int64 = 300
 
     /// Baidu's public TLS endpoint. Its certificate is for its address.
-    public static let publicEndpoint = Endpoint(IPAddress(v4: 0xb44c_4cc8), port: 443)
+    package static let publicEndpoint = Endpoint(IPAddress(v4: 0xb44c_4cc8), port: 443)
 
     /// An upstream for one account.
     ///
@@ -28,7 +28,7 @@ public final class BaiduUpstream: BatchUpstream {
     ///   - endpoints: The endpoints. Default: ``publicEndpoint``.
     ///   - isSecure: Whether to use TLS. Default: true.
     ///   - transport: The transport for requests.
-    public convenience init(
+    package convenience init(
         account: String,
         secret: String,
         at endpoints: [Endpoint] = [BaiduUpstream.publicEndpoint],
@@ -59,12 +59,12 @@ public final class BaiduUpstream: BatchUpstream {
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         try await ask([question.host], question.families, question.subnet).only(question.host)
     }
 
     /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
-    public func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
+    package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
         try await ask(hosts, families, nil)
     }
 

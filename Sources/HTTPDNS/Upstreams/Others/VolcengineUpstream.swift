@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-public import Names
+package import Names
 
 /// Volcengine's HTTPDNS: `/resolve?domain=…&account_id=…`, signed with MD5.
 ///
 /// The service's documentation has no readable sample answer. Replies are accepted in the formats of similar services:
 /// a list of entries with a name, addresses and a TTL.
-public final class VolcengineUpstream: Upstream {
+package final class VolcengineUpstream: Upstream {
     /// The name in resolutions and errors.
-    public let name: String
+    package let name: String
     /// One record type per question.
-    public let answersOneFamily = true
+    package let answersOneFamily = true
     private let account: String
     private let secret: String
     private let service: UpstreamService
@@ -30,7 +30,7 @@ public final class VolcengineUpstream: Upstream {
     ///   - isSecure: Whether to use TLS. Default: true.
     ///   - transport: The transport for requests.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if there is no endpoint.
-    public convenience init(
+    package convenience init(
         account: String,
         secret: String,
         host: Host? = try? Host("httpdns.volcengineapi.com"),
@@ -67,7 +67,7 @@ public final class VolcengineUpstream: Upstream {
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
             answer[family] = try await records(question.host, family, question.subnet)

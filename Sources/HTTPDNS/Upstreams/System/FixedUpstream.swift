@@ -3,23 +3,23 @@
 import Names
 
 /// Answers from a table that the user wrote. The table may contain any address. Other names fail with `unsupported`.
-public struct FixedUpstream: Upstream {
+package struct FixedUpstream: Upstream {
     /// The name in resolutions and errors.
-    public let name: String
+    package let name: String
     /// The kind of upstream.
-    public let kind = UpstreamKind.fixed
+    package let kind = UpstreamKind.fixed
     private let table: HostsTable
     private let ttl: Duration
 
     /// An upstream that answers from a table. Its answers have the TTL `ttl`.
-    public init(_ table: HostsTable, name: String = "fixed", ttl: Duration = .seconds(60)) {
+    package init(_ table: HostsTable, name: String = "fixed", ttl: Duration = .seconds(60)) {
         self.table = table
         self.name = name
         self.ttl = ttl
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         guard let addresses = table[question.host] else {
             throw UpstreamError(.unsupported, "\"\(question.host)\" is not in the table")
         }

@@ -13,11 +13,11 @@ import Glibc
 
 /// Answers from a file in the format of hosts(5), which is read again when it has changed. The file may contain any
 /// address.
-public final class HostsFileUpstream: Upstream {
+package final class HostsFileUpstream: Upstream {
     /// The name in resolutions and errors.
-    public let name: String
+    package let name: String
     /// The kind of upstream.
-    public let kind = UpstreamKind.fixed
+    package let kind = UpstreamKind.fixed
     private let path: String
     /// Reads the file, because a pipe or a network disk may block for any time. One thread, so that a file is read only
     /// once.
@@ -37,19 +37,19 @@ public final class HostsFileUpstream: Upstream {
     }
 
     /// The maximum file size, in octets.
-    public static let maxSize = 64 << 20
+    package static let maxSize = 64 << 20
 
     /// The TTL of answers; a change of the file is noticed after this time.
-    public static let ttl = Duration.seconds(1)
+    package static let ttl = Duration.seconds(1)
 
     /// The file at `path`; it may be created later.
-    public init(path: String) {
+    package init(path: String) {
         self.path = path
         name = "hosts:\(path)"
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         let table = try await work.run { self.current() }
         return try await FixedUpstream(table, name: name, ttl: Self.ttl).answer(question)
     }

@@ -5,9 +5,9 @@ public import Names
 /// Names and their addresses, as in a hosts(5) file.
 public struct HostsTable: Hashable, Sendable {
     /// The maximum number of names parsed from a text; further lines are ignored.
-    public static let maxNames = 1_000_000
+    package static let maxNames = 1_000_000
     /// The maximum number of addresses of one name; further ones are ignored.
-    public static let maxAddresses = 1_000
+    package static let maxAddresses = 1_000
 
     private var addresses: [String: [IPAddress]] = [:]
 

@@ -15,11 +15,11 @@ import Glibc
 /// `getaddrinfo` may block for any time and cannot be stopped, so it runs on a few threads of its own. A question that
 /// exceeds its time limit is abandoned, and others continue on the remaining threads. If all threads are blocked,
 /// questions wait until their budget ends, and fail at once if too many wait.
-public final class SystemUpstream: Upstream {
+package final class SystemUpstream: Upstream {
     /// The name in resolutions and errors.
-    public let name = "system"
+    package let name = "system"
     /// The kind of upstream.
-    public let kind = UpstreamKind.system
+    package let kind = UpstreamKind.system
 
     /// Looks up a name; blocks.
     package typealias LookUp = @Sendable (_ name: String, _ families: Families) -> Result<[IPAddress], UpstreamError>
@@ -35,7 +35,7 @@ public final class SystemUpstream: Upstream {
     /// - Parameters:
     ///   - threads: The maximum number of concurrent lookups. Default: 4.
     ///   - maxWaiting: The maximum number of questions that wait or run; more fail with `busy`. Default: 256.
-    public convenience init(threads: Int = 4, maxWaiting: Int = 256) {
+    package convenience init(threads: Int = 4, maxWaiting: Int = 256) {
         self.init(threads: threads, maxWaiting: maxWaiting, lookUp: SystemUpstream.getAddresses)
     }
 
@@ -45,7 +45,7 @@ public final class SystemUpstream: Upstream {
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
-    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         let addresses = try await work.run { [lookUp] in lookUp(question.host.text, question.families) }
         var answer = Answer()
         for family in question.families.members {

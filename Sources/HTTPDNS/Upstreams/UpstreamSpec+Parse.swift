@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPDNS
 import Names
 
 #if canImport(FoundationEssentials)
@@ -55,7 +54,7 @@ private struct SpecReader {
             }
         }
         switch kind {
-        case "dnspod": return .dnspod([try endpoint(rest, port: 80)])
+        case "dnspod": return .dnspod(at: [try endpoint(rest, port: 80)])
         case "dnspod+aes", "dnspod+https": return try dnspod()
         case "aliyun", "aliyun+http", "aliyun2", "aliyun2+http": return try aliyun()
         case "baidu", "baidu+http", "volcengine", "volcengine+http": return try signed()
@@ -85,8 +84,8 @@ private struct SpecReader {
         let isToken = kind == "dnspod+https"
         let endpoints = try place.map { text throws(UpstreamError) in [try endpoint(text, port: isToken ? 443 : 80)] }
         switch (isToken, fields.count) {
-        case (true, 1): return .dnspod(.token(try secret(fields[0])), endpoints ?? [])
-        case (false, 2): return .dnspod(.aes(id: fields[0], key: try secret(fields[1])), endpoints ?? [])
+        case (true, 1): return .dnspod(.token(try secret(fields[0])), at: endpoints ?? [])
+        case (false, 2): return .dnspod(.aes(id: fields[0], key: try secret(fields[1])), at: endpoints ?? [])
         default: throw wrong(isToken ? "write dnspod+https:TOKENFILE@ADDR" : "write dnspod+aes:ID:KEYFILE@ADDR")
         }
     }
@@ -130,8 +129,8 @@ private struct SpecReader {
         let port = (isSecure ? Scheme.https : .http).defaultPort
         let endpoints = try place.map { text throws(UpstreamError) in [try endpoint(text, port: port)] } ?? []
         return isBaidu
-            ? .baidu(account: fields[0], secret: secret, endpoints, isSecure: isSecure)
-            : .volcengine(account: fields[0], secret: secret, endpoints, isSecure: isSecure)
+            ? .baidu(account: fields[0], secret: secret, at: endpoints, isSecure: isSecure)
+            : .volcengine(account: fields[0], secret: secret, at: endpoints, isSecure: isSecure)
     }
 
     private func dot() throws(UpstreamError) -> UpstreamSpec {

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import HTTPDNS
+public import DirectHTTP
 public import Names
 
 /// The kind, address and account of an upstream, without a transport: the value of `--dns` or of a configuration file.
 ///
 /// ```swift
-/// var configuration = ClientConfiguration()
-/// configuration.upstreams = [.doh(try HTTPURL("https://1.1.1.1/dns-query")), .dnspod(), .system]
+/// let specs: [UpstreamSpec] = [.doh(try HTTPURL("https://1.1.1.1/dns-query")), .dnspod(), .system]
+/// let upstreams = try specs.map { spec in try spec.upstream(transport: transport) }
 /// ```
-///
-/// To use a custom upstream, add it to ``ClientConfiguration/resolver``.
 public struct UpstreamSpec: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
-        case dnspod(DNSPodForm, [Endpoint])
+        case dnspod(DNSPodForm, [Endpoint], DNSPodOptions)
         case aliyun(String, secret: String?, AliyunService)
-        case aliyun2(String, secret: String?, Aliyun2Upstream.Encryption?, AliyunService)
+        case aliyun2(String, secret: String?, AliyunEncryption?, AliyunService)
         case baidu(String, secret: String, [Endpoint], isSecure: Bool)
         case volcengine(String, secret: String, [Endpoint], isSecure: Bool)
         case doh(HTTPURL, [IPAddress], post: Bool)
@@ -34,12 +32,14 @@ public struct UpstreamSpec: Sendable, Hashable {
     /// - Parameters:
     ///   - form: The form of the queries. Default: the plain form (`/d?dn=`).
     ///   - endpoints: The endpoints; empty for the public service of that form.
-    public static func dnspod(_ form: DNSPodForm = .plain, _ endpoints: [Endpoint] = []) -> UpstreamSpec {
-        UpstreamSpec(kind: .dnspod(form, endpoints))
+    ///   - options: Further options.
+    public static func dnspod(
+        _ form: DNSPodForm = .plain,
+        at endpoints: [Endpoint] = [],
+        options: DNSPodOptions = DNSPodOptions()
+    ) -> UpstreamSpec {
+        UpstreamSpec(kind: .dnspod(form, endpoints, options))
     }
-
-    /// DNSPod's plain form at custom endpoints.
-    public static func dnspod(_ endpoints: [Endpoint]) -> UpstreamSpec { .dnspod(.plain, endpoints) }
 
     /// Aliyun, version 1 (`/d`; with a secret, the signed `/sign_d`).
     public static func aliyun(
@@ -54,7 +54,7 @@ public struct UpstreamSpec: Sendable, Hashable {
     public static func aliyun2(
         account: String,
         secret: String? = nil,
-        encryption: Aliyun2Upstream.Encryption? = nil,
+        encryption: AliyunEncryption? = nil,
         service: AliyunService = AliyunService()
     ) -> UpstreamSpec {
         UpstreamSpec(kind: .aliyun2(account, secret: secret, encryption, service))
@@ -70,7 +70,7 @@ public struct UpstreamSpec: Sendable, Hashable {
     public static func baidu(
         account: String,
         secret: String,
-        _ endpoints: [Endpoint] = [],
+        at endpoints: [Endpoint] = [],
         isSecure: Bool = true
     ) -> UpstreamSpec {
         UpstreamSpec(kind: .baidu(account, secret: secret, endpoints, isSecure: isSecure))
@@ -86,7 +86,7 @@ public struct UpstreamSpec: Sendable, Hashable {
     public static func volcengine(
         account: String,
         secret: String,
-        _ endpoints: [Endpoint],
+        at endpoints: [Endpoint],
         isSecure: Bool = true
     ) -> UpstreamSpec {
         UpstreamSpec(kind: .volcengine(account, secret: secret, endpoints, isSecure: isSecure))
@@ -143,15 +143,14 @@ public struct UpstreamSpec: Sendable, Hashable {
     /// - Parameters:
     ///   - transport: The transport of upstreams that use HTTP.
     ///   - tls: The TLS settings of upstreams that do not use HTTP.
-    ///   - system: The system's resolver.
     /// - Throws: `UpstreamError` with code `misconfigured`.
     public func upstream(
         transport: any UpstreamTransport,
-        tls: TLSSettings = TLSSettings(),
-        system: (any Upstream)?
-    ) throws(UpstreamError) -> (any Upstream)? {
+        tls: TLSSettings = TLSSettings()
+    ) throws(UpstreamError) -> any Upstream {
         switch kind {
-        case .dnspod(let form, let endpoints): try DNSPodUpstream(form, at: endpoints, transport: transport)
+        case .dnspod(let form, let endpoints, let options):
+            try DNSPodUpstream(form, at: endpoints, options: options, transport: transport)
         case .aliyun(let account, let secret, let service):
             AliyunUpstream(account: account, secret: secret, service: service, transport: transport)
         case .aliyun2(let account, let secret, let encryption, let service):
@@ -183,7 +182,7 @@ public struct UpstreamSpec: Sendable, Hashable {
         case .json(let url, let addresses): try JSONUpstream(url, at: addresses, transport: transport)
         case .dot(let host, let addresses, let port): try DoTUpstream(host, at: addresses, port: port, tls: tls)
         case .dns(let servers): try DNSUpstream(at: servers)
-        case .system: system
+        case .system: SystemUpstream()
         case .hosts(let table): FixedUpstream(table)
         case .hostsFile(let path): HostsFileUpstream(path: path)
         }
