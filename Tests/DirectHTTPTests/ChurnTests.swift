@@ -99,10 +99,10 @@ struct ChurnTests {
             let endpoint = Endpoint(IPAddress(v4: 0xc000_0200 + UInt32(index)), port: 443)
             switch Int.random(in: 0..<4, using: &random) {
             case 0:
-                memory.note(Attempt(endpoint: endpoint, outcome: .connected), of: origin, now: now)
+                memory.record(Attempt(endpoint: endpoint, outcome: .connected), of: origin, now: now)
                 model[index] = nil
             case 1:
-                memory.note(Attempt(endpoint: endpoint, outcome: .failed(.connectFailed, "")), of: origin, now: now)
+                memory.record(Attempt(endpoint: endpoint, outcome: .failed(.connectFailed, "")), of: origin, now: now)
                 let known = model[index].flatMap { $0.until + pause > now ? $0.count : nil } ?? 0
                 let factor = min(1 << min(known, 30), EndpointMemory.maxFactor)
                 model[index] = (known + 1, now + pause * factor)
@@ -182,23 +182,23 @@ struct ChurnTests {
                 } else {
                     let line = Line()
                     play.lent.append((opened, line))
-                    play.take(play.pool.opened(line, opened, capacity: nil), opened)
+                    play.take(play.pool.opened(line, key: opened, capacity: nil), opened)
                 }
             case 6...8:
                 guard !play.lent.isEmpty else { break }
                 let (from, line) = play.lent.remove(at: Int.random(in: 0..<play.lent.count, using: &random))
                 if Int.random(in: 0..<4, using: &random) == 0 {
-                    play.take(play.pool.closed(line, from, isShared: false), from)
+                    play.take(play.pool.closed(line, key: from, isShared: false), from)
                 } else {
-                    let released = play.pool.release(line, from, isShared: false)
+                    let released = play.pool.release(line, key: from, isShared: false)
                     play.take(released.wakes, from)
-                    if !released.keep { play.take(play.pool.closed(line, from, isShared: false), from) }
+                    if !released.keep { play.take(play.pool.closed(line, key: from, isShared: false), from) }
                 }
             default:
                 guard !play.waiting.isEmpty else { break }
                 let leaving = play.waiting.remove(at: Int.random(in: 0..<play.waiting.count, using: &random))
-                let left = play.pool.leave(leaving.waiter, leaving.origin)
-                let leftTwice = play.pool.leave(leaving.waiter, leaving.origin)
+                let left = play.pool.leave(leaving.waiter, key: leaving.origin)
+                let leftTwice = play.pool.leave(leaving.waiter, key: leaving.origin)
                 #expect(left && !leftTwice)
             }
             let opening = play.openings.count { $0 == origin }

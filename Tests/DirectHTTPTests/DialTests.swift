@@ -117,7 +117,7 @@ struct DialTests {
             dial.start()
         }
         try await dialed.futureResult.get()
-        // The dial's own work ends after some turns of the loop; its patience is two seconds.
+        // The dial's own work ends after some turns of the loop; its handshake stagger is two seconds.
         for _ in 0..<20 { try await loop.submit {}.get() }
         loop.execute { keep.yield(bound.value?.waiting() != nil) }
         #expect(await kept.first { _ in true } == false)

@@ -30,7 +30,7 @@ struct EndpointMemoryTests {
         settings.failurePause = .seconds(seconds)
         var memory = EndpointMemory(settings)
         let origin = try Self.origin("a.test")
-        for _ in 0..<5 { memory.note(failed(Self.a), of: origin, now: start) }
+        for _ in 0..<5 { memory.record(failed(Self.a), of: origin, now: start) }
         let order = memory.ordered([Self.a, Self.b], for: origin, now: start + .hours(1_000_000))
         #expect(order == (seconds > 0 ? [Self.b, Self.a] : [Self.a, Self.b]))
     }
@@ -40,12 +40,12 @@ struct EndpointMemoryTests {
         let (a, b, c) = (Self.a, Self.b, Self.c)
         let origin = try Self.origin("a.test")
         var memory = memory()
-        memory.note(failed(a), of: origin, now: start)
+        memory.record(failed(a), of: origin, now: start)
         #expect(memory.ordered([a, b, c], for: origin, now: start) == [b, c, a])
         #expect(memory.ordered([a, b, c], for: origin, now: start + .seconds(31)) == [a, b, c])
-        memory.note(failed(a), of: origin, now: start + .seconds(31))
+        memory.record(failed(a), of: origin, now: start + .seconds(31))
         #expect(memory.ordered([a, b], for: origin, now: start + .seconds(85)) == [b, a], "twice as long")
-        memory.note(Attempt(endpoint: a, outcome: .connected), of: origin, now: start + .seconds(85))
+        memory.record(Attempt(endpoint: a, outcome: .connected), of: origin, now: start + .seconds(85))
         #expect(memory.ordered([a, b], for: origin, now: start + .seconds(85)) == [a, b])
         #expect(memory.count == 0)
     }
@@ -54,8 +54,8 @@ struct EndpointMemoryTests {
     func allFailed() throws {
         let origin = try Self.origin("a.test")
         var memory = memory()
-        memory.note(failed(Self.b), of: origin, now: start)
-        memory.note(failed(Self.a), of: origin, now: start + .seconds(1))
+        memory.record(failed(Self.b), of: origin, now: start)
+        memory.record(failed(Self.a), of: origin, now: start + .seconds(1))
         #expect(memory.ordered([Self.a, Self.b], for: origin, now: start + .seconds(2)) == [Self.b, Self.a])
     }
 
@@ -63,10 +63,10 @@ struct EndpointMemoryTests {
     func scopes() throws {
         var memory = memory()
         let (one, two) = (try Self.origin("a.test"), try Self.origin("b.test"))
-        memory.note(failed(Self.a, connect: .zero), of: one, now: start)
+        memory.record(failed(Self.a, connect: .zero), of: one, now: start)
         #expect(memory.ordered([Self.a, Self.b], for: one, now: start) == [Self.b, Self.a])
         #expect(memory.ordered([Self.a, Self.b], for: two, now: start) == [Self.a, Self.b])
-        memory.note(failed(Self.a), of: one, now: start)
+        memory.record(failed(Self.a), of: one, now: start)
         #expect(memory.ordered([Self.a, Self.b], for: two, now: start) == [Self.b, Self.a])
     }
 
@@ -78,7 +78,7 @@ struct EndpointMemoryTests {
             var silent = Attempt(endpoint: Self.a, outcome: .abandoned)
             let winner = Attempt(endpoint: Self.b, outcome: .connected, start: winnerStart)
             silent.lose(to: winner, stagger: .milliseconds(250))
-            for attempt in [winner, silent] { memory.note(attempt, of: origin, now: start) }
+            for attempt in [winner, silent] { memory.record(attempt, of: origin, now: start) }
             #expect((memory.ordered([Self.a, Self.b], for: origin, now: start) == [Self.b, Self.a]) == isFailed)
         }
     }
@@ -88,14 +88,14 @@ struct EndpointMemoryTests {
         let origin = try Self.origin("a.test")
         var memory = memory(bound: 2)
         for (offset, endpoint) in [Self.a, Self.b, Self.c].enumerated() {
-            memory.note(failed(endpoint), of: origin, now: start + .seconds(Int64(offset)))
+            memory.record(failed(endpoint), of: origin, now: start + .seconds(Int64(offset)))
         }
         #expect(memory.count == 2)
         #expect(
             memory.ordered([Self.c, Self.b, Self.a], for: origin, now: start + .seconds(3)) == [Self.a, Self.b, Self.c]
         )
         var nothing = self.memory(bound: 0)
-        nothing.note(failed(Self.a), of: origin, now: start)
+        nothing.record(failed(Self.a), of: origin, now: start)
         #expect(nothing.count == 0)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Race plan (RFC 8305)")
 struct RacePlanTests {
-    var plan = RacePlan(count: 3, stagger: .milliseconds(250), patience: .seconds(2))
+    var plan = RacePlan(count: 3, stagger: .milliseconds(250), handshakeStagger: .seconds(2))
 
     private func at(_ milliseconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .milliseconds(milliseconds) }
 
@@ -39,8 +39,8 @@ struct RacePlanTests {
         #expect(plan.handle(.failed(2), now: at(320)) == [.giveUp])
     }
 
-    @Test("a handshake that hangs is raced by the next endpoint after the patience")
-    mutating func patience() {
+    @Test("a handshake that hangs is raced by the next endpoint after its stagger")
+    mutating func handshakeStagger() {
         _ = plan.handle(.start, now: at(0))
         _ = plan.handle(.connected(0), now: at(10))
         #expect(plan.handle(.timer, now: at(250)) == [.wake(at(2010))], "an early timer changes nothing")

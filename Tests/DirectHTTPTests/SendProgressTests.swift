@@ -39,7 +39,7 @@ struct SendProgressTests {
         #expect(progress.move(before: 100, within: limit, on: channel, now: second) == second)
         #expect(progress.move(before: 100, within: limit, on: channel, now: second + limit) == nil)
         // Without an earlier look that found bytes behind, such as for a request without a body, there is one limit.
-        progress.settle(on: channel)
+        progress.markDelivered(on: channel)
         progress.wrote(100)
         #expect(progress.move(before: 200, within: limit, on: channel, now: second + limit) == nil)
         _ = try? channel.finish(acceptAlreadyClosed: true)
@@ -53,7 +53,7 @@ struct SendProgressTests {
         let (limit, start) = (TimeAmount.seconds(60), NIODeadline.uptimeNanoseconds(1))
         progress.wrote(3_000_000)
         queue.hold(2_900_000)
-        progress.settle(on: channel)
+        progress.markDelivered(on: channel)
         progress.wrote(100)
         queue.hold(2_000_000)
         #expect(progress.move(before: progress.written, within: limit, on: channel, now: start) == start)
@@ -74,14 +74,14 @@ struct SendProgressTests {
     private func http2(
         _ channel: EmbeddedChannel,
         _ queue: Queue,
-        silence: TimeAmount?
+        pingAfter: TimeAmount?
     ) throws -> HTTP2Handler {
         let handler = HTTP2Handler(
             streamWindow: 65_535,
             limits: .init(),
             keepIdle: .hours(1),
-            silence: silence,
-            patience: .seconds(5),
+            pingAfter: pingAfter,
+            pingTimeout: .seconds(5),
             now: channel.eventLoop.now,
             wakes: WakeQueue(channel.embeddedEventLoop),
             progress: queue.progress
@@ -93,7 +93,7 @@ struct SendProgressTests {
     @Test("a PING that waits behind bytes in the kernel's send buffer is no death while they leave")
     func pingBehindTheSendBuffer() throws {
         let (channel, queue) = (try channel(), Queue())
-        let handler = try http2(channel, queue, silence: .seconds(15))
+        let handler = try http2(channel, queue, pingAfter: .seconds(15))
         let exchange = try exchange(.bytes(ByteBuffer(repeating: 1, count: 50_000)))
         handler.start(exchange, now: channel.eventLoop.now)
         channel.embeddedEventLoop.run()
@@ -119,7 +119,7 @@ struct SendProgressTests {
         let (channel, queue) = (try channel(), Queue())
         let exchange = try exchange(.bytes(ByteBuffer(repeating: 1, count: 50_000)))
         if isHTTP2 {
-            try http2(channel, queue, silence: nil).start(exchange, now: channel.eventLoop.now)
+            try http2(channel, queue, pingAfter: nil).start(exchange, now: channel.eventLoop.now)
         } else {
             let handler = HTTP1Handler(
                 isForwarded: false,
@@ -149,7 +149,7 @@ struct SendProgressTests {
     func silentServer(hasRequest: Bool) throws {
         let (channel, queue) = (try channel(), Queue())
         let exchange = try exchange(.bytes(ByteBuffer(repeating: 1, count: 50_000)))
-        let handler = try http2(channel, queue, silence: nil)
+        let handler = try http2(channel, queue, pingAfter: nil)
         handler.start(exchange, now: channel.eventLoop.now)
         channel.embeddedEventLoop.run()
         queue.hold(hasRequest ? 0 : handler.progress.written - handler.progress.delivered)

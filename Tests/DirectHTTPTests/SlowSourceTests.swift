@@ -24,8 +24,8 @@ struct SlowSourceTests {
                 streamWindow: 65_535,
                 limits: .init(),
                 keepIdle: .hours(1),
-                silence: nil,
-                patience: .seconds(5),
+                pingAfter: nil,
+                pingTimeout: .seconds(5),
                 now: channel.eventLoop.now,
                 wakes: wakes,
                 notify: { _ in }

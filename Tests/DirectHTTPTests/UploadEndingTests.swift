@@ -29,8 +29,8 @@ struct UploadEndingTests {
                 streamWindow: 65_535,
                 limits: .init(),
                 keepIdle: keepIdle,
-                silence: nil,
-                patience: .seconds(5),
+                pingAfter: nil,
+                pingTimeout: .seconds(5),
                 now: channel.eventLoop.now,
                 wakes: wakes,
                 notify: { _ in }

@@ -89,7 +89,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     @inline(never)
     private func isAllAtHand(_ whole: inout ByteBuffer, _ limit: Int) throws(DirectHTTPError) -> Bool {
         guard codings.isEmpty else { return false }
-        while let ready = source.atHand() {
+        while let ready = source.pieceIfReady() {
             guard let piece = try ready.get() else { return true }
             try append(piece, to: &whole, limit)
         }
@@ -115,7 +115,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// - Parameter limit: the maximum number of bytes to read. Default 64 KiB.
     public func discard(upTo limit: Int = 64 * 1024) async {
         var count = 0
-        while let ready = source.atHand() {
+        while let ready = source.pieceIfReady() {
             guard case .success(let piece?) = ready else { return }
             count += piece.readableBytes
             if count > limit { return source.cancel() }
@@ -142,11 +142,11 @@ private enum Source: Sendable {
 
     func nextPiece() async throws(DirectHTTPError) -> ByteBuffer? {
         if case .exchange(let owner) = self { return try await owner.exchange.nextPiece() }
-        return try atHand()?.get()
+        return try pieceIfReady()?.get()
     }
 
     /// The result of ``nextPiece()`` if it is available without waiting; nil otherwise.
-    func atHand() -> Exchange.PieceResult? {
+    func pieceIfReady() -> Exchange.PieceResult? {
         switch self {
         case .exchange(let owner):
             return owner.exchange.takePiece()

@@ -13,7 +13,7 @@ struct ConnectionMaker: Sendable {
     /// The pool's epoch before the resolution. If the pool retires its connections meanwhile, this one is not kept.
     let epoch: Int
 
-    func make(_ won: DialRace.Won, _ info: ConnectionInfo) -> Result<Connection, DirectHTTPError> {
+    func make(from won: DialRace.Won, info: ConnectionInfo) -> Result<Connection, DirectHTTPError> {
         let loop = won.channel.eventLoop
         // The handler needs the connection for its notices, and the connection needs the handler. The box breaks this cycle.
         let box = NIOLoopBoundBox<Connection?>(nil, eventLoop: loop)
@@ -33,7 +33,7 @@ struct ConnectionMaker: Sendable {
             // A closed channel sends no `.closed` notice, so its connection would stay in the pool for ever. The channel may also
             // close while the handler is added: HTTP/2 writes its preface then, and that write may fail.
             guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
-            handler = try install(on: won.channel, info.applicationProtocol, notify: notify)
+            handler = try install(on: won.channel, applicationProtocol: info.applicationProtocol, notify: notify)
             guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
         } catch {
             return .failure(
@@ -54,7 +54,7 @@ struct ConnectionMaker: Sendable {
     /// Adds the handler of the negotiated HTTP version to the end of the pipeline.
     private func install(
         on channel: any Channel,
-        _ applicationProtocol: String,
+        applicationProtocol: String,
         notify: @escaping (ConnectionNotice) -> Void
     ) throws -> any ConnectionHandler {
         let keepIdle = TimeAmount(configuration.keepIdle)
@@ -74,8 +74,8 @@ struct ConnectionMaker: Sendable {
             streamWindow: max(HTTP2Frame.defaultWindow, configuration.bufferedBodyBytes),
             limits: configuration.headLimits,
             keepIdle: keepIdle,
-            silence: configuration.pingAfter.map { TimeAmount($0) },
-            patience: TimeAmount(configuration.pingTimeout),
+            pingAfter: configuration.pingAfter.map { TimeAmount($0) },
+            pingTimeout: TimeAmount(configuration.pingTimeout),
             now: channel.eventLoop.now,
             wakes: wakes,
             notify: notify

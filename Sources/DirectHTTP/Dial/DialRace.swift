@@ -15,7 +15,7 @@ final class DialRace {
         var winner: Attempt
     }
 
-    private final class Lane {
+    private final class Candidate {
         var attempt: Attempt
         var channel: (any Channel)?
         var handshakeStart: NIODeadline?
@@ -35,7 +35,7 @@ final class DialRace {
     private let ended: (Attempt) -> Void
     private let done: (Result<Won, DirectHTTPError>) -> Void
     private var plan: RacePlan
-    private var lanes: [Lane] = []
+    private var candidates: [Candidate] = []
     private var timer: Scheduled<Void>?
     private var limit: Scheduled<Void>?
     private var isOver = false
@@ -62,10 +62,14 @@ final class DialRace {
         self.done = done
         begin = loop.now
         self.deadline = deadline
-        var patience = TimeAmount(settings.handshakeStagger)
+        var handshakeStagger = TimeAmount(settings.handshakeStagger)
         // A short limit must leave time for a second endpoint.
-        if let deadline { patience = min(patience, .nanoseconds((deadline - begin).nanoseconds / 2)) }
-        plan = RacePlan(count: self.endpoints.count, stagger: TimeAmount(settings.stagger), patience: patience)
+        if let deadline { handshakeStagger = min(handshakeStagger, .nanoseconds((deadline - begin).nanoseconds / 2)) }
+        plan = RacePlan(
+            count: self.endpoints.count,
+            stagger: TimeAmount(settings.stagger),
+            handshakeStagger: handshakeStagger
+        )
     }
 
     func start() {
@@ -98,12 +102,12 @@ final class DialRace {
             // The previous action may have ended the race. A timer set now would keep everything in memory until it fires.
             guard !isOver else { return }
             switch action {
-            case .dial(let lane): dial(lane)
-            case .handshake(let lane): handshake(lane)
+            case .dial(let index): dial(index)
+            case .handshake(let index): handshake(index)
             case .wake(let instant):
                 timer?.cancel()
                 timer = loop.assumeIsolated().scheduleTask(deadline: instant) { [self] in send(.timer) }
-            case .win(let lane): win(lane)
+            case .win(let index): win(index)
             case .giveUp: giveUp()
             }
         }
@@ -112,10 +116,10 @@ final class DialRace {
     // MARK: Steps
 
     private func dial(_ index: Int) {
-        let lane = Lane(Attempt(endpoint: endpoints[index], outcome: .abandoned, start: elapsed))
-        lanes.append(lane)
+        let candidate = Candidate(Attempt(endpoint: endpoints[index], outcome: .abandoned, start: elapsed))
+        candidates.append(candidate)
         connect(index) { [self] in
-            lane.attempt.connect = elapsed - lane.attempt.start
+            candidate.attempt.connect = elapsed - candidate.attempt.start
             send(.connected(index))
         }
     }
@@ -127,7 +131,7 @@ final class DialRace {
             guard !isOver else { return channel.close(promise: nil) }
             // Store the channel before it connects, so that the end of the race closes it. Otherwise the kernel would retry for
             // minutes.
-            lanes[index].channel = channel
+            candidates[index].channel = channel
         }
         channel.assumeIsolated().whenComplete { [self] result in
             switch result {
@@ -136,67 +140,67 @@ final class DialRace {
                 next()
             case .failure(let error):
                 let why = binding.explain(error, to: endpoint, route: route)
-                failed(index, DirectHTTPError(.connectFailed, why, underlyingError: error))
+                failed(index, with: DirectHTTPError(.connectFailed, why, underlyingError: error))
             }
         }
     }
 
     private func handshake(_ index: Int) {
-        let lane = lanes[index]
-        guard let channel = lane.channel else { return }
-        lane.handshakeStart = lane.handshakeStart ?? loop.now
-        Handshake(on: channel, to: target, isAnswering: lane.isAnswering) { [self] result in
+        let candidate = candidates[index]
+        guard let channel = candidate.channel else { return }
+        candidate.handshakeStart = candidate.handshakeStart ?? loop.now
+        Handshake(on: channel, to: target, isAnswering: candidate.isAnswering) { [self] result in
             switch result {
             case .success(let applicationProtocol):
-                lane.applicationProtocol = applicationProtocol
+                candidate.applicationProtocol = applicationProtocol
                 send(.ready(index))
             case .failure(let error):
-                failed(index, error)
+                failed(index, with: error)
             }
         }.next()
     }
 
-    private func failed(_ index: Int, _ error: DirectHTTPError) {
-        let lane = lanes[index]
-        guard !isOver, lane.attempt.outcome == .abandoned else { return }
-        if error.isChallenge, !lane.isAnswering {
-            lane.isAnswering = true
-            lane.channel?.closeTransport()
-            lane.channel = nil
+    private func failed(_ index: Int, with error: DirectHTTPError) {
+        let candidate = candidates[index]
+        guard !isOver, candidate.attempt.outcome == .abandoned else { return }
+        if error.isChallenge, !candidate.isAnswering {
+            candidate.isAnswering = true
+            candidate.channel?.closeTransport()
+            candidate.channel = nil
             return connect(index) { [self] in handshake(index) }
         }
-        lane.attempt.outcome = .failed(error.code, error.message)
+        candidate.attempt.outcome = .failed(error.code, error.message)
         refusal = error.response ?? refusal
-        ended(lane.attempt)
-        lane.channel?.closeTransport()
-        lane.channel = nil
+        ended(candidate.attempt)
+        candidate.channel?.closeTransport()
+        candidate.channel = nil
         send(.failed(index))
     }
 
     // MARK: Ends
 
     private func win(_ index: Int) {
-        let lane = lanes[index]
-        guard let channel = lane.channel else { return }
-        lane.attempt.outcome = .connected
-        lane.attempt.handshake = lane.handshakeStart.map { Duration(loop.now - $0) }
-        ended(lane.attempt)
-        lane.channel = nil
-        for other in lanes { other.attempt.lose(to: lane.attempt, stagger: settings.stagger) }
+        let candidate = candidates[index]
+        guard let channel = candidate.channel else { return }
+        candidate.attempt.outcome = .connected
+        candidate.attempt.handshake = candidate.handshakeStart.map { Duration(loop.now - $0) }
+        ended(candidate.attempt)
+        candidate.channel = nil
+        for other in candidates { other.attempt.lose(to: candidate.attempt, stagger: settings.stagger) }
         finish(
             .success(
                 Won(
                     channel: channel,
-                    applicationProtocol: lane.applicationProtocol,
-                    attempts: lanes.map(\.attempt),
-                    winner: lane.attempt
+                    applicationProtocol: candidate.applicationProtocol,
+                    attempts: candidates.map(\.attempt),
+                    winner: candidate.attempt
                 )
             )
         )
     }
 
     private func giveUp() {
-        let attempts = lanes.map(\.attempt)
+        let attempts = candidates.map(\.attempt)
         let codes = attempts.compactMap { if case .failed(let code, _) = $0.outcome { code } else { nil } }
         // The most specific failure becomes the code: a wrong certificate says more than a refused connection.
         let code =
@@ -215,16 +219,16 @@ final class DialRace {
         if code == .connectTimeout {
             // Do not count an endpoint as failed if it had less time than the stagger: the limit was too short.
             let elapsed = elapsed
-            for lane in lanes
-            where lane.attempt.outcome == .abandoned && elapsed - lane.attempt.start >= settings.stagger {
-                lane.attempt.outcome = .failed(
+            for candidate in candidates
+            where candidate.attempt.outcome == .abandoned && elapsed - candidate.attempt.start >= settings.stagger {
+                candidate.attempt.outcome = .failed(
                     .connectTimeout,
-                    lane.attempt.connect == nil ? "did not answer" : "did not finish the handshake"
+                    candidate.attempt.connect == nil ? "did not answer" : "did not finish the handshake"
                 )
-                ended(lane.attempt)
+                ended(candidate.attempt)
             }
         }
-        let attempts = lanes.map(\.attempt)
+        let attempts = candidates.map(\.attempt)
         let list = attempts.isEmpty ? "" : ": " + attempts.map(\.description).joined(separator: "; ")
         finish(.failure(DirectHTTPError(code, message + list, attempts: attempts)))
     }
@@ -234,9 +238,9 @@ final class DialRace {
         isOver = true
         timer?.cancel()
         limit?.cancel()
-        for lane in lanes {
-            lane.channel?.closeTransport()
-            if lane.attempt.outcome == .abandoned { ended(lane.attempt) }
+        for candidate in candidates {
+            candidate.channel?.closeTransport()
+            if candidate.attempt.outcome == .abandoned { ended(candidate.attempt) }
         }
         done(result)
     }

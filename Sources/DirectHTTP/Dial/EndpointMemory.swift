@@ -53,7 +53,7 @@ struct EndpointMemory: Sendable {
     }
 
     /// Records the outcome of an attempt.
-    mutating func note(_ attempt: Attempt, of origin: Origin, now: NIODeadline) {
+    mutating func record(_ attempt: Attempt, of origin: Origin, now: NIODeadline) {
         let everywhere = Key(endpoint: attempt.endpoint)
         let here = Key(endpoint: attempt.endpoint, origin: origin)
         if attempt.outcome == .connected {

@@ -41,12 +41,17 @@ final class Handshake {
         case .tls(let tls): secure(tls)
         case .connect(let proxy):
             add([
-                ProxyTunnelHandler(to: target.key.origin, proxy, target.proxies, isAnswering: isAnswering) { [self] in
-                    went($0)
+                ProxyTunnelHandler(
+                    to: target.key.origin,
+                    proxy: proxy,
+                    memory: target.proxies,
+                    isAnswering: isAnswering
+                ) { [self] in
+                    stepEnded(with: $0)
                 }
             ])
         case .socks(let proxy):
-            add([SOCKSHandler(to: target.key.origin, proxy: proxy) { [self] in went($0) }])
+            add([SOCKSHandler(to: target.key.origin, proxy: proxy) { [self] in stepEnded(with: $0) }])
         }
     }
 
@@ -60,11 +65,11 @@ final class Handshake {
                     return .success(())
                 }
                 if case .failure = outcome { step.forgetSessions() }
-                went(outcome)
+                stepEnded(with: outcome)
             }
             add([handler, waiter])
         } catch {
-            went(.failure(DirectHTTPError(.tlsFailed, "cannot be given a server name: \(error)")))
+            stepEnded(with: .failure(DirectHTTPError(.tlsFailed, "cannot be given a server name: \(error)")))
         }
     }
 
@@ -72,11 +77,13 @@ final class Handshake {
         do {
             try channel.pipeline.syncOperations.addHandlers(handlers)
         } catch {
-            went(.failure(DirectHTTPError(.connectFailed, "closed the connection at once", underlyingError: error)))
+            stepEnded(
+                with: .failure(DirectHTTPError(.connectFailed, "closed the connection at once", underlyingError: error))
+            )
         }
     }
 
-    private func went(_ result: Result<Void, DirectHTTPError>) {
+    private func stepEnded(with result: Result<Void, DirectHTTPError>) {
         switch result {
         case .success: next()
         case .failure(let error): done.take()?(.failure(error))

@@ -48,7 +48,7 @@ struct LocalBinding {
                 made.value(channel)
                 DelayedHandshakeACK.holdBack(on: channel)
                 guard let interface else { return channel.eventLoop.makeSucceededVoidFuture() }
-                return Self.bind(channel, toInterface: interface, family)
+                return Self.bind(channel, toInterface: interface, family: family)
             }
             return bootstrap.connect(to: try SocketAddress(endpoint))
         } catch {
@@ -84,7 +84,7 @@ struct LocalBinding {
     private static func bind(
         _ channel: any Channel,
         toInterface name: String,
-        _ family: IPAddress.Family
+        family: IPAddress.Family
     ) -> EventLoopFuture<Void> {
         guard let options = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeSucceededVoidFuture()

@@ -31,8 +31,8 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     ///   - done: called once, when the tunnel is open or the proxy refused. `isChallenge` says that a new connection may succeed.
     init(
         to origin: Origin,
-        _ proxy: Proxy,
-        _ memory: AuthMemory,
+        proxy: Proxy,
+        memory: AuthMemory,
         isAnswering: Bool,
         done: @escaping (Result<Void, DirectHTTPError>) -> Void
     ) {
@@ -72,26 +72,32 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
                         throw .malformed("too many bytes in the body of a challenge")
                     }
                 case .head(let response, _, let keepAlive):
-                    guard isChallenge(response) else { return finish(response, context) }
+                    guard isChallenge(response) else { return finish(response, context: context) }
                     challenges += 1
-                    if !keepAlive { return finish(response, isChallenge: true, context) }
+                    if !keepAlive { return finish(response, isChallenge: true, context: context) }
                 // Only the end of a challenge gets here; other responses return above. Bytes behind it are read as the next
                 // answer, as if they had arrived later.
                 case .end: ask(context)
                 }
             }
         } catch {
-            fail(DirectHTTPError(.proxyRefused, "the proxy \(proxy) does not speak HTTP: \(error.message)"), context)
+            fail(
+                DirectHTTPError(.proxyRefused, "the proxy \(proxy) does not speak HTTP: \(error.message)"),
+                context: context
+            )
         }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        fail(DirectHTTPError(.proxyRefused, "the proxy \(proxy) closed the connection"), context)
+        fail(DirectHTTPError(.proxyRefused, "the proxy \(proxy) closed the connection"), context: context)
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        fail(DirectHTTPError(.proxyRefused, "the proxy \(proxy) failed: \(error)", underlyingError: error), context)
+        fail(
+            DirectHTTPError(.proxyRefused, "the proxy \(proxy) failed: \(error)", underlyingError: error),
+            context: context
+        )
     }
 
     /// Whether the response is a challenge that can be answered.
@@ -108,7 +114,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         )
     }
 
-    private func finish(_ response: HTTPResponse, isChallenge: Bool = false, _ context: ChannelHandlerContext) {
+    private func finish(_ response: HTTPResponse, isChallenge: Bool = false, context: ChannelHandlerContext) {
         guard response.status.kind == .successful else {
             let remedy = proxy.user == nil ? ": set its user and password" : ": its user or password is wrong"
             var error = DirectHTTPError(
@@ -118,13 +124,13 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
             )
             error.response = response
             error.isChallenge = isChallenge
-            return fail(error, context)
+            return fail(error, context: context)
         }
         // In TLS the client speaks first. Bytes that arrive before that are refused.
         guard reader.takeRest().readableBytes == 0 else {
             return fail(
                 DirectHTTPError(.proxyRefused, "the proxy \(proxy) sent bytes before the tunnel was established"),
-                context
+                context: context
             )
         }
         let done = done.take()
@@ -132,7 +138,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         done?(.success(()))
     }
 
-    private func fail(_ error: DirectHTTPError, _ context: ChannelHandlerContext) {
+    private func fail(_ error: DirectHTTPError, context: ChannelHandlerContext) {
         done.take()?(.failure(error))
         context.close(promise: nil)
     }

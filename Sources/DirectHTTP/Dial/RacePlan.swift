@@ -6,7 +6,7 @@ import NIOCore
 ///
 /// The first endpoint is dialled at once, the next after each `stagger` or as soon as one fails. Only TCP connections are raced.
 /// One connected endpoint at a time does its handshake (TLS, or a proxy's CONNECT); the others stay in reserve. If the handshake
-/// fails or takes longer than `patience`, the race continues.
+/// fails or takes longer than `handshakeStagger`, the race continues.
 struct RacePlan {
     enum Event: Equatable {
         case start
@@ -29,7 +29,7 @@ struct RacePlan {
         case giveUp
     }
 
-    private enum Lane: Equatable {
+    private enum CandidateState: Equatable {
         case connecting
         case reserve
         case handshaking(since: NIODeadline)
@@ -38,18 +38,18 @@ struct RacePlan {
 
     private let count: Int
     private let stagger: TimeAmount
-    private let patience: TimeAmount
-    private var lanes: [Lane] = []
+    private let handshakeStagger: TimeAmount
+    private var candidates: [CandidateState] = []
     private var isOver = false
 
     /// - Parameters:
     ///   - count: the number of endpoints.
     ///   - stagger: RFC 8305's Connection Attempt Delay.
-    ///   - patience: how long a handshake may take before another endpoint is tried in parallel.
-    init(count: Int, stagger: TimeAmount, patience: TimeAmount) {
+    ///   - handshakeStagger: how long a handshake may take before another endpoint is tried in parallel.
+    init(count: Int, stagger: TimeAmount, handshakeStagger: TimeAmount) {
         self.count = count
         self.stagger = stagger
-        self.patience = patience
+        self.handshakeStagger = handshakeStagger
     }
 
     mutating func handle(_ event: Event, now: NIODeadline) -> [Action] {
@@ -58,20 +58,20 @@ struct RacePlan {
         case .start:
             return dialNext(now: now)
         case .timer:
-            if let since = handshakeStart, now < since + patience { return [.wake(since + patience)] }
+            if let since = handshakeStart, now < since + handshakeStagger { return [.wake(since + handshakeStagger)] }
             return beginReserve(now: now) ?? dialNext(now: now)
-        case .connected(let lane):
-            if let since = handshakeStart, now < since + patience {
-                lanes[lane] = .reserve
+        case .connected(let index):
+            if let since = handshakeStart, now < since + handshakeStagger {
+                candidates[index] = .reserve
                 return []
             }
-            lanes[lane] = .handshaking(since: now)
-            return [.handshake(lane), .wake(now + patience)]
-        case .ready(let lane):
+            candidates[index] = .handshaking(since: now)
+            return [.handshake(index), .wake(now + handshakeStagger)]
+        case .ready(let index):
             isOver = true
-            return [.win(lane)]
-        case .failed(let lane):
-            lanes[lane] = .failed
+            return [.win(index)]
+        case .failed(let index):
+            candidates[index] = .failed
             if handshakeStart != nil { return [] }
             if let reserve = beginReserve(now: now) { return reserve }
             return dialNext(now: now)
@@ -80,23 +80,23 @@ struct RacePlan {
 
     /// When the latest handshake began.
     private var handshakeStart: NIODeadline? {
-        lanes.lazy.compactMap { if case .handshaking(let since) = $0 { since } else { nil } }.max()
+        candidates.lazy.compactMap { if case .handshaking(let since) = $0 { since } else { nil } }.max()
     }
 
     private mutating func beginReserve(now: NIODeadline) -> [Action]? {
-        guard let lane = lanes.firstIndex(of: .reserve) else { return nil }
-        lanes[lane] = .handshaking(since: now)
-        return [.handshake(lane), .wake(now + patience)]
+        guard let index = candidates.firstIndex(of: .reserve) else { return nil }
+        candidates[index] = .handshaking(since: now)
+        return [.handshake(index), .wake(now + handshakeStagger)]
     }
 
     private mutating func dialNext(now: NIODeadline) -> [Action] {
-        guard lanes.count < count else {
-            guard lanes.allSatisfy({ $0 == .failed }) else { return [] }
+        guard candidates.count < count else {
+            guard candidates.allSatisfy({ $0 == .failed }) else { return [] }
             isOver = true
             return [.giveUp]
         }
-        lanes.append(.connecting)
-        let dial = Action.dial(lanes.count - 1)
-        return lanes.count < count ? [dial, .wake(now + stagger)] : [dial]
+        candidates.append(.connecting)
+        let dial = Action.dial(candidates.count - 1)
+        return candidates.count < count ? [dial, .wake(now + stagger)] : [dial]
     }
 }

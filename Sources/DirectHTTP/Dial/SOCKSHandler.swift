@@ -26,7 +26,7 @@ final class SOCKSHandler: ChannelInboundHandler, RemovableChannelHandler {
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: handshake.greeting)), promise: nil)
             self.handshake = handshake
         } catch {
-            fail(error, context)
+            fail(error, context: context)
         }
     }
 
@@ -37,35 +37,35 @@ final class SOCKSHandler: ChannelInboundHandler, RemovableChannelHandler {
             case .send(let bytes):
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
             case .done(let rest):
-                finish(rest, context)
+                finish(rest, context: context)
             case .wait, nil:
                 break
             }
         } catch {
-            fail(error, context)
+            fail(error, context: context)
         }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        fail(DirectHTTPError(.proxyRefused, "closed the connection"), context)
+        fail(DirectHTTPError(.proxyRefused, "closed the connection"), context: context)
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        fail(DirectHTTPError(.proxyRefused, "failed: \(error)", underlyingError: error), context)
+        fail(DirectHTTPError(.proxyRefused, "failed: \(error)", underlyingError: error), context: context)
     }
 
-    private func finish(_ rest: [UInt8], _ context: ChannelHandlerContext) {
+    private func finish(_ rest: [UInt8], context: ChannelHandlerContext) {
         // In TLS and HTTP the client speaks first, so bytes that arrive now are not from the origin.
         guard rest.isEmpty else {
-            return fail(DirectHTTPError(.proxyRefused, "sent bytes before the tunnel was used"), context)
+            return fail(DirectHTTPError(.proxyRefused, "sent bytes before the tunnel was used"), context: context)
         }
         let done = done.take()
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
         done?(.success(()))
     }
 
-    private func fail(_ error: DirectHTTPError, _ context: ChannelHandlerContext) {
+    private func fail(_ error: DirectHTTPError, context: ChannelHandlerContext) {
         var error = error
         error.message = "the proxy \(proxy) \(error.message)"
         done.take()?(.failure(error))

@@ -17,46 +17,55 @@ extension Engine {
     /// Leases a connection, sends the request and waits for the head of the response.
     func send(
         _ exchange: Exchange,
-        _ key: PoolKey,
-        _ source: some EndpointSource,
+        for key: PoolKey,
+        from source: some EndpointSource,
         fresh: Bool,
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Sent {
         let avoided =
-            if let side = exchange.request.hedgeSide { await avoided(by: side, key, source, clock: clock) } else {
+            if let side = exchange.request.hedgeSide {
+                await avoided(by: side, for: key, from: source, clock: clock)
+            } else {
                 Set<Endpoint>()
             }
         var lease = try pool.lease(key, fresh: fresh, avoiding: avoided)
         var hasWaitedLong = false
         if case .wait(let waiter) = lease {
             let begin = NIODeadline.now()
-            lease = try await pool.turn(of: waiter, key, deadline: clock.connectDeadline)
+            lease = try await pool.turn(of: waiter, key: key, deadline: clock.connectDeadline)
             let now = NIODeadline.now()
             hasWaitedLong = clock.connectDeadline.map { $0 - now < now - begin } ?? false
         }
         if case .reuse(let connection) = lease { return await send(exchange, on: connection, isReused: true) }
-        return try await sendOnNew(exchange, key, source, avoiding: avoided, hasWaitedLong: hasWaitedLong, clock: clock)
+        return try await sendOnNewConnection(
+            exchange,
+            for: key,
+            from: source,
+            avoiding: avoided,
+            hasWaitedLong: hasWaitedLong,
+            clock: clock
+        )
     }
 
     /// Kept out of `send` so that its async frame stays small: most requests reuse a connection.
     @inline(never)
-    private func sendOnNew(
+    private func sendOnNewConnection(
         _ exchange: Exchange,
-        _ key: PoolKey,
-        _ source: some EndpointSource,
+        for key: PoolKey,
+        from source: some EndpointSource,
         avoiding avoided: Set<Endpoint>,
         hasWaitedLong: Bool,
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Sent {
         do {
             let epoch = pool.epoch
-            let dialer = try await dialer(key, source, avoiding: avoided, clock: clock)
+            let dialer = try await dialer(for: key, from: source, avoiding: avoided, clock: clock)
             return try await onLoop { () async throws(DirectHTTPError) in
                 let connection = try await open(by: dialer, from: source, epoch: epoch, clock: clock)
                 return await send(exchange, on: connection, isReused: false)
             }
         } catch {
-            let error = hasWaitedLong ? pool.blaming(error, key) : error
+            let error = hasWaitedLong ? pool.blaming(error, key: key) : error
             pool.openingFailed(key)
             throw error
         }
@@ -65,17 +74,17 @@ extension Engine {
     /// The endpoints that the second request of a hedge avoids; empty for every other request.
     private func avoided(
         by side: HedgeSide,
-        _ key: PoolKey,
-        _ source: some EndpointSource,
+        for key: PoolKey,
+        from source: some EndpointSource,
         clock: ExchangeClock
     ) async -> Set<Endpoint> {
-        guard case .second = side, let list = try? await resolve(key, source, deadline: clock.connectDeadline)
+        guard case .second = side, let list = try? await resolve(key, from: source, deadline: clock.connectDeadline)
         else { return [] }
         return side.avoided(of: list.endpoints)
     }
 
     private func send(_ exchange: Exchange, on connection: Connection, isReused: Bool) async -> Sent {
-        exchange.request.hedgeSide?.note(connection.info.endpoint)
+        exchange.request.hedgeSide?.record(connection.info.endpoint)
         let time = NIODeadline.now()
         let head = await exchange.head(on: connection, now: time)
         return Sent(connection: connection, isReused: isReused, time: time, head: head)
@@ -107,19 +116,19 @@ extension Engine {
                 // A caller on a loop outside the engine's group dials on that loop.
                 wakes: wakes[ObjectIdentifier(loop)] ?? WakeQueue(loop),
                 epoch: epoch
-            ).make(won, info)
+            ).make(from: won, info: info)
         }
     }
 
     /// Resolves the endpoints and returns a dialer for them.
     func dialer(
-        _ key: PoolKey,
-        _ source: some EndpointSource,
+        for key: PoolKey,
+        from source: some EndpointSource,
         avoiding avoided: Set<Endpoint> = [],
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Dialer {
         let start = NIODeadline.now()
-        var list = try await resolve(key, source, deadline: clock.connectDeadline)
+        var list = try await resolve(key, from: source, deadline: clock.connectDeadline)
         if !avoided.isEmpty { list.endpoints.removeAll(where: avoided.contains) }
         let resolveTime = Duration(NIODeadline.now() - start)
         return Dialer(
@@ -130,7 +139,7 @@ extension Engine {
             settings: configuration.dial,
             pending: pending,
             attempted: { [self] in
-                note($0, of: key.origin)
+                record($0, of: key.origin)
                 source.attempted($0, for: key.origin)
             }
         )
@@ -147,7 +156,9 @@ extension Engine {
         do {
             return try await dialer.dial(on: loop, deadline: clock.connectDeadline, make: make)
         } catch {
-            guard let other = try await self.dialer(after: error, of: dialer, source, clock: clock) else { throw error }
+            guard let other = try await self.dialer(after: error, of: dialer, from: source, clock: clock) else {
+                throw error
+            }
             return try await other.dial(on: loop, deadline: clock.connectDeadline, make: make)
         }
     }
@@ -157,7 +168,7 @@ extension Engine {
     private func dialer(
         after error: DirectHTTPError,
         of dialer: Dialer,
-        _ source: some EndpointSource,
+        from source: some EndpointSource,
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Dialer? {
         guard error.isOfAllEndpoints else { return nil }
@@ -188,13 +199,13 @@ extension Engine {
         return list
     }
 
-    private func note(_ attempt: Attempt, of origin: Origin) {
-        memory.withLockedValue { $0.note(attempt, of: origin, now: .now()) }
+    private func record(_ attempt: Attempt, of origin: Origin) {
+        memory.withLockedValue { $0.record(attempt, of: origin, now: .now()) }
     }
 
     private func resolve(
         _ key: PoolKey,
-        _ source: some EndpointSource,
+        from source: some EndpointSource,
         deadline: NIODeadline?
     ) async throws(DirectHTTPError) -> EndpointList {
         if case .unixSocket = key.route { return .unixSocket }
@@ -205,7 +216,7 @@ extension Engine {
     private func resolve(
         _ key: PoolKey,
         deadline: NIODeadline?,
-        _ ask: @escaping @Sendable (Origin) async throws -> EndpointList?
+        ask: @escaping @Sendable (Origin) async throws -> EndpointList?
     ) async throws(DirectHTTPError) -> EndpointList {
         let dialled = key.route.proxy?.origin ?? key.origin
         // A separate task, so that the time limit can cancel the resolution without cancelling the caller.

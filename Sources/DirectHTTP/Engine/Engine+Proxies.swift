@@ -5,7 +5,7 @@ import HTTPTypes
 // Credentials for proxies that forward requests. ``ProxyTunnelHandler`` handles proxies that tunnel.
 extension Engine {
     /// The `Proxy-Authorization` of a request; nil if no proxy forwards it, or if the proxy must send a challenge first.
-    func proxyAnswer(_ request: PreparedRequest, _ key: PoolKey) -> AuthMemory.Answer? {
+    func proxyAnswer(for request: PreparedRequest, key: PoolKey) -> AuthMemory.Answer? {
         guard let proxy = key.forwarder, let credentials = proxy.credentials else { return nil }
         return proxies.authorization(
             credentials,
@@ -19,7 +19,7 @@ extension Engine {
     /// Whether a response is a challenge of the proxy that can be answered.
     func isChallenge(
         _ response: HTTPResponse,
-        _ key: PoolKey,
+        key: PoolKey,
         used: AuthMemory.Answer?,
         isRemembered: Bool
     ) -> Bool {

@@ -88,16 +88,24 @@ public final class Engine: Sendable {
         limits: TimeLimits = TimeLimits()
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         var clock = ExchangeClock(limits: limits)
-        var course = Course(request, route, tls)
+        var course = Course(request, route: route, tls: tls)
         while true {
-            let exchange = nextExchange(request, limits, clock, &course)
+            let exchange = nextExchange(for: request, limits: limits, clock: clock, course: &course)
             let sent: Sent
             do {
-                sent = try await send(exchange, course.key, source, fresh: course.fresh, clock: clock)
+                sent = try await send(exchange, for: course.key, from: source, fresh: course.fresh, clock: clock)
             } catch {
                 throw clock.explaining(error)
             }
-            if let response = try response(sent, exchange, request, clock, &course) { return response }
+            if let response = try response(
+                from: sent,
+                exchange: exchange,
+                request: request,
+                clock: clock,
+                course: &course
+            ) {
+                return response
+            }
             if case .success = sent.head { await ResponseBody(exchange: exchange, codings: []).discard() }
             clock.beginRound(connected: sent.time)
         }
@@ -116,19 +124,19 @@ public final class Engine: Sendable {
         var challenges = 0
 
         @inline(never)
-        init(_ request: PreparedRequest, _ route: Route, _ tls: TLSSettings) {
+        init(_ request: PreparedRequest, route: Route, tls: TLSSettings) {
             key = PoolKey(origin: request.origin, tls: tls, route: route)
         }
     }
 
     @inline(never)
     private func nextExchange(
-        _ request: PreparedRequest,
-        _ limits: TimeLimits,
-        _ clock: ExchangeClock,
-        _ course: inout Course
+        for request: PreparedRequest,
+        limits: TimeLimits,
+        clock: ExchangeClock,
+        course: inout Course
     ) -> Exchange {
-        course.answer = proxyAnswer(request, course.key)
+        course.answer = proxyAnswer(for: request, key: course.key)
         return Exchange(
             request: course.answer.map { request.with(proxyAuthorization: $0.field) } ?? request,
             limits: ExchangeLimits(
@@ -144,17 +152,17 @@ public final class Engine: Sendable {
     /// Kept out of ``exchange(_:from:route:tls:limits:)`` so that the async frame stays small.
     @inline(never)
     private func response(
-        _ sent: Sent,
-        _ exchange: Exchange,
-        _ request: PreparedRequest,
-        _ clock: ExchangeClock,
-        _ course: inout Course
+        from sent: Sent,
+        exchange: Exchange,
+        request: PreparedRequest,
+        clock: ExchangeClock,
+        course: inout Course
     ) throws(DirectHTTPError) -> ExchangeResponse? {
         switch sent.head {
         case .success(let shared):
             let head = shared.value
             if request.body.isReplayable, course.challenges < AuthMemory.maxChallenges,
-                isChallenge(head.response, course.key, used: course.answer, isRemembered: course.challenges == 0)
+                isChallenge(head.response, key: course.key, used: course.answer, isRemembered: course.challenges == 0)
             {
                 course.challenges += 1
                 return nil

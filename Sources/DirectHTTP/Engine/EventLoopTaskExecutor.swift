@@ -26,7 +26,7 @@ package final class EventLoopTaskExecutor: TaskExecutor {
         let job = UnownedJob(job)
         // Only loops of a `MultiThreadedEventLoopGroup` have their own thread.
         guard MultiThreadedEventLoopGroup.currentEventLoop === loop else { return loop.execute { [self] in run(job) } }
-        LoopJobs.ofThisThread.append(job, self, on: loop)
+        LoopJobs.ofThisThread.append(job, executor: self, on: loop)
     }
 
     fileprivate func run(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
@@ -56,7 +56,7 @@ private final class LoopJobs {
         return jobs
     }
 
-    func append(_ job: UnownedJob, _ executor: EventLoopTaskExecutor, on loop: any EventLoop) {
+    func append(_ job: UnownedJob, executor: EventLoopTaskExecutor, on loop: any EventLoop) {
         jobs.append((job, executor))
         if jobs.count == 1 { plan(on: loop) }
     }

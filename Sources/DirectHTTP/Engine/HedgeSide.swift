@@ -23,7 +23,7 @@ package enum HedgeSide: Sendable {
         fileprivate func insert(_ endpoint: Endpoint) { endpoints.withLockedValue { _ = $0.insert(endpoint) } }
     }
 
-    func note(_ endpoint: Endpoint) {
+    func record(_ endpoint: Endpoint) {
         if case .first(let endpoints) = self { endpoints.insert(endpoint) }
     }
 

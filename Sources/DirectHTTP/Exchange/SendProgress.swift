@@ -29,12 +29,12 @@ struct SendProgress {
     /// Records bytes that are written to the channel.
     mutating func wrote(_ bytes: Int) { written &+= Int64(bytes) }
 
-    /// More unsettled bytes than this may still be in the kernel, for example those of a cancelled upload.
+    /// More undelivered bytes than this may still be in the kernel, for example those of a cancelled upload.
     private static let certain = 64 * 1024
 
     /// Records that the peer has received what was written for earlier requests. Later bytes are then not mistaken for progress.
     /// After a large upload, which may have been cancelled, the queues are asked.
-    mutating func settle(on channel: any Channel) {
+    mutating func markDelivered(on channel: any Channel) {
         var waiting = 0
         if written - delivered > Self.certain { waiting = queued(channel) ?? 0 }
         delivered = max(delivered, written - Int64(waiting))
@@ -42,7 +42,7 @@ struct SendProgress {
     }
 
     /// Looks at the queues. A system call, so it is made only when a time limit is reached.
-    mutating func look(at channel: any Channel, now: NIODeadline) {
+    mutating func update(from channel: any Channel, now: NIODeadline) {
         guard let waiting = queued(channel) else { return }
         let count = written - Int64(waiting)
         wasBehind = waiting > 0
@@ -62,7 +62,7 @@ struct SendProgress {
         now: NIODeadline
     ) -> NIODeadline? {
         let isLastPart = wasBehind && delivered < mark
-        look(at: channel, now: now)
+        update(from: channel, now: now)
         guard delivered < mark || isLastPart, let lastMove, now - lastMove < limit else { return nil }
         return lastMove
     }

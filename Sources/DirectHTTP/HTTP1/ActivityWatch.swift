@@ -33,7 +33,7 @@ struct ActivityWatch {
         mode = .rest(until: now + keep)
     }
 
-    mutating func note(now: NIODeadline) {
+    mutating func recordActivity(now: NIODeadline) {
         lastActivity = now
     }
 

@@ -92,7 +92,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         hasLongBody = false
         isBodyRefused = false
         reader.expect(method: exchange.request.method)
-        progress.settle(on: context.channel)
+        progress.markDelivered(on: context.channel)
         // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
         HTTP1RequestWriter.write(exchange.request, isForwarded: isForwarded, into: &head)
@@ -156,7 +156,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         }
         // The write may have failed at once and ended the exchange; nothing would resume a waiter then.
         guard exchange === self.exchange else { return done(false) }
-        watch.note(now: context.eventLoop.now)
+        watch.recordActivity(now: context.eventLoop.now)
         if context.channel.isWritable {
             done(true)
         } else {
@@ -167,7 +167,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func finishSending(_ exchange: Exchange) {
         guard let context, exchange === self.exchange, !isRequestSent else { return }
         isRequestSent = true
-        watch.note(now: context.eventLoop.now)
+        watch.recordActivity(now: context.eventLoop.now)
         if exchange.request.framing == .chunked {
             writeAndFlush(.lastChunk, context)
         }
@@ -176,7 +176,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func resumeReading(_ exchange: Exchange) {
         guard let context, exchange === self.exchange, isStalled else { return }
         isStalled = false
-        watch.note(now: context.eventLoop.now)
+        watch.recordActivity(now: context.eventLoop.now)
         readOn()
     }
 
@@ -223,7 +223,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         reader.feed(isSecured ? bytes.detached() : bytes)
         let now = context.eventLoop.now
         readTime = now
-        watch.note(now: now)
+        watch.recordActivity(now: now)
         do throws(HTTP1Error) {
             while pendingEnd == nil, let event = try reader.next() {
                 try take(event, now: now)
@@ -253,7 +253,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
             // Progress of the upload counts as activity.
-            watch.note(now: context.eventLoop.now)
+            watch.recordActivity(now: context.eventLoop.now)
             sendBody(context)
             sendWaiter.take()?(true)
         }
@@ -300,10 +300,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         hasReadResponse = true
         switch event {
         case .informational(let response, let raw):
-            tell(response, raw)
+            reportHead(response, raw: raw)
             if response.status == .continue { exchange?.gate?.open() }
         case .head(let response, let raw, let keepAlive):
-            tell(response, raw)
+            reportHead(response, raw: raw)
             let status = response.status.code
             guard status != 101 else {
                 throw .malformed("it switches protocols without being asked")
@@ -322,7 +322,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         }
     }
 
-    private func tell(_ response: HTTPResponse, _ raw: ByteBuffer) {
+    private func reportHead(_ response: HTTPResponse, raw: ByteBuffer) {
         guard let exchange, let onHead = exchange.request.onHead, !exchange.isOver else { return }
         onHead(ReceivedHead(response, raw: raw))
     }
@@ -394,7 +394,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             let (mark, now) = (progress.written, context.eventLoop.now)
             // The end of the request's body may still be on the way.
             if let move = progress.move(before: mark, within: limit, on: context.channel, now: now) {
-                watch.note(now: move)
+                watch.recordActivity(now: move)
                 return armTimer(context)
             }
             end(with: .silent(for: limit))

@@ -21,7 +21,7 @@ extension HTTP2Handler {
             }
         case .informational(let id, let head):
             guard let stream = streams[id] else { return }
-            stream.watch.note(now: now)
+            stream.watch.recordActivity(now: now)
             stream.exchange.request.onHead?(ReceivedHead(head.response))
             if head.status == 100 { stream.exchange.gate?.open() }
         case .trailers(let id, let fields):
@@ -36,9 +36,9 @@ extension HTTP2Handler {
             // A peer that accepts an upload is not silent. A connection window update is no activity of streams without an
             // upload.
             if id == 0 {
-                for stream in streams.values where stream.isUploading { stream.watch.note(now: now) }
+                for stream in streams.values where stream.isUploading { stream.watch.recordActivity(now: now) }
             } else {
-                streams[id]?.watch.note(now: now)
+                streams[id]?.watch.recordActivity(now: now)
             }
         case .goAway(let last, let code):
             refuse(after: last, code)
@@ -50,7 +50,7 @@ extension HTTP2Handler {
     /// Updates the pending delivery of a stream, unless its end is already pending.
     private func update(_ id: UInt32, now: NIODeadline, body: (HTTP2Stream) -> Void) {
         guard let stream = streams[id], stream.pendingEnd == nil else { return }
-        stream.watch.note(now: now)
+        stream.watch.recordActivity(now: now)
         body(stream)
         touch(stream)
     }

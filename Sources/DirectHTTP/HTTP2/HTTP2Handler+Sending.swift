@@ -11,7 +11,7 @@ extension HTTP2Handler {
         let now = context.eventLoop.now
         while context.channel.isWritable, let id = connection.writeNextFrame() {
             if let stream = streams[id] {
-                stream.watch.note(now: now)
+                stream.watch.recordActivity(now: now)
                 stream.sentMark = sentMark
                 if connection.streams[id]?.unsentBytes ?? 0 < HTTP2Stream.maxUnsent {
                     stream.sendWaiter.take()?(true)

@@ -24,7 +24,7 @@ extension HTTP2Handler {
         // A PING would wait behind the bytes that the socket does not accept yet, so the peer could not answer in time. The
         // streams' own limits detect a peer that reads nothing.
         guard context.channel.isWritable else {
-            liveness.noteReceived(now: now)
+            liveness.recordReceived(now: now)
             return true
         }
         switch liveness.check(now: now, progress: progressNow(now, context)) {
@@ -35,7 +35,10 @@ extension HTTP2Handler {
             return true
         case .dead:
             failAll(
-                DirectHTTPError(.connectionLost, "the server did not answer a PING in \(Duration(liveness.patience))")
+                DirectHTTPError(
+                    .connectionLost,
+                    "the server did not answer a PING in \(Duration(liveness.pingTimeout))"
+                )
             )
             closeNow()
             return false
@@ -43,7 +46,7 @@ extension HTTP2Handler {
     }
 
     private func progressNow(_ now: NIODeadline, _ context: ChannelHandlerContext) -> SendProgress {
-        progress.look(at: context.channel, now: now)
+        progress.update(from: context.channel, now: now)
         return progress
     }
 
@@ -58,7 +61,7 @@ extension HTTP2Handler {
             case .silent(let limit):
                 // The request, or the end of its body, may still be on the way.
                 if let move = progress.move(before: stream.sentMark, within: limit, on: context.channel, now: now) {
-                    stream.watch.note(now: move)
+                    stream.watch.recordActivity(now: move)
                     arm(stream.watch.due, context)
                     continue
                 }

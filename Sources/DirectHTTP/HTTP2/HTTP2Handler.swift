@@ -61,8 +61,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         streamWindow: Int,
         limits: HTTP1ResponseReader.Limits,
         keepIdle: TimeAmount,
-        silence: TimeAmount?,
-        patience: TimeAmount,
+        pingAfter: TimeAmount?,
+        pingTimeout: TimeAmount,
         now: NIODeadline,
         wakes: WakeQueue,
         progress: SendProgress = SendProgress(),
@@ -79,7 +79,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         self.keepIdle = keepIdle
         self.wakes = wakes
         self.notify = notify
-        liveness = HTTP2Liveness(silence: silence, patience: patience, now: now)
+        liveness = HTTP2Liveness(pingAfter: pingAfter, pingTimeout: pingTimeout, now: now)
     }
 
     // MARK: Exchanges
@@ -107,7 +107,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
             endStream: isWhole && body.readableBytes == 0,
             mayHaveBody: request.method != .head
         )
-        if streams.isEmpty { progress.settle(on: context.channel) }
+        if streams.isEmpty { progress.markDelivered(on: context.channel) }
         let stream = HTTP2Stream(id: id, exchange: exchange)
         streams[id] = stream
         stream.sentMark = sentMark
@@ -149,7 +149,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     func resumeReading(_ exchange: Exchange) {
         guard let context, let stream = stream(of: exchange) else { return }
         stream.isStalled = false
-        stream.watch.note(now: context.eventLoop.now)
+        stream.watch.recordActivity(now: context.eventLoop.now)
         credit(stream)
         planFlush(context)
     }
@@ -198,7 +198,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         isReading = true
         let now = context.eventLoop.now
         readTime = now
-        liveness.noteReceived(now: now)
+        liveness.recordReceived(now: now)
         let bytes = unwrapInboundIn(data)
         let count = bytes.readableBytes
         // ALPN selected HTTP/2, so these bytes come from TLS and are copied out of its buffer.
@@ -224,7 +224,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
             // The peer has accepted data. A server may send nothing else until an upload is complete.
-            liveness.noteReceived(now: context.eventLoop.now)
+            liveness.recordReceived(now: context.eventLoop.now)
             sendQueued(context)
             planFlush(context)
         }

@@ -14,28 +14,28 @@ struct HTTP2Liveness {
     }
 
     /// The time of silence before a PING; nil: no PING is sent.
-    let silence: TimeAmount?
+    let pingAfter: TimeAmount?
     /// The maximum time to wait for an answer.
-    let patience: TimeAmount
+    let pingTimeout: TimeAmount
     private var lastReceived: NIODeadline
     private var asked: NIODeadline?
     /// Whether other bytes were on the way when the PING was written or last waited for. The PING waits behind them.
     private var isQueued = false
 
-    init(silence: TimeAmount?, patience: TimeAmount, now: NIODeadline) {
-        self.silence = silence
-        self.patience = patience
+    init(pingAfter: TimeAmount?, pingTimeout: TimeAmount, now: NIODeadline) {
+        self.pingAfter = pingAfter
+        self.pingTimeout = pingTimeout
         lastReceived = now
     }
 
-    mutating func noteReceived(now: NIODeadline) {
+    mutating func recordReceived(now: NIODeadline) {
         lastReceived = now
         asked = nil
     }
 
     /// The earliest time at which ``check(now:)`` can return anything but `alive`; nil: never.
     var due: NIODeadline? {
-        silence.map { silence in asked.map { $0 + patience } ?? lastReceived + silence }
+        pingAfter.map { pingAfter in asked.map { $0 + pingTimeout } ?? lastReceived + pingAfter }
     }
 
     /// - Parameter progress: what was written and reached the peer, looked up now. On a slow line, a PING waits behind other bytes

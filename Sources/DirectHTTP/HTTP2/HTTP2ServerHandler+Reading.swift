@@ -46,14 +46,14 @@ extension HTTP2ServerHandler {
 
     /// Handles the end of the client's side of a stream.
     private func finishRequest(_ id: UInt32) {
-        if pending[id]?.request != nil { handOver(id) } else { settle(id) }
+        if pending[id]?.request != nil { handOver(id) } else { removeIfEnded(id) }
     }
 
     /// Handles body data that arrives after the reply.
     private func takeOverrun(_ id: UInt32) {
         guard connection.streams[id]?.isLocalEnded == true else { return }
         connection.reset(id, .noError)
-        settle(id)
+        removeIfEnded(id)
     }
 
     /// Drops a stream whose reply is no longer needed.

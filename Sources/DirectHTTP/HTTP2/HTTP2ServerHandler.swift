@@ -147,7 +147,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         pending[id]?.since = context.eventLoop.now
         connection.reply(&block, to: id, endStream: body.isEmpty)
         if body.isEmpty {
-            settle(id)
+            removeIfEnded(id)
         } else {
             connection.send(ByteBuffer(bytes: body), on: id, isLast: true)
             sendQueued()
@@ -171,7 +171,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     /// Writes queued frames, one of each stream in turn, as far as the windows allow.
     private func sendQueued() {
-        while let id = connection.writeNextFrame() { settle(id) }
+        while let id = connection.writeNextFrame() { removeIfEnded(id) }
     }
 
     // MARK: Streams
@@ -183,8 +183,8 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         onRequest(request)
     }
 
-    /// Removes a stream that has ended, and records when a reply was completed.
-    func settle(_ id: UInt32) {
+    /// Removes a stream if it has ended, and records when a reply was completed.
+    func removeIfEnded(_ id: UInt32) {
         let stream = connection.streams[id]
         if stream == nil { pending[id] = nil }
         if stream?.isLocalEnded ?? true, let context { quietSince = context.eventLoop.now }

@@ -15,7 +15,7 @@ final class ConnectionPool: Sendable {
     enum Lease {
         case reuse(Connection)
         case open
-        /// No connection is free. Wait with ``turn(of:_:deadline:)``.
+        /// No connection is free. Wait with ``turn(of:key:deadline:)``.
         case wait(State.WaiterID)
     }
 
@@ -140,7 +140,7 @@ final class ConnectionPool: Sendable {
             guard !isTooOld, connection.epoch == shared.epoch else { return ([], false) }
             // A graceful shutdown has already told shared connections to drain.
             guard !shared.isShutDown else { return ([], connection.isShared) }
-            let (wakes, isKept) = shared.pool.release(connection, connection.key, isShared: connection.isShared)
+            let (wakes, isKept) = shared.pool.release(connection, key: connection.key, isShared: connection.isShared)
             return (shared.take(wakes), isKept)
         }
         for turn in turns { turn.resume() }
@@ -158,7 +158,7 @@ final class ConnectionPool: Sendable {
             // Connections were retired while this one was being dialled, so its endpoint may be outdated.
             let isRetired = connection.epoch != shared.epoch
             return shared.take(
-                shared.pool.opened(connection, connection.key, capacity: capacity, isRetired: isRetired)
+                shared.pool.opened(connection, key: connection.key, capacity: capacity, isRetired: isRetired)
             )
         }
         guard let turns else { return connection.close() }
@@ -167,16 +167,16 @@ final class ConnectionPool: Sendable {
 
     /// Changes how many exchanges a shared connection can carry at a time.
     func resize(_ connection: Connection, capacity: Int) {
-        change { $0.resize(connection, connection.key, capacity: capacity) }
+        change { $0.resize(connection, key: connection.key, capacity: capacity) }
     }
 
     /// Stops lending a shared connection. Its exchanges continue.
     func withdraw(_ connection: Connection) {
-        change { $0.withdraw(connection, connection.key) }
+        change { $0.withdraw(connection, key: connection.key) }
     }
 
     func closed(_ connection: Connection) {
-        change { $0.closed(connection, connection.key, isShared: connection.isShared) }
+        change { $0.closed(connection, key: connection.key, isShared: connection.isShared) }
         let drained = shared.withLockedValue { shared -> [UnsafeContinuation<Void, Never>] in
             shared.open[ObjectIdentifier(connection)] = nil
             guard shared.open.isEmpty else { return [] }
@@ -239,12 +239,12 @@ final class ConnectionPool: Sendable {
     /// Waits for a connection or for permission to open one.
     func turn(
         of waiter: State.WaiterID,
-        _ key: PoolKey,
+        key: PoolKey,
         deadline: NIODeadline?
     ) async throws(DirectHTTPError) -> Lease {
         let turn = await waitCancellably { (continuation: UnsafeContinuation<Turn, Never>) in
             let timer = deadline.map { deadline in
-                group.next().scheduleTask(deadline: deadline) { [self] in expire(waiter, key) }
+                group.next().scheduleTask(deadline: deadline) { [self] in expire(waiter, key: key) }
             }
             let early = shared.withLockedValue { shared -> Turn? in
                 guard !shared.isShutDown else { return .failure(.shutDown) }
@@ -259,7 +259,7 @@ final class ConnectionPool: Sendable {
                 removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
             } else if let deadline, deadline <= .now() {
                 // The timer may have fired before the waiter was registered.
-                expire(waiter, key)
+                expire(waiter, key: key)
             }
         } onCancel: {
             removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
@@ -268,7 +268,7 @@ final class ConnectionPool: Sendable {
     }
 
     /// Fails a waiter whose deadline has passed.
-    private func expire(_ waiter: State.WaiterID, _ key: PoolKey) {
+    private func expire(_ waiter: State.WaiterID, key: PoolKey) {
         // If no connection is open and one is being opened, the endpoints do not answer. Otherwise all connections are busy.
         if shared.withLockedValue({ $0.pool.isOpeningFirst(key) }) {
             removeWaiter(waiter, key: key, code: .connectTimeout, message: "no connection to \(key.origin) in time")
@@ -284,7 +284,7 @@ final class ConnectionPool: Sendable {
 
     /// The error of a caller that spent most of its time in the queue before it opened a connection. If no endpoint failed, the
     /// cause is that all connections were busy.
-    func blaming(_ error: DirectHTTPError, _ key: PoolKey) -> DirectHTTPError {
+    func blaming(_ error: DirectHTTPError, key: PoolKey) -> DirectHTTPError {
         guard error.code == .connectTimeout, error.attempts.allSatisfy({ $0.outcome == .abandoned }),
             !shared.withLockedValue({ $0.pool.isOpeningFirst(key) })
         else { return error }
@@ -296,7 +296,7 @@ final class ConnectionPool: Sendable {
 
     private func removeWaiter(_ waiter: State.WaiterID, key: PoolKey, code: DirectHTTPError.Code, message why: String) {
         let left = shared.withLockedValue { shared -> Waiter? in
-            guard shared.waiters[waiter] != nil, shared.pool.leave(waiter, key) else { return nil }
+            guard shared.waiters[waiter] != nil, shared.pool.leave(waiter, key: key) else { return nil }
             return shared.waiters.removeValue(forKey: waiter)
         }
         left?.timer?.cancel()

@@ -163,7 +163,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     /// - Parameters:
     ///   - capacity: how many callers can share it; nil if it serves one at a time.
     ///   - isRetired: whether it serves only its opener's request.
-    mutating func opened(_ connection: Connection, _ key: Key, capacity: Int?, isRetired: Bool = false) -> [Wake] {
+    mutating func opened(_ connection: Connection, key: Key, capacity: Int?, isRetired: Bool = false) -> [Wake] {
         changeAndWake(key) { origin in
             origin.opening -= 1
             origin.shares = capacity != nil
@@ -175,7 +175,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     }
 
     /// Changes how many callers can share a connection.
-    mutating func resize(_ connection: Connection, _ key: Key, capacity: Int) -> [Wake] {
+    mutating func resize(_ connection: Connection, key: Key, capacity: Int) -> [Wake] {
         changeAndWake(key) { origin in
             guard let index = origin.sharedIndex(connection) else { return }
             origin.shared[index].capacity = capacity
@@ -183,7 +183,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     }
 
     /// Returns a lent connection. The result has the waiters to wake, and false for `keep` if the connection must be closed.
-    mutating func release(_ connection: Connection, _ key: Key, isShared: Bool) -> (wakes: [Wake], keep: Bool) {
+    mutating func release(_ connection: Connection, key: Key, isShared: Bool) -> (wakes: [Wake], keep: Bool) {
         let (limit, hasRoom) = (connectionsPerOrigin, idleCount < maxIdle)
         let released = change(key) { origin -> (wakes: [Wake], keep: Bool) in
             if let index = origin.sharedIndex(connection) {
@@ -206,7 +206,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     }
 
     /// Stops lending a shared connection.
-    mutating func withdraw(_ connection: Connection, _ key: Key) -> [Wake] {
+    mutating func withdraw(_ connection: Connection, key: Key) -> [Wake] {
         changeAndWake(key) { origin in
             guard let index = origin.sharedIndex(connection) else { return }
             origin.shared.remove(at: index)
@@ -214,8 +214,8 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     }
 
     /// Removes a closed connection.
-    mutating func closed(_ connection: Connection, _ key: Key, isShared: Bool) -> [Wake] {
-        if isShared { return withdraw(connection, key) }
+    mutating func closed(_ connection: Connection, key: Key, isShared: Bool) -> [Wake] {
+        if isShared { return withdraw(connection, key: key) }
         return changeAndWake(key) { origin in
             if let index = origin.idle.lastIndex(where: { $0 === connection }) {
                 origin.idle.remove(at: index)
@@ -234,7 +234,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     }
 
     /// Removes a waiter. Returns false if it has already been woken.
-    mutating func leave(_ waiter: WaiterID, _ key: Key) -> Bool {
+    mutating func leave(_ waiter: WaiterID, key: Key) -> Bool {
         change(key) { origin in
             guard let index = origin.waiters.firstIndex(of: waiter) else { return false }
             origin.waiters.remove(at: index)
@@ -258,7 +258,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
             change(key) { origin in
                 taken += origin.idle
                 taken += origin.shared.filter(condition).map(\.connection)
-                // Their sockets stay open until they report that they are closed. ``closed(_:_:isShared:)`` then decrements
+                // Their sockets stay open until they report that they are closed. ``closed(_:key:isShared:)`` then decrements
                 // `busy`.
                 origin.busy += origin.idle.count
                 origin.idle = []

@@ -78,7 +78,7 @@ extension Engine {
             deadline: clock.connectDeadline
         )
         let opened = OneShot<WebSocket>()
-        let dialer = try await dialer(key, source, clock: clock)
+        let dialer = try await dialer(for: key, from: source, clock: clock)
         let (channel, info) = try await dial(by: dialer, from: source, clock: clock) {
             [webSockets] won, info -> Result<(any Channel, ConnectionInfo), DirectHTTPError> in
             guard webSockets.add(won.channel) else {

@@ -319,7 +319,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     private func armClose(_ time: TimeAmount, _ context: ChannelHandlerContext) {
         closeTimer?.cancel()
-        progress.look(at: context.channel, now: context.eventLoop.now)
+        progress.update(from: context.channel, now: context.eventLoop.now)
         closeTimer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
             self?.closeTimerFired(time)
         }
@@ -396,7 +396,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         guard let context else { return }
         let now = context.eventLoop.now
         if now - lastRead >= interval, !isStalled {
-            progress.look(at: context.channel, now: now)
+            progress.update(from: context.channel, now: now)
             let isBehind = progress.isBehind
             defer { isPingQueued = isBehind }
             if let pingTime {

@@ -43,14 +43,14 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
             while let event = try reader.next() {
                 switch event {
                 case .head(let response, let raw, _):
-                    tell(response, raw)
+                    reportHead(response, raw: raw)
                     let agreement = try handshake.check(response)
                     let opened = Opened(response: response, agreement: agreement, rest: reader.takeRest())
                     let done = done.take()
                     context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
                     done?(.success(opened))
                     return
-                case .informational(let response, let raw): tell(response, raw)
+                case .informational(let response, let raw): reportHead(response, raw: raw)
                 case .body, .end: break
                 }
             }
@@ -63,7 +63,7 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
         }
     }
 
-    private func tell(_ response: HTTPResponse, _ raw: ByteBuffer) {
+    private func reportHead(_ response: HTTPResponse, raw: ByteBuffer) {
         handshake.request.request.onHead?(ReceivedHead(response, raw: raw))
     }
 

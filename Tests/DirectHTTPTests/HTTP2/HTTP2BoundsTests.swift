@@ -128,8 +128,8 @@ struct HTTP2BoundsTests {
             streamWindow: streamWindow,
             limits: .init(),
             keepIdle: .hours(1),
-            silence: nil,
-            patience: .seconds(5),
+            pingAfter: nil,
+            pingTimeout: .seconds(5),
             now: channel.eventLoop.now,
             wakes: WakeQueue(channel.embeddedEventLoop)
         ) { notice in

@@ -17,19 +17,19 @@ struct HTTP2LivenessTests {
     func verdicts() {
         let waiting = NIOLockedValueBox(0)
         let start = NIODeadline.uptimeNanoseconds(1)
-        var liveness = HTTP2Liveness(silence: .seconds(15), patience: .seconds(5), now: start)
+        var liveness = HTTP2Liveness(pingAfter: .seconds(15), pingTimeout: .seconds(5), now: start)
         // What the last look found: 10 bytes were written, and some of them wait.
         var progress = SendProgress { [waiting] _ in waiting.withLockedValue { $0 } }
         progress.wrote(10)
         func check(_ seconds: Int64, waiting count: Int = 0) -> HTTP2Liveness.Verdict {
             waiting.withLockedValue { $0 = count }
-            progress.look(at: EmbeddedChannel(), now: start + .seconds(seconds))
+            progress.update(from: EmbeddedChannel(), now: start + .seconds(seconds))
             return liveness.check(now: start + .seconds(seconds), progress: progress)
         }
         #expect(check(14, waiting: 10) == .alive)
         #expect(check(15, waiting: 10) == .ping)
         #expect(check(19, waiting: 10) == .alive)
-        liveness.noteReceived(now: start + .seconds(19))
+        liveness.recordReceived(now: start + .seconds(19))
         #expect(check(20, waiting: 10) == .alive)
         #expect(liveness.due == start + .seconds(34))
         #expect(check(40, waiting: 9) == .ping)
@@ -37,11 +37,11 @@ struct HTTP2LivenessTests {
         #expect(check(50) == .alive, "it left just now")
         progress.wrote(17)
         #expect(check(55) == .dead, "it had the time for its answer")
-        liveness.noteReceived(now: start + .seconds(60))
+        liveness.recordReceived(now: start + .seconds(60))
         #expect(check(75) == .ping)
         progress.wrote(17)
         #expect(check(80) == .dead, "that the PING itself left is no sign of life")
-        var never = HTTP2Liveness(silence: nil, patience: .seconds(5), now: start)
+        var never = HTTP2Liveness(pingAfter: nil, pingTimeout: .seconds(5), now: start)
         #expect(never.due == nil && never.check(now: start + .hours(9), progress: progress) == .alive)
     }
 
@@ -53,8 +53,8 @@ struct HTTP2LivenessTests {
             streamWindow: 65_535,
             limits: .init(),
             keepIdle: .hours(1),
-            silence: .seconds(15),
-            patience: .seconds(5),
+            pingAfter: .seconds(15),
+            pingTimeout: .seconds(5),
             now: channel.eventLoop.now,
             wakes: WakeQueue(channel.embeddedEventLoop)
         ) { _ in }

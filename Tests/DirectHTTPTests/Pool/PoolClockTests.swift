@@ -82,12 +82,12 @@ struct PoolClockTests {
         let attempt = Attempt(endpoint: Self.endpoint, outcome: .abandoned)
         let late = DirectHTTPError(.connectTimeout, "late", attempts: [attempt])
         #expect(word(try pool.lease(key, fresh: false)) == "open")
-        #expect(pool.blaming(late, key).code == .connectTimeout, "it waited for the first connection")
+        #expect(pool.blaming(late, key: key).code == .connectTimeout, "it waited for the first connection")
         pool.opened(connection(key, epoch: pool.epoch, StubHandler()))
         #expect(word(try pool.lease(key, fresh: false)) == "open")
-        #expect(pool.blaming(late, key).code == .poolExhausted)
+        #expect(pool.blaming(late, key: key).code == .poolExhausted)
         let silent = Attempt(endpoint: Self.endpoint, outcome: .failed(.connectTimeout, "did not answer"))
         let failed = DirectHTTPError(.connectTimeout, "late", attempts: [silent])
-        #expect(pool.blaming(failed, key).code == .connectTimeout)
+        #expect(pool.blaming(failed, key: key).code == .connectTimeout)
     }
 }

@@ -34,7 +34,7 @@ struct PoolEndingTests {
                 return
             }
             let error = await #expect(throws: DirectHTTPError.self) {
-                _ = try await pool.turn(of: waiter, key, deadline: .now())
+                _ = try await pool.turn(of: waiter, key: key, deadline: .now())
             }
             #expect(error?.code == .connectTimeout, "none is busy: the first one is being opened")
         }
@@ -82,7 +82,7 @@ struct PoolEndingTests {
             handshakeTime: nil
         )
         let won = DialRace.Won(channel: channel, applicationProtocol: "h2", attempts: [attempt], winner: attempt)
-        let made = maker.make(won, info)
+        let made = maker.make(from: won, info: info)
         #expect(throws: DirectHTTPError.self) { _ = try made.get() }
         #expect(pool.openCount == 0, "a shutdown would wait for it for ever")
         _ = try? channel.finish(acceptAlreadyClosed: true)

@@ -14,7 +14,7 @@ struct PoolStateTests {
     private func pool(_ line: Line, capacity: Int) -> Pool {
         var pool = Pool(connectionsPerOrigin: 1, waitersPerOrigin: 10, maxIdle: 10)
         #expect(lease(&pool) == "open")
-        #expect(pool.opened(line, "a", capacity: capacity).isEmpty)
+        #expect(pool.opened(line, key: "a", capacity: capacity).isEmpty)
         return pool
     }
 
@@ -44,16 +44,16 @@ struct PoolStateTests {
         #expect(lease(&pool) == "reuse")
         #expect(lease(&pool) == "wait" && lease(&pool) == "wait")
         // After GOAWAY the first waiter opens a connection, and the second waits for it.
-        #expect(texts(pool.withdraw(line, "a")) == ["open 1"])
+        #expect(texts(pool.withdraw(line, key: "a")) == ["open 1"])
         for _ in 0..<2 {
-            let released = pool.release(line, "a", isShared: true)
+            let released = pool.release(line, key: "a", isShared: true)
             #expect(texts(released.wakes).isEmpty && released.keep)
         }
         #expect(pool.idleCount == 0)
         let next = Line()
-        #expect(texts(pool.opened(next, "a", capacity: 2)) == ["reuse 2"])
-        #expect(texts(pool.closed(line, "a", isShared: true)).isEmpty)
-        for _ in 0..<2 { _ = pool.release(next, "a", isShared: true) }
+        #expect(texts(pool.opened(next, key: "a", capacity: 2)) == ["reuse 2"])
+        #expect(texts(pool.closed(line, key: "a", isShared: true)).isEmpty)
+        for _ in 0..<2 { _ = pool.release(next, key: "a", isShared: true) }
         #expect(lease(&pool) == "reuse")
     }
 
@@ -66,17 +66,17 @@ struct PoolStateTests {
         var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maxIdle: 10)
         for line in [idle, lent] {
             #expect(lease(&pool) == "open")
-            _ = pool.opened(line, "a", capacity: nil)
+            _ = pool.opened(line, key: "a", capacity: nil)
         }
-        _ = pool.release(idle, "a", isShared: false)
+        _ = pool.release(idle, key: "a", isShared: false)
         #expect((retires ? pool.takeAll() : pool.takeIdle()).count == 1)
         #expect(pool.idleCount == 0)
         #expect(lease(&pool) == "wait", "its socket is still open")
-        #expect(texts(pool.closed(idle, "a", isShared: false)) == ["open 1"])
+        #expect(texts(pool.closed(idle, key: "a", isShared: false)) == ["open 1"])
         #expect(lease(&pool) == "wait", "one is lent, one is being opened")
         #expect(texts(pool.openingFailed("a")) == ["open 2"])
         #expect(pool.openingFailed("a").isEmpty)
-        #expect(pool.release(lent, "a", isShared: false).keep)
+        #expect(pool.release(lent, key: "a", isShared: false).keep)
         #expect(pool.idleCount == 1)
     }
 
@@ -87,11 +87,11 @@ struct PoolStateTests {
         #expect(lease(&pool) == "open")
         #expect(lease(&pool) == "wait")
         #expect(pool.takeAll().isEmpty)
-        #expect(texts(pool.opened(old, "a", capacity: 100, isRetired: true)) == ["open 1"])
-        #expect(pool.resize(old, "a", capacity: 100).isEmpty)
-        #expect(pool.opened(new, "a", capacity: 100).isEmpty)
+        #expect(texts(pool.opened(old, key: "a", capacity: 100, isRetired: true)) == ["open 1"])
+        #expect(pool.resize(old, key: "a", capacity: 100).isEmpty)
+        #expect(pool.opened(new, key: "a", capacity: 100).isEmpty)
         #expect(pool.next("a") === new)
-        #expect(pool.closed(old, "a", isShared: true).isEmpty)
+        #expect(pool.closed(old, key: "a", isShared: true).isEmpty)
         #expect(lease(&pool) == "reuse")
     }
 
@@ -101,9 +101,9 @@ struct PoolStateTests {
         for key in ["a", "b"] {
             let line = Line()
             _ = pool.lease(key, fresh: false, mayShare: true, isPreferred: { _ in true })
-            #expect(pool.opened(line, key, capacity: 100).isEmpty)
+            #expect(pool.opened(line, key: key, capacity: 100).isEmpty)
             #expect(pool.idleCount == (key == "a" ? 0 : 1))
-            #expect(pool.release(line, key, isShared: true).keep == (key == "a"))
+            #expect(pool.release(line, key: key, isShared: true).keep == (key == "a"))
             #expect(pool.idleCount == 1)
         }
         #expect(pool.next("a") != nil && pool.next("b") == nil)
@@ -116,7 +116,7 @@ struct PoolStateTests {
         var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maxIdle: 1)
         #expect(!pool.isOpeningFirst("a"))
         #expect(lease(&pool) == "open" && pool.isOpeningFirst("a"))
-        _ = pool.opened(Line(), "a", capacity: nil)
+        _ = pool.opened(Line(), key: "a", capacity: nil)
         #expect(!pool.isOpeningFirst("a"))
         #expect(lease(&pool) == "open" && !pool.isOpeningFirst("a"), "one is busy")
     }
@@ -128,8 +128,8 @@ struct PoolStateTests {
         #expect(lease(&pool, isAvoided: { $0 === line }) == "reuse", "the origin has room for no other")
         var roomy = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maxIdle: 10)
         #expect(lease(&roomy) == "open")
-        _ = roomy.opened(line, "a", capacity: nil)
-        _ = roomy.release(line, "a", isShared: false)
+        _ = roomy.opened(line, key: "a", capacity: nil)
+        _ = roomy.release(line, key: "a", isShared: false)
         #expect(lease(&roomy, isAvoided: { $0 === line }) == "open")
         #expect(lease(&roomy) == "reuse")
     }
