@@ -85,7 +85,7 @@ public final class RedisAnswers: SharedAnswers {
 
     /// Starts to connect to a server, which may be unavailable.
     public convenience init(_ configuration: RedisConfiguration) {
-        self.init(configuration) { SystemUpstream.getAddresses($0, .both) }
+        self.init(configuration) { SystemUpstream.getAddresses(of: $0, families: .both) }
     }
 
     /// - Parameter lookUp: Looks up the server's name. May block for any time.

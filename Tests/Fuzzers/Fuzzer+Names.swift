@@ -66,9 +66,9 @@ extension Fuzzer {
             ]
         ) { bytes in
             guard let json = JSONValue(bytes), let host = try? Host("a.test") else { return }
-            _ = try? AliyunAnswer.single(json, host, .both)
-            _ = try? AliyunAnswer.batch(json, [host], .both)
-            _ = try? AliyunAnswer.version2(json, [host], .both)
+            _ = try? AliyunAnswer.single(json, host: host, families: .both)
+            _ = try? AliyunAnswer.batch(json, hosts: [host], families: .both)
+            _ = try? AliyunAnswer.version2(json, hosts: [host], families: .both)
             _ = try? AliyunSchedule(json, isSecure: false)
         },
         Fuzzer("hosts-file", texts: ["192.0.2.1 www.example.com a\n::1 b # c\n"]) { bytes in

@@ -13,7 +13,7 @@ struct AddressBookTests {
     func hosts() throws {
         var book = AddressBook(maxAddresses: 10)
         let names = try (0..<10).map { try Host("\($0).test") }
-        for name in names + names { book.note([Self.address(1)], of: name) }
+        for name in names + names { book.record([Self.address(1)], of: name) }
         #expect(book.hosts(of: Self.address(1)) == Array(names.prefix(8)))
         #expect(book.hosts(of: Self.address(2)) == [])
     }
@@ -21,8 +21,8 @@ struct AddressBookTests {
     @Test("a full book does not add new addresses")
     func full() throws {
         var book = AddressBook(maxAddresses: 1)
-        book.note([Self.address(1), Self.address(2)], of: try Host("a.test"))
-        book.note([Self.address(1), Self.address(2)], of: try Host("b.test"))
+        book.record([Self.address(1), Self.address(2)], of: try Host("a.test"))
+        book.record([Self.address(1), Self.address(2)], of: try Host("b.test"))
         #expect(book.hosts(of: Self.address(1)).count == 2)
         #expect(book.hosts(of: Self.address(2)) == [])
     }

@@ -17,7 +17,14 @@ struct AliyunTests {
         parameters: [String: String] = [:],
         place: AliyunService = place
     ) -> AliyunUpstream {
-        AliyunUpstream("100000", secret, place, parameters, transport, SigningClock { time })
+        AliyunUpstream(
+            account: "100000",
+            secret: secret,
+            service: place,
+            parameters: parameters,
+            transport: transport,
+            clock: SigningClock { time }
+        )
     }
 
     static func upstream(_ transport: ScriptedTransport, place: AliyunService = place) -> AliyunUpstream {
@@ -37,7 +44,16 @@ struct AliyunTests {
     ) throws -> Aliyun2Upstream {
         let clock = SigningClock { time }
         let vector = vector.map { vector in { @Sendable in vector } }
-        return try Aliyun2Upstream("100000", secret, encryption, place, parameters, transport, clock, vector: vector)
+        return try Aliyun2Upstream(
+            account: "100000",
+            secret: secret,
+            encryption: encryption,
+            service: place,
+            parameters: parameters,
+            transport: transport,
+            clock: clock,
+            vector: vector
+        )
     }
 
     static let single = #"""
@@ -312,7 +328,7 @@ struct AliyunTests {
     func absence(_ code: String, _ records: Answer.Records) throws {
         let body = #"{"answers":[{"dn":"a","v4":{"ips":[],"ttl":30,"no_ip_code":"\#(code)"}}]}"#
         let json = try #require(JSONValue(Array(body.utf8)))
-        #expect(try AliyunAnswer.version2(json, [host("a")], .v4)[host("a")]?.v4 == records)
+        #expect(try AliyunAnswer.version2(json, hosts: [host("a")], families: .v4)[host("a")]?.v4 == records)
     }
 
     @Test("keys and secrets of a wrong form are refused at once")
@@ -344,7 +360,7 @@ struct AliyunTests {
         #expect(target.hasPrefix("/100000/ss?region=global&n="))
         #expect(target.contains("&t=1700000000&s="))
         #expect(
-            AliyunSchedule.target("1", "secret", region: "cn", nonce: "ab", time: 5)
+            AliyunSchedule.target(account: "1", secret: "secret", region: "cn", nonce: "ab", time: 5)
                 == "/1/ss?region=cn&n=ab&t=5&s=\(Digests.md5("ab-secret-5"))"
         )
     }
@@ -399,9 +415,9 @@ struct AliyunTests {
             .map { Array($0.utf8) }
         for _ in 0..<Fuzz.rounds / 2 {
             guard let json = JSONValue(fuzz.mutate(seeds)) else { continue }
-            _ = try? AliyunAnswer.single(json, host("www.aliyun.com"), .both)
-            _ = try? AliyunAnswer.batch(json, [host("www.aliyun.com")], .both)
-            _ = try? AliyunAnswer.version2(json, [host("www.example.com")], .both)
+            _ = try? AliyunAnswer.single(json, host: host("www.aliyun.com"), families: .both)
+            _ = try? AliyunAnswer.batch(json, hosts: [host("www.aliyun.com")], families: .both)
+            _ = try? AliyunAnswer.version2(json, hosts: [host("www.example.com")], families: .both)
             _ = try? AliyunSchedule(json, isSecure: false)
         }
     }

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Answer cache")
 struct AnswerCacheTests {
-    static func key(_ name: String, realm: UInt32 = 1) -> AnswerCache.Key {
-        AnswerCache.Key(name, realm: realm, hash: AnswerCache.Key.hash(of: name))
+    static func key(_ name: String, scope: UInt32 = 1) -> AnswerCache.Key {
+        AnswerCache.Key(name, scope: scope, hash: AnswerCache.Key.hash(of: name))
     }
 
     static func entry(_ marker: Int, addresses count: Int = 1) -> AnswerCache.Entry {
@@ -22,19 +22,19 @@ struct AnswerCacheTests {
         return entry
     }
 
-    static func marker(_ cache: inout AnswerCache, _ name: String, realm: UInt32 = 1) -> Int? {
-        cache.find(key(name, realm: realm)) { Int($0.provenance.upstream) } ?? nil
+    static func marker(_ cache: inout AnswerCache, _ name: String, scope: UInt32 = 1) -> Int? {
+        cache.find(key(name, scope: scope)) { Int($0.provenance.upstream) } ?? nil
     }
 
     @Test("a full cache removes the least recently used entry")
     func evictsOldest() {
         var cache = AnswerCache(maxEntries: 3, maxOctets: .max)
-        for (index, name) in ["a", "b", "c"].enumerated() { cache.store(Self.key(name), Self.entry(index)) }
+        for (index, name) in ["a", "b", "c"].enumerated() { cache.store(Self.entry(index), for: Self.key(name)) }
         #expect(Self.marker(&cache, "a") == 0)
-        cache.store(Self.key("d"), Self.entry(3))
+        cache.store(Self.entry(3), for: Self.key("d"))
         #expect(cache.all().map(\.key.name) == ["d", "a", "c"])
-        cache.store(Self.key("c"), Self.entry(9))
-        cache.store(Self.key("e"), Self.entry(4))
+        cache.store(Self.entry(9), for: Self.key("c"))
+        cache.store(Self.entry(4), for: Self.key("e"))
         #expect(cache.all().map(\.key.name) == ["e", "c", "d"])
         #expect(Self.marker(&cache, "c") == 9)
     }
@@ -43,32 +43,32 @@ struct AnswerCacheTests {
     func flood() {
         var cache = AnswerCache(maxEntries: 800, maxOctets: .max)
         let used = (0..<10).map { "used\($0)" }
-        for (index, name) in used.enumerated() { cache.store(Self.key(name), Self.entry(index)) }
+        for (index, name) in used.enumerated() { cache.store(Self.entry(index), for: Self.key(name)) }
         for index in 0..<20_000 {
-            cache.store(Self.key("other\(index)"), Self.entry(index))
+            cache.store(Self.entry(index), for: Self.key("other\(index)"))
             if index % 600 == 0 { for name in used { _ = Self.marker(&cache, name) } }
         }
         #expect(used.map { Self.marker(&cache, $0) } == Array(0..<10))
         #expect(cache.count == 800)
     }
 
-    @Test("the cache keeps one entry for each name and realm")
-    func realms() {
+    @Test("the cache keeps one entry for each name and scope")
+    func scopes() {
         var cache = AnswerCache(maxEntries: 9, maxOctets: .max)
-        cache.store(Self.key("a", realm: 0), Self.entry(0))
-        cache.store(Self.key("a", realm: 1), Self.entry(1))
-        #expect(Self.marker(&cache, "a", realm: 0) == 0)
-        #expect(Self.marker(&cache, "a", realm: 1) == 1)
-        #expect(Self.marker(&cache, "a", realm: 2) == nil)
+        cache.store(Self.entry(0), for: Self.key("a", scope: 0))
+        cache.store(Self.entry(1), for: Self.key("a", scope: 1))
+        #expect(Self.marker(&cache, "a", scope: 0) == 0)
+        #expect(Self.marker(&cache, "a", scope: 1) == 1)
+        #expect(Self.marker(&cache, "a", scope: 2) == nil)
     }
 
     @Test("the cache has a bound in octets, and long answers take more of it")
     func boundsOctets() {
         var cache = AnswerCache(maxEntries: 1_000, maxOctets: 10_000)
-        for index in 0..<1_000 { cache.store(Self.key("name\(index)"), Self.entry(index)) }
+        for index in 0..<1_000 { cache.store(Self.entry(index), for: Self.key("name\(index)")) }
         #expect(cache.octets <= 10_000)
         let short = cache.count
-        for index in 0..<1_000 { cache.store(Self.key("name\(index)"), Self.entry(index, addresses: 20)) }
+        for index in 0..<1_000 { cache.store(Self.entry(index, addresses: 20), for: Self.key("name\(index)")) }
         #expect(cache.octets <= 10_000)
         #expect(cache.count < short / 2)
         #expect(cache.count > 0)
@@ -98,7 +98,7 @@ struct AnswerCacheTests {
                 #expect(Self.marker(&cache, name) == known)
                 if known != nil, let at = linkedAt[name], links - at > 6 { link(name) }
             case 1, 2:
-                cache.store(Self.key(name), Self.entry(step))
+                cache.store(Self.entry(step), for: Self.key(name))
                 markers[name] = step
                 link(name)
                 if order.count > 50 { markers[order.removeLast()] = nil }

@@ -38,7 +38,7 @@ struct ChurnTests {
         let keys = (0..<size.keys).map { index in
             AnswerCache.Key(
                 "n\(index)",
-                realm: 1,
+                scope: 1,
                 hash: size.hashes.map { index % $0 - 2 } ?? AnswerCache.Key.hash(of: "n\(index)")
             )
         }
@@ -50,7 +50,7 @@ struct ChurnTests {
             let key = keys[index]
             switch Int.random(in: 0..<8, using: &random) {
             case 0...2:
-                cache.store(key, Self.marked(round))
+                cache.store(Self.marked(round), for: key)
                 model[index] = round
                 #expect(cache.count <= size.bound)
             case 3, 4:
@@ -58,9 +58,9 @@ struct ChurnTests {
                 let removed = cache.remove(key)
                 #expect(isExact ? removed == was : !removed || was)
             case 5:
-                let absent = AnswerCache.Key("absent", realm: 1, hash: key.hash)
-                let otherRealm = AnswerCache.Key(key.name, realm: 2, hash: key.hash)
-                #expect(cache.peek(absent) == nil && cache.peek(otherRealm) == nil)
+                let absent = AnswerCache.Key("absent", scope: 1, hash: key.hash)
+                let otherScope = AnswerCache.Key(key.name, scope: 2, hash: key.hash)
+                #expect(cache.peek(absent) == nil && cache.peek(otherScope) == nil)
             default:
                 let found = cache.find(key) { Int($0.retryAt.nanoseconds) }
                 #expect(isExact ? found == model[index] : found == nil || found == model[index])
@@ -92,9 +92,9 @@ struct ChurnTests {
         for round in 0..<ChurnRounds.count {
             if round % 256 == 0 { await Task.yield() }
             let index = Int.random(in: 0..<names, using: &random)
-            let key = LookupKey(request[index], 1)
+            let key = LookupKey(request[index], scope: 1)
             #expect(table[key] == model[index])
-            #expect(table[LookupKey(request[index], 2)] == nil)
+            #expect(table[LookupKey(request[index], scope: 2)] == nil)
             if let lookup = model[index] {
                 guard Bool.random(using: &random) else { continue }
                 let (first, second) = (table.remove(lookup), table.remove(lookup))
@@ -103,7 +103,7 @@ struct ChurnTests {
             } else {
                 let context = LookupContext(
                     request: request[index],
-                    realm: 1,
+                    scope: 1,
                     network: "",
                     isTrusted: false,
                     isFresh: false,
@@ -116,12 +116,12 @@ struct ChurnTests {
         }
     }
 
-    @Test("the table of networks and realms matches the model", arguments: [10, 100])
-    func realms(_ networks: Int) async {
+    @Test("the table of networks and scopes matches the model", arguments: [10, 100])
+    func scopes(_ networks: Int) async {
         var random = SeededRandom(seed: UInt64(networks))
-        var table = RealmTable()
+        var table = CacheScopeTable()
         // The least recently entered network comes first.
-        var model: [(id: String, realm: Realm)] = [("", 1)]
+        var model: [(id: String, scope: CacheScope)] = [("", 1)]
         for round in 0..<ChurnRounds.count {
             if round % 256 == 0 { await Task.yield() }
             let id = "network\(Int.random(in: 0..<networks, using: &random))"
@@ -131,10 +131,10 @@ struct ChurnTests {
             } else {
                 model.append((id, table.current))
             }
-            #expect(forgotten == (model.count > RealmTable.maxNetworks ? model.removeFirst().realm : nil))
-            #expect(table.all.map(\.realm) == model.map(\.realm))
+            #expect(forgotten == (model.count > CacheScopeTable.maxNetworks ? model.removeFirst().scope : nil))
+            #expect(table.all.map(\.scope) == model.map(\.scope))
         }
-        #expect(Set(model.map(\.realm)).count == model.count)
+        #expect(Set(model.map(\.scope)).count == model.count)
     }
 
     @Test("the ranking remembers the endpoints that failed", arguments: [(8, 16), (400, 1_000), (400, 100)])

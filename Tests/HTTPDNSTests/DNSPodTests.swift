@@ -191,7 +191,14 @@ struct DNSPodTests {
     ) throws -> DNSPodUpstream {
         var options = DNSPodOptions()
         change(&options)
-        return DNSPodUpstream(form, try DNSPodCipher(form), [], options, transport, SigningClock { time })
+        return DNSPodUpstream(
+            form,
+            cipher: try DNSPodCipher(form),
+            at: [],
+            options: options,
+            transport: transport,
+            clock: SigningClock { time }
+        )
     }
 
     @Test("an AES answer includes the client's own address")

@@ -76,7 +76,7 @@ struct HostileUpstreamTests {
             var entry = AnswerCache.Entry(provenance: Provenance(upstream: "one", kind: .service, extra: extra))
             (entry.v4, _) = KeepingRules().kept(v4("192.0.2.1"), asked: .v4, now: now)
             let name = "n\(index).example"
-            cache.store(AnswerCache.Key(name, realm: 1, hash: AnswerCache.Key.hash(of: name)), entry)
+            cache.store(entry, for: AnswerCache.Key(name, scope: 1, hash: AnswerCache.Key.hash(of: name)))
         }
         #expect(cache.count < 10)
     }

@@ -164,7 +164,7 @@ struct KeepingTests {
         #expect(upstream.questions.count == 1)
         clock.advance(by: .seconds(2))
         #expect(try await resolver.resolve(Self.www).source == .cached)
-        await resolver.settled()
+        await resolver.waitUntilIdle()
         #expect(upstream.questions.count == 2)
         #expect(try await resolver.resolve(Self.www).ttl == .seconds(100))
     }
@@ -177,7 +177,7 @@ struct KeepingTests {
         _ = try await resolver.resolve(Self.www)
         clock.advance(by: .seconds(95))
         _ = try await resolver.resolve(Self.www)
-        await resolver.settled()
+        await resolver.waitUntilIdle()
         #expect(upstream.questions.count == 1)
     }
 
@@ -189,7 +189,7 @@ struct KeepingTests {
         let running = Task { await resolver.run() }
         for round in 1...3 {
             await until { upstream.questions.count == round }
-            await resolver.settled()
+            await resolver.waitUntilIdle()
             // Two sleepers: the task that keeps the name fresh and the time limit of its last question.
             try await clock.sleepers { $0 > 1 }
             clock.advance(by: .seconds(76))

@@ -270,10 +270,10 @@ struct NetworkTests {
     }
 
     @Test("the table holds sixteen networks and forgets the oldest one")
-    func realms() {
-        var table = RealmTable()
+    func scopes() {
+        var table = CacheScopeTable()
         #expect(table.current == 1)
-        var forgotten: [Realm] = []
+        var forgotten: [CacheScope] = []
         for index in 0..<20 { forgotten += [table.enter("n\(index)")].compactMap { $0 } }
         #expect(forgotten == [1, 2, 3, 4, 5])
         let current = table.current

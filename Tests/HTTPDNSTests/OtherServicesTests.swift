@@ -13,7 +13,14 @@ struct OtherServicesTests {
     // MARK: Baidu
 
     static func baidu(_ transport: ScriptedTransport) -> BaiduUpstream {
-        BaiduUpstream("107080", "1234567890", [], true, transport, SigningClock { 1_513_602_434 })
+        BaiduUpstream(
+            account: "107080",
+            secret: "1234567890",
+            at: [],
+            isSecure: true,
+            transport: transport,
+            clock: SigningClock { 1_513_602_434 }
+        )
     }
 
     static let baiduAnswer = #"""
@@ -65,7 +72,15 @@ struct OtherServicesTests {
     static func volcengine(_ transport: ScriptedTransport) throws -> VolcengineUpstream {
         let clock = SigningClock { 1_566_804_787 }
         let endpoint = Endpoint(address("192.0.2.1"), port: 443)
-        return try VolcengineUpstream("1023", "QlgAuFMwNUwN", host("dns.test"), [endpoint], true, transport, clock)
+        return try VolcengineUpstream(
+            account: "1023",
+            secret: "QlgAuFMwNUwN",
+            host: host("dns.test"),
+            at: [endpoint],
+            isSecure: true,
+            transport: transport,
+            clock: clock
+        )
     }
 
     @Test("Volcengine: each question asks for one family and expires after milliseconds")
@@ -101,9 +116,9 @@ struct OtherServicesTests {
     func volcengineAnswers(_ body: String, _ records: Answer.Records??) throws {
         let json = JSONValue(Array(body.utf8))
         if let records = records ?? nil {
-            #expect(try VolcengineUpstream.read(json, Self.www, .v4) == records)
+            #expect(try VolcengineUpstream.read(json, host: Self.www, family: .v4) == records)
         } else {
-            #expect(throws: UpstreamError.self) { try VolcengineUpstream.read(json, Self.www, .v4) }
+            #expect(throws: UpstreamError.self) { try VolcengineUpstream.read(json, host: Self.www, family: .v4) }
         }
     }
 
@@ -189,9 +204,9 @@ struct OtherServicesTests {
         .map { Array($0.utf8) }
         for _ in 0..<Fuzz.rounds / 2 {
             let octets = fuzz.mutate(seeds)
-            _ = try? BaiduUpstream.read(UpstreamReply(status: 200, body: octets), [Self.www], .both)
+            _ = try? BaiduUpstream.read(UpstreamReply(status: 200, body: octets), hosts: [Self.www], families: .both)
             guard let json = JSONValue(octets) else { continue }
-            _ = try? VolcengineUpstream.read(json, Self.www, .v4)
+            _ = try? VolcengineUpstream.read(json, host: Self.www, family: .v4)
             // A message with several questions can be written but not read.
             if let message = try? DNSMessage(json), message.questions.count == 1, let encoded = message.encoded() {
                 #expect((try? DNSMessage(octets: encoded)) != nil)

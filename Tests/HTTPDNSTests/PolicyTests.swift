@@ -12,7 +12,7 @@ struct UpstreamHealthTests {
     static func health(down: [Int] = []) -> UpstreamHealth {
         var health = UpstreamHealth(count: 3, limits: UpstreamHealth.Limits())
         for upstream in down {
-            for _ in 0..<3 { health.failed(upstream, .tryElsewhere, now: at(0)) }
+            for _ in 0..<3 { health.failed(upstream, reaction: .tryElsewhere, now: at(0)) }
         }
         return health
     }
@@ -37,7 +37,7 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0], now: Self.at(1)) == .init(upstreams: [0]))
         health.succeeded(0, after: .milliseconds(5))
         // The next outage also begins with a pause of one second.
-        for _ in 0..<3 { health.failed(0, .tryElsewhere, now: Self.at(9)) }
+        for _ in 0..<3 { health.failed(0, reaction: .tryElsewhere, now: Self.at(9)) }
         #expect(health.choose(among: [0], now: Self.at(10)) == .init(upstreams: [0]))
     }
 
@@ -45,8 +45,8 @@ struct UpstreamHealthTests {
     func notDown() {
         var health = Self.health()
         for _ in 0..<2 {
-            health.failed(0, .tryElsewhere, now: Self.at(0))
-            health.failed(0, .tryElsewhere, now: Self.at(0))
+            health.failed(0, reaction: .tryElsewhere, now: Self.at(0))
+            health.failed(0, reaction: .tryElsewhere, now: Self.at(0))
             health.succeeded(0, after: .zero)
         }
         #expect(health.choose(among: [0], now: Self.at(0)).upstreams == [0])
@@ -67,7 +67,7 @@ struct UpstreamHealthTests {
     func recoveredBehindADeadOne() {
         var health = Self.health(down: [0, 1])
         #expect(health.choose(among: [0, 1], now: Self.at(30)) == .init(upstreams: [0]))
-        health.failed(0, .tryElsewhere, now: Self.at(31))
+        health.failed(0, reaction: .tryElsewhere, now: Self.at(31))
         #expect(health.choose(among: [0, 1], now: Self.at(31)) == .init(upstreams: [1]))
         health.succeeded(1, after: .milliseconds(10))
         #expect(health.choose(among: [0, 1], now: Self.at(32)).upstreams == [1])
@@ -76,7 +76,7 @@ struct UpstreamHealthTests {
     @Test("a refused question does not count against the upstream")
     func refusedQuestion() {
         var health = Self.health()
-        for _ in 0..<9 { health.failed(0, .doNotRepeat, now: Self.at(0)) }
+        for _ in 0..<9 { health.failed(0, reaction: .doNotRepeat, now: Self.at(0)) }
         #expect(health.choose(among: [0], now: Self.at(0)).upstreams == [0])
     }
 
@@ -95,7 +95,7 @@ struct UpstreamHealthTests {
     @Test("a refused account pauses its upstream for ten minutes")
     func refusedAccount() {
         var health = Self.health()
-        health.failed(0, .leaveAlone, now: Self.at(0))
+        health.failed(0, reaction: .leaveAlone, now: Self.at(0))
         #expect(health.choose(among: [0, 1], now: Self.at(599)) == .init(upstreams: [1]))
         #expect(health.choose(among: [0, 1], now: Self.at(600)) == .init(upstreams: [0, 1]))
     }
@@ -104,7 +104,7 @@ struct UpstreamHealthTests {
     func networkChanged() {
         var health = Self.health(down: [0, 1])
         // The account may have been refused by a captive portal.
-        health.failed(2, .leaveAlone, now: Self.at(0))
+        health.failed(2, reaction: .leaveAlone, now: Self.at(0))
         health.networkChanged()
         #expect(health.choose(among: [0, 1, 2], now: Self.at(1)).upstreams == [0, 1, 2])
     }

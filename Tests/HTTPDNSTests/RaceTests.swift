@@ -89,7 +89,7 @@ struct RaceTests {
         try channel.pipeline.syncOperations.addHandler(handler)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 853)).wait()
         let promises = (0..<1_024).map { _ in channel.eventLoop.makePromise(of: [UInt8].self) }
-        for promise in promises { handler.ask({ [UInt8($0 >> 8), UInt8($0 & 0xff)] }, promise) }
+        for promise in promises { handler.ask({ [UInt8($0 >> 8), UInt8($0 & 0xff)] }, promise: promise) }
         var sent = 0
         while try channel.readOutbound(as: ByteBuffer.self) != nil { sent += 1 }
         #expect(sent == promises.count)
@@ -107,7 +107,7 @@ struct RaceTests {
     func busyIsOurs() {
         var health = UpstreamHealth(count: 1, limits: .init())
         let busy = UpstreamSchedule.Event.failed(upstream: 0, .v4, UpstreamError(.busy, "100 queries wait"))
-        for _ in 0..<5 { health.note(busy, after: .zero, now: Moment(nanoseconds: 0)) }
+        for _ in 0..<5 { health.record(busy, after: .zero, now: Moment(nanoseconds: 0)) }
         #expect(health.choose(among: [0], now: Moment(nanoseconds: 0)).upstreams == [0])
     }
 
@@ -188,8 +188,8 @@ struct RaceTests {
                     group.addTask { await resolver.networkChanged(to: Network(id: "\(id)", families: .v4)) }
                 }
             }
-            let (network, realms) = resolver.state.withLockedValue { ($0.machine.ranking.network, $0.machine.realms) }
-            if network.id != realms.all.last?.id { mismatches += 1 }
+            let (network, scopes) = resolver.state.withLockedValue { ($0.machine.ranking.network, $0.machine.scopes) }
+            if network.id != scopes.all.last?.id { mismatches += 1 }
         }
         #expect(mismatches == 0)
         await resolver.shutDown()
@@ -216,7 +216,7 @@ struct RaceTests {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .silence, .silence, .silence)
         let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.networkMonitor = monitor }
         let running = Task { await resolver.run() }
-        await until { resolver.state.withLockedValue { $0.machine.answers.realm } == 2 }
+        await until { resolver.state.withLockedValue { $0.machine.answers.scope } == 2 }
         for _ in 0..<3 { _ = try await resolver.resolve(Self.www) }
         for id in ["dead", "work"] {
             monitor.change(to: Network(id: id, families: .both))

@@ -58,7 +58,7 @@ struct RefreshTests {
         _ = try await resolver.resolve(Self.www)
         clock.advance(by: .seconds(95))
         #expect(try await resolver.resolve(Self.www).source == .cached)
-        await resolver.settled()
+        await resolver.waitUntilIdle()
         clock.advance(by: .seconds(5))
         #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.2"))
     }
@@ -155,7 +155,7 @@ struct RefreshTests {
         let resolver = KeepingTests.resolver([upstream], clock: ManualClock()) { $0.maxStale = .zero }
         let endpoints = try await resolver.resolve(Self.www).endpoints
         resolver.report(.failed, at: endpoints[0], for: Self.www)
-        await resolver.settled()
+        await resolver.waitUntilIdle()
         #expect(upstream.questions.count == 2)
         #expect(try await resolver.resolve(Self.www).endpoints == endpoints)
     }

@@ -405,7 +405,7 @@ struct ResolverTests {
         first.add(.answer(v4("192.0.2.1")))
         #expect(try await resolver.resolve(host("n5.example")).upstream == "two")
         await until { first.questions.count == 4 }
-        await resolver.settled()
+        await resolver.waitUntilIdle()
         first.add(.answer(v4("192.0.2.1")))
         #expect(try await resolver.resolve(host("n6.example")).upstream == "one")
     }

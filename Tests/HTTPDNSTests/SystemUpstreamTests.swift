@@ -37,7 +37,7 @@ struct SystemUpstreamTests {
     @Test("getaddrinfo reads addresses in text form, in both families")
     func bothFamilies() throws {
         for text in ["192.0.2.1", "2001:db8::1"] {
-            #expect(try SystemUpstream.getAddresses(text, .both).get() == addresses(text))
+            #expect(try SystemUpstream.getAddresses(of: text, families: .both).get() == addresses(text))
         }
     }
 

@@ -63,7 +63,7 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
 
 extension ResolutionError {
     /// The error for a name that no upstream could answer.
-    static func allFailed(_ host: Host, _ failures: [Failure]) -> ResolutionError {
+    static func allFailed(_ host: Host, failures: [Failure]) -> ResolutionError {
         guard !failures.isEmpty else {
             return ResolutionError(
                 .allUpstreamsFailed,
@@ -80,12 +80,12 @@ extension ResolutionError {
     }
 
     /// The error for a lookup that exceeded its time limit.
-    static func overdue(_ host: Host, limit: Duration, _ failures: [Failure]) -> ResolutionError {
+    static func overdue(_ host: Host, limit: Duration, failures: [Failure]) -> ResolutionError {
         ResolutionError(.timeLimit, "\(host): no upstream answered within \(limit)", failures: failures)
     }
 
     /// The error for a name whose cached answer has no address of the families.
-    static func absent(_ request: LookupRequest, _ entry: AnswerCache.Entry) -> ResolutionError {
+    static func absent(_ request: LookupRequest, entry: AnswerCache.Entry) -> ResolutionError {
         let (host, families) = (request.host, request.families)
         let (upstream, failures) = (entry.provenance.upstream, entry.provenance.failures)
         if families.members.contains(where: { entry[$0]?.absence == .noName }) {

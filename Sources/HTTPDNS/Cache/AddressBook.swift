@@ -17,7 +17,7 @@ struct AddressBook {
         self.maxAddresses = maxAddresses
     }
 
-    mutating func note(_ addresses: [IPAddress], of host: Host) {
+    mutating func record(_ addresses: [IPAddress], of host: Host) {
         for address in addresses {
             if let known = hosts[address] {
                 if known.count < Self.maxHostsPerAddress, !known.contains(host) { hosts[address] = known + [host] }

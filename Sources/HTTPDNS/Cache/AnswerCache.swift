@@ -13,13 +13,13 @@ struct AnswerCache {
         /// The canonical name, followed by a slash and the subnet if there is one.
         let name: String
         /// The network and the mode in which the answers were received.
-        let realm: UInt32
+        let scope: UInt32
         let hash: Int
 
         /// The key of a name whose ``hash(of:)`` is known.
-        init(_ name: String, realm: UInt32, hash: Int) {
+        init(_ name: String, scope: UInt32, hash: Int) {
             self.name = name
-            self.realm = realm
+            self.scope = scope
             self.hash = hash
         }
 
@@ -113,7 +113,7 @@ struct AnswerCache {
 
     /// Lets `body` read and change the entry of a key and marks it as used; nil if there is none.
     ///
-    /// `body` must not make the entry larger; use ``store(_:_:)`` for that.
+    /// `body` must not make the entry larger; use ``store(_:for:)`` for that.
     mutating func find<Result>(_ key: Key, _ body: (inout Entry) -> Result) -> Result? {
         guard let slot = slot(of: key) else { return nil }
         let index = slots[slot] - 1
@@ -130,8 +130,8 @@ struct AnswerCache {
     }
 
     /// Adds or replaces an entry, then evicts the oldest entries until the bounds hold.
-    mutating func store(_ key: Key, _ entry: Entry) {
-        let cost = Self.cost(key, entry)
+    mutating func store(_ entry: Entry, for key: Key) {
+        let cost = Self.cost(of: entry, for: key)
         if let slot = slot(of: key) {
             let index = Int(slots[slot] - 1)
             octets += cost - Int(nodes[index].cost)
@@ -262,7 +262,7 @@ struct AnswerCache {
 
     /// The estimated size of an entry: its node and slot, the name, the addresses twice (``Entry/ordered`` may be a
     /// second copy), and the texts of upstreams.
-    private static func cost(_ key: Key, _ entry: Entry) -> Int {
+    private static func cost(of entry: Entry, for key: Key) -> Int {
         let addresses = (entry.v4?.addresses.count ?? 0) + (entry.v6?.addresses.count ?? 0)
         let provenance = entry.provenance
         let texts = provenance.failures.reduce(provenance.extra?.utf8.count ?? 0) { $0 + $1.error.message.utf8.count }

@@ -34,7 +34,8 @@ extension CachedAnswers {
             let limit = configuration.timeLimit
             return .failure(
                 outcome.isOverdue
-                    ? .overdue(request.host, limit: limit, failures) : .allFailed(request.host, failures)
+                    ? .overdue(request.host, limit: limit, failures: failures)
+                    : .allFailed(request.host, failures: failures)
             )
         }
         let upstream = upstreams[index]
@@ -49,7 +50,7 @@ extension CachedAnswers {
         (entry.v4, entry.v6) = configuration.keepingRules(for: request.host)
             .kept(outcome.answer, asked: request.families, now: now)
         let guessed = request.families.subtracting(outcome.answer.families)
-        let stale = store(&entry, for: request, realm: context.realm, guessed: guessed, now: now)
+        let stale = store(&entry, for: request, scope: context.scope, guessed: guessed, now: now)
         let source: Resolution.Source =
             switch upstream.kind {
             case _ where !stale.isEmpty: .stale
@@ -71,25 +72,25 @@ extension CachedAnswers {
         )
         var entry = AnswerCache.Entry(provenance: provenance)
         (entry.v4, entry.v6) = configuration.keepingRules(for: host).kept(answer, asked: batch.families, now: now)
-        store(&entry, for: LookupRequest(host: host, families: batch.families), realm: batch.realm, now: now)
+        store(&entry, for: LookupRequest(host: host, families: batch.families), scope: batch.scope, now: now)
     }
 
     /// The cached result of a lookup that has just ended, or of an earlier one.
     ///
     /// - Returns: The result for a caller without asking, if any; and whether there is an address to fall back on if
     ///   the upstreams take too long.
-    func atHand(
-        _ request: LookupRequest,
+    func cachedResult(
+        for request: LookupRequest,
         now: Moment
     ) -> (result: Result<LookupResult, ResolutionError>?, isUsable: Bool) {
         let families = request.families
-        guard let entry = cache.peek(AnswerCache.Key(request, realm)) else { return (nil, false) }
+        guard let entry = cache.peek(AnswerCache.Key(request, scope: scope)) else { return (nil, false) }
         let isUsable = entry.isUsable(for: families, now: now, maxStale: rules.maxStale)
         if entry.expiry(of: families) > now {
             return (.success(LookupResult(entry: entry, source: .cached, time: now)), isUsable)
         }
         guard !entry.mayAsk(for: families, now: now) else { return (nil, isUsable) }
-        guard isUsable else { return (.failure(.allFailed(request.host, entry.provenance.failures)), false) }
+        guard isUsable else { return (.failure(.allFailed(request.host, failures: entry.provenance.failures)), false) }
         let source = entry.source(for: families, now: now)
         return (.success(LookupResult(entry: entry, source: source, time: now)), true)
     }
@@ -97,7 +98,7 @@ extension CachedAnswers {
     /// The cached answer that callers get because the upstreams take long; nil if there is none.
     mutating func staleResult(of context: LookupContext, now: Moment) -> LookupResult? {
         let (families, rules) = (context.request.families, rules)
-        return cache.find(AnswerCache.Key(context.request, context.realm)) { entry -> LookupResult? in
+        return cache.find(AnswerCache.Key(context.request, scope: context.scope)) { entry -> LookupResult? in
             guard entry.isUsable(for: families, now: now, maxStale: rules.maxStale) else { return nil }
             return LookupResult(entry: entry, source: entry.source(for: families, now: now), time: now)
         } ?? nil
@@ -112,7 +113,7 @@ extension CachedAnswers {
         failures: [ResolutionError.Failure],
         now: Moment
     ) -> LookupResult? {
-        let key = AnswerCache.Key(context.request, context.realm)
+        let key = AnswerCache.Key(context.request, scope: context.scope)
         let families = context.request.families
         if let stale = staleResult(of: context, now: now) {
             // The pause ends with the usable answer: after that, callers would only get the old failure.
@@ -133,13 +134,13 @@ extension CachedAnswers {
             entry.provenance = old.provenance.with(failures)
         }
         entry.pause(families, until: now + rules.failureTTL)
-        cache.store(key, entry)
+        cache.store(entry, for: key)
         return nil
     }
 
     /// Whether the cache has a usable address, possibly past its TTL.
     private func isUsable(_ context: LookupContext, now: Moment) -> Bool {
-        cache.peek(AnswerCache.Key(context.request, context.realm))?
+        cache.peek(AnswerCache.Key(context.request, scope: context.scope))?
             .isUsable(for: context.request.families, now: now, maxStale: rules.maxStale) ?? false
     }
 
@@ -152,13 +153,13 @@ extension CachedAnswers {
     private mutating func store(
         _ entry: inout AnswerCache.Entry,
         for request: LookupRequest,
-        realm: Realm,
+        scope: CacheScope,
         guessed: Families = [],
         now: Moment
     ) -> Families {
-        if let v4 = entry.v4 { book.note(v4.addresses, of: request.host) }
-        if let v6 = entry.v6 { book.note(v6.addresses, of: request.host) }
-        let key = AnswerCache.Key(request, realm)
+        if let v4 = entry.v4 { book.record(v4.addresses, of: request.host) }
+        if let v6 = entry.v6 { book.record(v6.addresses, of: request.host) }
+        let key = AnswerCache.Key(request, scope: scope)
         let old = cache.peek(key)
         var stale: Families = []
         for family in guessed.members {
@@ -175,7 +176,7 @@ extension CachedAnswers {
         if let old, old.failed.isDisjoint(with: request.families) { entry.pause(old.failed, until: old.retryAt) }
         if !stale.isEmpty { entry.pause(stale, until: now + rules.staleRecheck) }
         entry.provenance = provenances.first { $0 == entry.provenance } ?? entry.provenance
-        cache.store(key, entry)
+        cache.store(entry, for: key)
         return stale
     }
 }

@@ -8,11 +8,11 @@ extension CachedAnswers {
     /// upstreams that are not configured, and names that are not for the upstreams now.
     ///
     /// - Parameter wall: Seconds since 1970.
-    mutating func restore(_ answer: StoredAnswer, realms: inout RealmTable, wall: Int64, now: Moment) {
+    mutating func restore(_ answer: StoredAnswer, scopes: inout CacheScopeTable, wall: Int64, now: Moment) {
         guard let name = answer.name.split(separator: "/").first, let host = try? Host(name),
             upstreams.dropLast().contains(where: { $0.name == answer.upstream && $0.kind == .service }),
             configuration.names.isForUpstreams(host),
-            let realm = realms.realm(for: answer.network)
+            let scope = scopes.scope(for: answer.network)
         else { return }
         var entry = AnswerCache.Entry(
             provenance: Provenance(upstream: answer.upstream, kind: .service, network: answer.network)
@@ -22,8 +22,8 @@ extension CachedAnswers {
         entry.v4 = answer.v4?.kept(.v4, check: check, longest: longest, wall: wall, now: now)
         entry.v6 = answer.v6?.kept(.v6, check: check, longest: longest, wall: wall, now: now)
         guard entry.isUsable(for: .both, now: now, maxStale: rules.maxStale) else { return }
-        let key = AnswerCache.Key(answer.name, realm: realm, hash: AnswerCache.Key.hash(of: answer.name))
-        if cache.peek(key) == nil { cache.store(key, entry) }
+        let key = AnswerCache.Key(answer.name, scope: scope, hash: AnswerCache.Key.hash(of: answer.name))
+        if cache.peek(key) == nil { cache.store(entry, for: key) }
     }
 }
 

@@ -28,26 +28,26 @@ struct CachedAnswers {
     var cache: AnswerCache
     /// The hosts of each address.
     var book: AddressBook
-    /// The realm of the answers in use.
-    private(set) var realm: Realm
+    /// The scope of the answers in use.
+    private(set) var scope: CacheScope
     /// One for each upstream, shared by all its answers without failures.
     private(set) var provenances: [Provenance] = []
     /// The results of cache lookups.
     private(set) var counts = CacheCounts()
 
-    init(_ configuration: ResolverConfiguration, upstreams: [UpstreamProfile], realm: Realm) {
+    init(_ configuration: ResolverConfiguration, upstreams: [UpstreamProfile], scope: CacheScope) {
         self.configuration = configuration
         self.upstreams = upstreams
-        self.realm = realm
+        self.scope = scope
         rules = configuration.useRules
         cache = AnswerCache(maxEntries: configuration.maxCachedNames, maxOctets: configuration.maxCachedOctets)
         book = AddressBook(maxAddresses: configuration.maxRememberedAddresses)
-        use(realm, network: "")
+        use(scope, network: "")
     }
 
-    /// Makes lookups use the answers of a realm; new answers are received in `network`.
-    mutating func use(_ realm: Realm, network: String) {
-        self.realm = realm
+    /// Makes lookups use the answers of a scope; new answers are received in `network`.
+    mutating func use(_ scope: CacheScope, network: String) {
+        self.scope = scope
         guard provenances.first?.network != network else { return }
         provenances = upstreams.map { Provenance(upstream: $0.name, kind: $0.kind, network: network) }
     }
@@ -62,8 +62,8 @@ struct CachedAnswers {
     ) -> Found {
         let rules = rules
         let found =
-            cache.find(AnswerCache.Key(request, realm)) { entry in
-                rules.judge(&entry, for: request, port: port, now: now, ranking: ranking)
+            cache.find(AnswerCache.Key(request, scope: scope)) { entry in
+                rules.evaluate(&entry, for: request, port: port, now: now, ranking: ranking)
             } ?? .unknown
         if countsMisses || found.isCurrent { counts.add(found) }
         return found
@@ -80,7 +80,7 @@ struct CachedAnswers {
         ranking: EndpointRanking
     ) -> Bool {
         let (families, rules) = (configuration.families, rules)
-        let key = AnswerCache.Key(host.text, realm: realm, hash: AnswerCache.Key.hash(of: host.text))
+        let key = AnswerCache.Key(host.text, scope: scope, hash: AnswerCache.Key.hash(of: host.text))
         return cache.find(key) { entry in
             entry.order.until = .past
             guard hasFailed, now >= entry.forceAt else { return false }
@@ -108,7 +108,7 @@ struct CachedAnswers {
         let count = configuration.refreshedOnChange
         // The names that were used last are enough to choose from; a large cache takes long to read.
         return cache.all(atMost: min(count, 1_024) * 64)
-            .filter { $0.key.realm == realm && $0.entry.uses > 0 }
+            .filter { $0.key.scope == scope && $0.entry.uses > 0 }
             .sorted { $0.entry.uses > $1.entry.uses }
             .prefix(count)
             .compactMap { try? Host($0.key.name) }
@@ -116,21 +116,21 @@ struct CachedAnswers {
 
     // MARK: Forgetting
 
-    /// Removes a name from the realm in use and from the system's. Answers for subnets are kept.
+    /// Removes a name from the scope in use and from the system's. Answers for subnets are kept.
     mutating func forget(_ host: Host) {
         let hash = AnswerCache.Key.hash(of: host.text)
-        for realm in [Realm.system, realm] { cache.remove(AnswerCache.Key(host.text, realm: realm, hash: hash)) }
+        for scope in [CacheScope.system, scope] { cache.remove(AnswerCache.Key(host.text, scope: scope, hash: hash)) }
     }
 
     /// Removes the answers of a network.
-    mutating func forget(_ realm: Realm) {
-        cache.removeAll { key, _ in key.realm == realm }
+    mutating func forget(_ scope: CacheScope) {
+        cache.removeAll { key, _ in key.scope == scope }
     }
 
     /// Removes answers that came from a source which the policy does not allow for the name.
     mutating func apply(_ policy: NamePolicy) {
         cache.removeAll { key, entry in
-            guard key.realm != .system, let name = key.name.split(separator: "/").first, let host = try? Host(name)
+            guard key.scope != .system, let name = key.name.split(separator: "/").first, let host = try? Host(name)
             else { return false }
             return policy.isForUpstreams(host) != (entry.provenance.kind == .service)
         }

@@ -13,7 +13,7 @@ struct UseRules {
     var forcedRefreshInterval = Duration.seconds(5)
 
     /// The result of a cache lookup. Allocates nothing while the stored order of the addresses is valid.
-    func judge(
+    func evaluate(
         _ entry: inout AnswerCache.Entry,
         for request: LookupRequest,
         port: UInt16,
@@ -33,7 +33,7 @@ struct UseRules {
                     now: now,
                     ranking: ranking
                 )
-            else { return .absent(.absent(request, entry)) }
+            else { return .absent(.absent(request, entry: entry)) }
             let isDue = entry.uses >= refreshUses && now >= entry.retryAt && entry.isNearlyOver(expiry, now: now)
             // The pause excludes no family, because nothing has failed: after the TTL, callers join the refresh under
             // way.
@@ -53,7 +53,7 @@ struct UseRules {
         {
             return .stale(resolution, mayAsk: mayAsk)
         }
-        return mayAsk ? .unknown : .absent(.allFailed(request.host, entry.provenance.failures))
+        return mayAsk ? .unknown : .absent(.allFailed(request.host, failures: entry.provenance.failures))
     }
 
     /// The resolution of an entry; nil if it has no address of the families.

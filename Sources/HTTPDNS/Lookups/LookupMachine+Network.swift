@@ -11,8 +11,8 @@ extension LookupMachine {
         if !inUse.isEmpty { unanswered = inUse }
         health.networkChanged()
         ranking.networkChanged(to: network)
-        let forgotten = realms.enter(network.id)
-        answers.use(realm, network: network.id)
+        let forgotten = scopes.enter(network.id)
+        answers.use(scope, network: network.id)
         if let forgotten { answers.forget(forgotten) }
         actions.append(.announce(network))
     }
@@ -31,7 +31,7 @@ extension LookupMachine {
 
     mutating func switched(on isOn: Bool) {
         isEnabled = isOn
-        answers.use(realm, network: ranking.network.id)
+        answers.use(scope, network: ranking.network.id)
     }
 
     mutating func documentReceived(_ document: RemoteDocument, wall: Int64) {
@@ -44,7 +44,7 @@ extension LookupMachine {
 
     private mutating func applyRemote() {
         policy = remote.applied(to: configuration.names)
-        answers.use(realm, network: ranking.network.id)
+        answers.use(scope, network: ranking.network.id)
         answers.apply(policy)
     }
 }

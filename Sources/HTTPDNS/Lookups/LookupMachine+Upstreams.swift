@@ -6,7 +6,7 @@ import Names
 struct BatchQuestion: Sendable {
     let upstream: Int
     let families: Families
-    let realm: Realm
+    let scope: CacheScope
     let network: String
     /// The ``UpstreamHealth/generation`` when the question was asked.
     let generation: Int
@@ -18,7 +18,7 @@ extension LookupMachine {
         var candidates: [Int]
         /// An upstream to ask in addition, only to check whether it works again.
         var probe: Int?
-        var realm: Realm
+        var scope: CacheScope
         /// Whether the name is for the system, whose answers are then not checked.
         var isTrusted = false
     }
@@ -26,24 +26,24 @@ extension LookupMachine {
     /// Whether the upstreams are used: both switches are on.
     var isOn: Bool { isEnabled && remote.document?.isEnabled ?? true }
 
-    /// The realm for new answers.
-    var realm: Realm { isOn ? realms.current : .system }
+    /// The scope for new answers.
+    var scope: CacheScope { isOn ? scopes.current : .system }
 
     /// Chooses the upstreams for a name, and the probe that is due.
     mutating func route(to host: Host, now: Moment) -> Route {
         let count = configuration.upstreams.count
         let system = configuration.system == nil ? [] : [count]
-        guard isOn else { return Route(candidates: system, realm: .system, isTrusted: true) }
+        guard isOn else { return Route(candidates: system, scope: .system, isTrusted: true) }
         guard policy.isForUpstreams(host) else {
             // A table that the user wrote discloses the name to no service.
             let tables = (0..<count).filter { upstreams[$0].kind == .fixed }
-            return Route(candidates: tables + system, realm: realms.current, isTrusted: true)
+            return Route(candidates: tables + system, scope: scopes.current, isTrusted: true)
         }
-        if count == 0 { return Route(candidates: system, realm: realms.current) }
+        if count == 0 { return Route(candidates: system, scope: scopes.current) }
         let health = health
         let order = configuration.order.arrange(count, roundTrip: { health.roundTrip($0) }, random: random)
         let choice = self.health.choose(among: order, now: now)
-        return Route(candidates: choice.upstreams, probe: choice.probe, realm: realms.current)
+        return Route(candidates: choice.upstreams, probe: choice.probe, scope: scopes.current)
     }
 
     /// The plan for asking the upstreams of a route.
@@ -81,7 +81,7 @@ extension LookupMachine {
         return BatchQuestion(
             upstream: upstream,
             families: families,
-            realm: realm,
+            scope: scope,
             network: ranking.network.id,
             generation: health.generation
         )
@@ -89,13 +89,13 @@ extension LookupMachine {
 
     mutating func batchAnswered(
         _ batch: BatchQuestion,
-        _ result: Result<[Host: Answer], UpstreamError>,
+        with result: Result<[Host: Answer], UpstreamError>,
         now: Moment
     ) {
         switch result {
         case .success(let found): for (host, answer) in found { answers.keep(answer, of: host, from: batch, now: now) }
         case .failure(let error):
-            if batch.generation == health.generation { health.failed(batch.upstream, error, now: now) }
+            if batch.generation == health.generation { health.failed(batch.upstream, with: error, now: now) }
         }
     }
 

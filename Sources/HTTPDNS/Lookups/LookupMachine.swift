@@ -88,7 +88,7 @@ struct LookupMachine {
     /// The name policy that results from the configuration and the remote switch.
     var policy: NamePolicy
     /// The networks whose answers are cached.
-    var realms = RealmTable()
+    var scopes = CacheScopeTable()
     /// Names that were in use and have not been answered since the network changed.
     var unanswered: [Host] = []
     private(set) var isClosed = false
@@ -102,7 +102,7 @@ struct LookupMachine {
         self.random = random
         let system = configuration.system ?? FixedUpstream(HostsTable(), name: "none")
         upstreams = (configuration.upstreams + [system]).map { UpstreamProfile($0) }
-        answers = CachedAnswers(configuration, upstreams: upstreams, realm: realms.current)
+        answers = CachedAnswers(configuration, upstreams: upstreams, scope: scopes.current)
         health = UpstreamHealth(count: upstreams.count, limits: configuration.healthLimits)
         ranking = EndpointRanking(limits: configuration.rankingLimits)
         policy = configuration.names
@@ -116,8 +116,8 @@ struct LookupMachine {
         case .cancelled(let caller): cancelled(caller)
         case .missed(let request): lookUp(request, for: nil, checksCache: true, isFresh: false, now: now)
         case .refreshDue(let request): lookUp(request, for: nil, checksCache: false, isFresh: false, now: now)
-        case .answered(let question, let result, let time): answered(question, result, after: time, now: now)
-        case .batchAnswered(let batch, let result): batchAnswered(batch, result, now: now)
+        case .answered(let question, let result, let time): answered(question, with: result, after: time, now: now)
+        case .batchAnswered(let batch, let result): batchAnswered(batch, with: result, now: now)
         case .timePassed: timePassed(now: now)
         case .attemptEnded(let outcome, let endpoint, let host): attemptEnded(outcome, at: endpoint, of: host, now: now)
         case .networkChanged(let network): networkChanged(to: network)
@@ -128,7 +128,7 @@ struct LookupMachine {
         case .documentMissed: remote.failed()
         case .documentChecked(let wall): documentChecked(wall: wall)
         case .restored(let stored, let wall):
-            for answer in stored { answers.restore(answer, realms: &realms, wall: wall, now: now) }
+            for answer in stored { answers.restore(answer, scopes: &scopes, wall: wall, now: now) }
         case .forgotten(let host?): answers.forget(host)
         case .forgotten(nil): answers.cache.removeAll()
         case .closed: close()
@@ -157,7 +157,7 @@ struct LookupMachine {
         port: UInt16
     ) throws(ResolutionError) -> Resolution {
         let ordered = result.entry.ordered(request.families, port: port, now: result.time, by: ranking).addresses
-        guard !ordered.isEmpty else { throw .absent(request, result.entry) }
+        guard !ordered.isEmpty else { throw .absent(request, entry: result.entry) }
         return Resolution(
             of: result.entry,
             addresses: ordered,
@@ -182,24 +182,33 @@ struct LookupMachine {
         isFresh: Bool,
         now: Moment
     ) {
-        guard !isClosed else { return refuse(caller, with: .shutDown, "\(request.host): the resolver was shut down") }
-        let known = checksCache || caller != nil ? answers.atHand(request, now: now) : (result: nil, isUsable: false)
+        guard !isClosed else {
+            return refuse(caller, with: .shutDown, message: "\(request.host): the resolver was shut down")
+        }
+        let known =
+            checksCache || caller != nil ? answers.cachedResult(for: request, now: now) : (result: nil, isUsable: false)
         let staleAt = known.isUsable ? now + configuration.staleAnswerDelay : .never
-        if let lookup = lookups[LookupKey(request, realm)] { return join(lookup, caller, staleAt: staleAt) }
-        if checksCache, let result = known.result { return resume([caller].compactMap { $0 }, result) }
+        if let lookup = lookups[LookupKey(request, scope: scope)] {
+            return join(lookup, caller: caller, staleAt: staleAt)
+        }
+        if checksCache, let result = known.result { return resume([caller].compactMap { $0 }, with: result) }
         guard lookups.count < configuration.maxLookups else {
             let count = configuration.maxLookups
-            return refuse(caller, with: .tooManyLookups, "\(request.host): \(count) names are being looked up already")
+            return refuse(
+                caller,
+                with: .tooManyLookups,
+                message: "\(request.host): \(count) names are being looked up already"
+            )
         }
         let route = route(to: request.host, now: now)
         let (lookup, first) = start(request, by: route, isFresh: isFresh, now: now)
-        join(lookup, caller, staleAt: staleAt)
+        join(lookup, caller: caller, staleAt: staleAt)
         perform(first, of: lookup, now: now)
         if let probe = route.probe { startProbe(of: probe, with: request, now: now) }
     }
 
     /// Adds a caller to a lookup; without a caller, the lookup continues for the cache.
-    private mutating func join(_ lookup: LookupID, _ caller: CallerID?, staleAt: Moment) {
+    private mutating func join(_ lookup: LookupID, caller: CallerID?, staleAt: Moment) {
         guard let caller else {
             lookups.change(lookup) { $0.isForCache = true }
             return
@@ -216,7 +225,7 @@ struct LookupMachine {
     ) -> (lookup: LookupID, first: [UpstreamSchedule.Action]) {
         let context = LookupContext(
             request: request,
-            realm: route.realm,
+            scope: route.scope,
             network: ranking.network.id,
             isTrusted: route.isTrusted,
             isFresh: isFresh,
@@ -224,17 +233,17 @@ struct LookupMachine {
         )
         var schedule = UpstreamSchedule(plan(for: route), families: request.families, now: now)
         let first = schedule.start(now: now).actions
-        let key = LookupKey(request, route.realm)
+        let key = LookupKey(request, scope: route.scope)
         return (lookups.start(Lookup(key: key, context: context, schedule: schedule)), first)
     }
 
     /// Asks an upstream that is down, only to see whether it works again.
     private mutating func startProbe(of upstream: Int, with request: LookupRequest, now: Moment) {
-        let route = Route(candidates: [upstream], realm: .probe(upstream))
+        let route = Route(candidates: [upstream], scope: .probe(upstream))
         // The last probe may still be waiting.
-        guard lookups[LookupKey(request, route.realm)] == nil else { return }
+        guard lookups[LookupKey(request, scope: route.scope)] == nil else { return }
         let (lookup, first) = start(request, by: route, isFresh: true, now: now)
-        join(lookup, nil, staleAt: .never)
+        join(lookup, caller: nil, staleAt: .never)
         perform(first, of: lookup, now: now)
     }
 
@@ -243,7 +252,7 @@ struct LookupMachine {
     /// Passes the result of a question to its lookup.
     private mutating func answered(
         _ question: UpstreamQuestion,
-        _ result: Result<Answer, UpstreamError>,
+        with result: Result<Answer, UpstreamError>,
         after time: Duration?,
         now: Moment
     ) {
@@ -254,7 +263,7 @@ struct LookupMachine {
             case .failure(let error): .failed(upstream: upstream, families, error)
             }
         // Results of questions from another network do not count.
-        if let time, question.generation == health.generation { health.note(event, after: time, now: now) }
+        if let time, question.generation == health.generation { health.record(event, after: time, now: now) }
         let next = lookups.change(question.id.lookup) { lookup in
             lookup.questions.removeAll { $0 == question.id }
             return lookup.schedule.event(event, now: now).actions
@@ -287,7 +296,7 @@ struct LookupMachine {
                 }
                 for question in lookups.takeQuestions(of: id, to: upstream) { actions.append(.stopAsking(question)) }
             case .deliver(let outcome): deliver(outcome, to: id, now: now)
-            case .end(let outcome): end(id, outcome, now: now)
+            case .end(let outcome): end(id, with: outcome, now: now)
             }
         }
         wake(for: id)
@@ -296,7 +305,7 @@ struct LookupMachine {
     private mutating func ask(_ upstream: Int, for families: Families, of id: LookupID) {
         let question = lookups.change(id) { lookup -> UpstreamQuestion? in
             // A later decision of the same step may have ended the lookup or given up the upstream.
-            guard lookup.schedule.awaits(upstream, families) else { return nil }
+            guard lookup.schedule.awaits(upstream, for: families) else { return nil }
             let request = lookup.context.request
             let question = UpstreamQuestion(
                 id: UpstreamQuestion.ID(lookup: id, upstream: upstream, families: families),
@@ -324,32 +333,32 @@ struct LookupMachine {
 
     /// Delivers the family that has arrived; the lookup continues for the cache.
     private mutating func deliver(_ outcome: UpstreamSchedule.Outcome, to id: LookupID, now: Moment) {
-        guard let context = lookups[id]?.context, context.realm.isKept else { return }
+        guard let context = lookups[id]?.context, context.scope.isKept else { return }
         let result = answers.keep(outcome, of: context, now: now)
         lookups.change(id) { $0.isForCache = true }
-        resume(lookups.takeCallers(of: id), result)
+        resume(lookups.takeCallers(of: id), with: result)
     }
 
     /// Delivers a stale answer to callers that have waited ``ResolverConfiguration/staleAnswerDelay`` for a new one
     /// (RFC 8767 §5).
     private mutating func deliverStale(to id: LookupID, now: Moment) {
-        guard let context = lookups[id]?.context, context.realm.isKept,
+        guard let context = lookups[id]?.context, context.scope.isKept,
             let stale = answers.staleResult(of: context, now: now)
         else { return lookups.keepLateCallers(of: id) }
         lookups.change(id) { $0.isForCache = true }
-        resume(lookups.takeLateCallers(of: id, now: now), .success(stale))
+        resume(lookups.takeLateCallers(of: id, now: now), with: .success(stale))
     }
 
-    private mutating func end(_ id: LookupID, _ outcome: UpstreamSchedule.Outcome, now: Moment) {
-        guard let lookup = remove(id), lookup.context.realm.isKept else { return }
-        resume(lookup.callers.map(\.id), answers.keep(outcome, of: lookup.context, now: now))
+    private mutating func end(_ id: LookupID, with outcome: UpstreamSchedule.Outcome, now: Moment) {
+        guard let lookup = remove(id), lookup.context.scope.isKept else { return }
+        resume(lookup.callers.map(\.id), with: answers.keep(outcome, of: lookup.context, now: now))
     }
 
     /// Removes a cancelled caller. The lookup ends with its last caller, unless it also runs for the cache.
     private mutating func cancelled(_ caller: CallerID) {
         guard let id = lookups.remove(caller: caller) else { return }
         if let lookup = lookups[id], lookup.callers.isEmpty, !lookup.isForCache { _ = remove(id) }
-        refuse(caller, with: .cancelled, "the resolution was cancelled")
+        refuse(caller, with: .cancelled, message: "the resolution was cancelled")
     }
 
     /// Ends all lookups, because the resolver is shut down.
@@ -357,7 +366,7 @@ struct LookupMachine {
         isClosed = true
         for lookup in lookups.all.compactMap({ remove($0) }) {
             let error = ResolutionError(.shutDown, "\(lookup.context.request.host): the resolver was shut down")
-            resume(lookup.callers.map(\.id), .failure(error))
+            resume(lookup.callers.map(\.id), with: .failure(error))
         }
     }
 
@@ -368,11 +377,11 @@ struct LookupMachine {
         return lookup
     }
 
-    private mutating func refuse(_ caller: CallerID?, with code: ResolutionError.Code, _ message: String) {
-        if let caller { resume([caller], .failure(ResolutionError(code, message))) }
+    private mutating func refuse(_ caller: CallerID?, with code: ResolutionError.Code, message: String) {
+        if let caller { resume([caller], with: .failure(ResolutionError(code, message))) }
     }
 
-    private mutating func resume(_ callers: [CallerID], _ result: Result<LookupResult, ResolutionError>) {
+    private mutating func resume(_ callers: [CallerID], with result: Result<LookupResult, ResolutionError>) {
         if !callers.isEmpty { actions.append(.resume(callers, result)) }
     }
 }

@@ -14,14 +14,14 @@ struct LookupRequest: Sendable {
         self.host = host
         self.families = families
         self.subnet = subnet
-        hash = AnswerCache.Key.hash(of: Self.key(host, subnet))
+        hash = AnswerCache.Key.hash(of: Self.key(of: host, subnet: subnet))
     }
 
     /// The cache key of the answer: the name, and the subnet if there is one, after a slash, which no host name
     /// contains.
-    var key: String { Self.key(host, subnet) }
+    var key: String { Self.key(of: host, subnet: subnet) }
 
-    private static func key(_ host: Host, _ subnet: IPNetwork?) -> String {
+    private static func key(of host: Host, subnet: IPNetwork?) -> String {
         guard let subnet else { return host.text }
         return "\(host.text)/\(subnet)"
     }
@@ -29,7 +29,7 @@ struct LookupRequest: Sendable {
 
 extension AnswerCache.Key {
     /// The cache key of a request.
-    init(_ request: LookupRequest, _ realm: Realm) {
-        self.init(request.key, realm: realm, hash: request.hash)
+    init(_ request: LookupRequest, scope: CacheScope) {
+        self.init(request.key, scope: scope, hash: request.hash)
     }
 }

@@ -13,13 +13,13 @@ struct LookupKey: Hashable {
     private let nameHash: Int
     private let name: String
     let families: Families
-    private let realm: Realm
+    private let scope: CacheScope
 
-    init(_ request: LookupRequest, _ realm: Realm) {
+    init(_ request: LookupRequest, scope: CacheScope) {
         name = request.key
         nameHash = request.hash
         families = request.families
-        self.realm = realm
+        self.scope = scope
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(nameHash) }
@@ -28,7 +28,7 @@ struct LookupKey: Hashable {
 /// The parameters of a lookup.
 struct LookupContext {
     let request: LookupRequest
-    let realm: Realm
+    let scope: CacheScope
     let network: String
     /// Whether answers of the system are not checked, for names that belong to it.
     let isTrusted: Bool

@@ -102,7 +102,7 @@ struct UpstreamSchedule {
     var hasAnswer: Bool { outcome.upstream != nil }
 
     /// Whether an answer of the upstream for these families is still awaited.
-    func awaits(_ upstream: Int, _ families: Families) -> Bool {
+    func awaits(_ upstream: Int, for families: Families) -> Bool {
         !isOver && asked.contains { $0.candidate.upstream == upstream && !$0.outstanding.isDisjoint(with: families) }
     }
 
@@ -129,9 +129,9 @@ struct UpstreamSchedule {
         var actions: [Action] = []
         switch event {
         case .answered(let upstream, let families, let answer):
-            take(upstream, settled: families, now: now, into: &actions) { $0.answer.add(answer) }
+            record(upstream, answered: families, now: now, into: &actions) { $0.answer.add(answer) }
         case .failed(let upstream, let families, let error):
-            take(upstream, settled: families, now: now, into: &actions) { $0.failure = error }
+            record(upstream, answered: families, now: now, into: &actions) { $0.failure = error }
         case .tick:
             tick(now: now, into: &actions)
         }
@@ -152,22 +152,22 @@ struct UpstreamSchedule {
         }
     }
 
-    private mutating func take(
+    private mutating func record(
         _ upstream: Int,
-        settled: Families,
+        answered settled: Families,
         now: Moment,
         into actions: inout [Action],
-        _ change: (inout Asked) -> Void
+        change: (inout Asked) -> Void
     ) {
         guard let index = asked.firstIndex(where: { $0.candidate.upstream == upstream && !$0.outstanding.isEmpty })
         else { return }
         asked[index].outstanding.subtract(settled)
         change(&asked[index])
-        judge(asked[index], now: now, into: &actions)
+        evaluate(asked[index], now: now, into: &actions)
     }
 
-    private mutating func judge(_ one: Asked, now: Moment, into actions: inout [Action]) {
-        if one.answer.hasAddresses(of: families) { return settle(on: one, now: now, into: &actions) }
+    private mutating func evaluate(_ one: Asked, now: Moment, into actions: inout [Action]) {
+        if one.answer.hasAddresses(of: families) { return use(one, now: now, into: &actions) }
         let records = families.members.compactMap { one.answer[$0] }
         if records.contains(where: { if case .absent(.noName, .some) = $0 { true } else { false } }) {
             // A nonexistent name has no record of the other family either.
@@ -176,10 +176,10 @@ struct UpstreamSchedule {
                 denied.answer[family] = records.first
             }
             denied.outstanding = []
-            settle(on: denied, now: now, into: &actions)
+            use(denied, now: now, into: &actions)
         } else if one.outstanding.isEmpty {
             if one.failure == nil, !records.isEmpty, records.allSatisfy({ $0.ttl != nil }) {
-                settle(on: one, now: now, into: &actions)
+                use(one, now: now, into: &actions)
             } else {
                 giveUp(one, now: now, into: &actions)
             }
@@ -187,7 +187,7 @@ struct UpstreamSchedule {
     }
 
     /// Uses this upstream's answer and cancels the questions to the others.
-    private mutating func settle(on one: Asked, now: Moment, into actions: inout [Action]) {
+    private mutating func use(_ one: Asked, now: Moment, into actions: inout [Action]) {
         let upstream = one.candidate.upstream
         if outcome.upstream == nil {
             for other in asked where other.candidate.upstream != upstream && !other.outstanding.isEmpty {
@@ -239,7 +239,7 @@ struct UpstreamSchedule {
             if let index = asked.firstIndex(where: { $0.candidate.upstream == one.candidate.upstream }) {
                 asked[index].outstanding = []
             }
-            judge(late, now: now, into: &actions)
+            evaluate(late, now: now, into: &actions)
         }
         guard !isOver else { return }
         if deadline <= now {

@@ -54,7 +54,7 @@ public struct DirectForm: Hashable, Sendable {
         to direct: Origin
     ) -> [(name: HTTPField.Name, value: String)] {
         let links = linkFields.compactMap { name in
-            value(name).flatMap { renamed($0, direct, named) }.map { (name, $0) }
+            value(name).flatMap { renamed($0, from: direct, to: named) }.map { (name, $0) }
         }
         let hosts = hostFields + [HTTPField.Name("Host")].compactMap(\.self)
         return links + hosts.map { ($0, named.authority) }
@@ -70,7 +70,7 @@ public struct DirectForm: Hashable, Sendable {
     }
 
     /// The value with the name in place of the address; nil if its authority is not the address.
-    private func renamed(_ value: String, _ direct: Origin, _ named: Origin) -> String? {
+    private func renamed(_ value: String, from direct: Origin, to named: Origin) -> String? {
         let prefix = "\(direct)"
         guard value.hasPrefix(prefix) else { return nil }
         let rest = value.dropFirst(prefix.count)

@@ -38,7 +38,7 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     /// The value for a name.
     public subscript(host: Host) -> Value? {
         guard !values.isEmpty else { return nil }
-        return DomainName.first(of: host, sketch) { values[$0] }
+        return DomainName.first(of: host, sketch: sketch) { values[$0] }
     }
 }
 
@@ -56,7 +56,7 @@ enum DomainName {
     /// The first value for the name, its parent, and so on.
     ///
     /// - Parameter sketch: The sketch of the names that have values; other names are skipped.
-    static func first<Value>(of host: Host, _ sketch: DomainSketch, _ value: (String) -> Value?) -> Value? {
+    static func first<Value>(of host: Host, sketch: DomainSketch, value: (String) -> Value?) -> Value? {
         let name = host.withoutFinalDot
         if sketch.mayHold(name.utf8), let value = value(name) { return value }
         guard host.address == nil else { return nil }

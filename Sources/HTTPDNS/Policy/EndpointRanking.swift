@@ -65,7 +65,7 @@ struct EndpointRanking {
 
     /// Whether all addresses that are reachable in this network are tried last now; false if there are none.
     func areAllDemoted(v4: [IPAddress], v6: [IPAddress], port: UInt16, now: Moment) -> Bool {
-        let (v4, v6) = usable(v4, v6)
+        let (v4, v6) = usable(v4: v4, v6: v6)
         return !(v4.isEmpty && v6.isEmpty) && (v4 + v6).allSatisfy { isDemoted(Endpoint($0, port: port), now: now) }
     }
 
@@ -89,19 +89,19 @@ struct EndpointRanking {
         port: UInt16,
         now: Moment
     ) -> (addresses: [IPAddress], until: Moment) {
-        let (v4, v6) = usable(v4, v6)
+        let (v4, v6) = usable(v4: v4, v6: v6)
         // Other names may share these endpoints and report on them, so an order is valid for at most a second.
         var until = now + .seconds(1)
         if states.isEmpty {
             if v6.isEmpty { return (v4, until) }
-            return (interleaved(preferred(v6), v4), until)
+            return (interleaved(v6: preferred(v6), v4: v4), until)
         }
         let good = { (addresses: [IPAddress]) in
             addresses.filter { !isDemoted(Endpoint($0, port: port), now: now) }
         }
         let usable = interleaved(
-            measured(preferred(good(v6)), port: port, now: now),
-            measured(good(v4), port: port, now: now)
+            v6: measured(preferred(good(v6)), port: port, now: now),
+            v4: measured(good(v4), port: port, now: now)
         )
         let demoted = (v6 + v4).compactMap { address -> (address: IPAddress, until: Moment)? in
             guard let state = states[Endpoint(address, port: port)], state.demotedUntil > now else { return nil }
@@ -112,15 +112,15 @@ struct EndpointRanking {
     }
 
     /// The addresses that are reachable in this network; all if none seems reachable.
-    private func usable(_ v4: [IPAddress], _ v6: [IPAddress]) -> ([IPAddress], [IPAddress]) {
+    private func usable(v4: [IPAddress], v6: [IPAddress]) -> ([IPAddress], [IPAddress]) {
         switch network.families {
         case .v4: v4.isEmpty ? (v4, v6) : (v4, [])
-        case .v6: translated(v4, v6)
+        case .v6: translated(v4: v4, v6: v6)
         default: (v4, v6)
         }
     }
 
-    private func translated(_ v4: [IPAddress], _ v6: [IPAddress]) -> ([IPAddress], [IPAddress]) {
+    private func translated(v4: [IPAddress], v6: [IPAddress]) -> ([IPAddress], [IPAddress]) {
         let added = v4.flatMap { network.reachable($0) }.filter { $0.family == .v6 && !v6.contains($0) }
         return v6.isEmpty && added.isEmpty ? (v4, v6) : ([], v6 + added)
     }
@@ -159,7 +159,7 @@ struct EndpointRanking {
     }
 
     /// Alternates between the families, starting with the one that the policy table prefers.
-    private func interleaved(_ v6: [IPAddress], _ v4: [IPAddress]) -> [IPAddress] {
+    private func interleaved(v6: [IPAddress], v4: [IPAddress]) -> [IPAddress] {
         guard let first = v6.first else { return v4 }
         guard !v4.isEmpty else { return v6 }
         let isV6First = AddressPolicy.precedence(first, local: network.localV6) > 35

@@ -82,11 +82,11 @@ struct UpstreamHealth {
     /// Records a timeout. It does not count if the upstream has since responded to another question: then the servers
     /// of the name's zone are at fault, which the upstream waits for.
     mutating func timedOut(_ upstream: Int, askedAt: Moment, now: Moment) {
-        if states[upstream].answeredAt < askedAt { failed(upstream, .tryElsewhere, now: now) }
+        if states[upstream].answeredAt < askedAt { failed(upstream, reaction: .tryElsewhere, now: now) }
     }
 
     /// Records a failure.
-    mutating func failed(_ upstream: Int, _ reaction: UpstreamError.Reaction, now: Moment) {
+    mutating func failed(_ upstream: Int, reaction: UpstreamError.Reaction, now: Moment) {
         switch reaction {
         case .doNotRepeat:
             states[upstream].answeredAt = now
@@ -132,19 +132,19 @@ struct UpstreamHealth {
 
 extension UpstreamHealth {
     /// Records the result of a question.
-    mutating func note(_ event: UpstreamSchedule.Event, after time: Duration, now: Moment) {
+    mutating func record(_ event: UpstreamSchedule.Event, after time: Duration, now: Moment) {
         switch event {
         case .answered(let upstream, _, _):
             succeeded(upstream, after: time)
             answered(upstream, at: now)
-        case .failed(let upstream, _, let error): failed(upstream, error, now: now)
+        case .failed(let upstream, _, let error): failed(upstream, with: error, now: now)
         case .tick: break
         }
     }
 
     /// Records a failure. Cancellation and too many questions under way are not the upstream's fault and do not count.
-    mutating func failed(_ upstream: Int, _ error: UpstreamError, now: Moment) {
+    mutating func failed(_ upstream: Int, with error: UpstreamError, now: Moment) {
         guard error.code != .cancelled, error.code != .busy else { return }
-        failed(upstream, error.code.reaction, now: now)
+        failed(upstream, reaction: error.code.reaction, now: now)
     }
 }

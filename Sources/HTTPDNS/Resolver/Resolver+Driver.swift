@@ -143,7 +143,7 @@ extension Resolver {
         if configuration.shared != nil {
             await askSharing(question)
         } else {
-            answered(question, await result(of: question), since: begin)
+            answered(question, with: await result(of: question), since: begin)
         }
         questionEnded { $0.questions[question.id] = nil }
     }
@@ -156,7 +156,7 @@ extension Resolver {
         // The upstream's response time excludes the query of the shared answers.
         let begin = time.now()
         let result = await result(of: question)
-        answered(question, result, since: begin)
+        answered(question, with: result, since: begin)
         // The answer is delivered; no caller waits for this.
         if case .success(let answer) = result { await share(answer, to: question) }
     }
@@ -187,9 +187,10 @@ extension Resolver {
 
     // Kept out of the async function so that its frame stays small.
     @inline(never)
-    private func answered(_ question: UpstreamQuestion, _ result: Result<Answer, UpstreamError>, since begin: Moment) {
+    private func answered(_ question: UpstreamQuestion, with result: Result<Answer, UpstreamError>, since begin: Moment)
+    {
         let now = time.now()
-        configuration.metrics?.answered(upstream(question.id.upstream).name, result, after: now - begin)
+        configuration.metrics?.answered(by: upstream(question.id.upstream).name, with: result, after: now - begin)
         handle(.answered(question, result, after: now - begin), now: now)
     }
 
@@ -229,7 +230,7 @@ extension Resolver {
         }
     }
 
-    /// Records the end of a question, and resumes ``settled()`` after the last.
+    /// Records the end of a question, and resumes ``waitUntilIdle()`` after the last.
     func questionEnded(_ change: (inout State) -> Void = { _ in }) {
         let idlers = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
             change(&state)
@@ -247,7 +248,7 @@ extension Resolver {
     /// ``cached(_:port:families:subnet:)`` still returns what the cache has.
     public func shutDown() async {
         close()
-        await settled()
+        await waitUntilIdle()
     }
 
     private func close() {
@@ -263,7 +264,7 @@ extension Resolver {
     }
 
     /// Returns when no upstream is being asked.
-    package func settled() async {
+    package func waitUntilIdle() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isIdle = state.withLockedValue { state in
                 guard state.running > 0 else { return true }

@@ -32,10 +32,10 @@ extension Resolver {
     func begin(in network: Network, isFirst: Bool) async -> [Host] {
         handle(.networkChanged(network), now: time.now())
         let hosts = state.withLockedValue { $0.machine.namesToAskAgain }
-        let isKnown = await learnNAT64()
+        let isKnown = await findNAT64()
         // Resume the waiters only after all of the above is done.
         let waiting = state.withLockedValue { state -> [Int: AsyncStream<Void>.Continuation] in
-            state.background.owesNAT64 = !isKnown
+            state.background.lacksNAT64 = !isKnown
             if isFirst, isKnown { return [:] }
             state.background.networkChanges += 1
             defer { state.background.onNetworkChange = [:] }
@@ -51,7 +51,7 @@ extension Resolver {
     /// Finds the NAT64 prefixes of an IPv6-only network.
     ///
     /// - Returns: Whether the prefixes are known now; true also if there are none.
-    func learnNAT64() async -> Bool {
+    func findNAT64() async -> Bool {
         let network = network
         guard network.families == .v6, network.nat64.isEmpty else { return true }
         guard let prefixes = await askForNAT64() else { return false }

@@ -25,7 +25,7 @@ extension Resolver {
                 unknown.append(host)
             }
         }
-        if unknown.count > 1 { unknown = await fetch(unknown, families) }
+        if unknown.count > 1 { unknown = await fetch(unknown, families: families) }
         await forEach(unknown) { _ = try? await self.resolve($0) }
         if let port { await probe(hosts, port: port) }
     }
@@ -33,7 +33,7 @@ extension Resolver {
     /// Asks for several names per question, if the first upstream that is up can answer that.
     ///
     /// - Returns: The names without an answer.
-    private func fetch(_ hosts: [Host], _ families: Families) async -> [Host] {
+    private func fetch(_ hosts: [Host], families: Families) async -> [Host] {
         guard let first = batch(families)?.upstream, let upstream = upstream(first) as? any BatchUpstream
         else { return hosts }
         let names = state.withLockedValue { state in

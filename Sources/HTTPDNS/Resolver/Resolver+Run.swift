@@ -11,7 +11,7 @@ extension Resolver {
         /// Streams that finish when the network changes, by the number of the waiting work.
         var onNetworkChange: [Int: AsyncStream<Void>.Continuation] = [:]
         /// Whether the network's NAT64 prefixes are still unknown.
-        var owesNAT64 = false
+        var lacksNAT64 = false
         /// Failed attempts to read the store; nil after a success.
         var failedRestores: Int? = 0
     }
@@ -72,7 +72,7 @@ extension Resolver {
             hasWaited = await withTaskGroup(of: Bool.self) { group in
                 if let pause { group.addTask { (try? await self.time.sleep(pause)) != nil } }
                 group.addTask {
-                    await self.networkChange(after: changes, number)
+                    await self.networkChange(after: changes, number: number)
                     return false
                 }
                 defer { group.cancelAll() }
@@ -82,7 +82,7 @@ extension Resolver {
     }
 
     /// Returns after the network has changed more than `count` times, or when the task is cancelled.
-    private func networkChange(after count: Int, _ number: Int) async {
+    private func networkChange(after count: Int, number: Int) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let isOver = state.withLockedValue { state in
             guard state.background.networkChanges == count else { return true }
@@ -121,18 +121,20 @@ extension Resolver {
         let pauses = (first: Duration.seconds(1), longest: Duration.seconds(60))
         var pause = pauses.first
         await repeatedly(number) { hasWaited in
-            let (owes, now) = state.withLockedValue { ($0.background.owesNAT64, $0.background.networkChanges) }
-            guard owes else { return nil }
+            let (lacksPrefixes, now) = state.withLockedValue {
+                ($0.background.lacksNAT64, $0.background.networkChanges)
+            }
+            guard lacksPrefixes else { return nil }
             guard hasWaited else {
                 pause = pauses.first
                 return pause
             }
-            guard await learnNAT64() else {
+            guard await findNAT64() else {
                 pause = min(pause * 2, pauses.longest)
                 return pause
             }
             state.withLockedValue { state in
-                if state.background.networkChanges == now { state.background.owesNAT64 = false }
+                if state.background.networkChanges == now { state.background.lacksNAT64 = false }
             }
             return nil
         }
@@ -208,11 +210,11 @@ extension Resolver {
             let failed = state.withLockedValue { $0.background.failedRestores }
             if let failed, failed < Self.maxRestores { return }
         }
-        let (entries, realms) = state.withLockedValue { ($0.machine.answers.cache.all(), $0.machine.realms.all) }
-        let networks = Dictionary(realms.map { ($0.realm, $0.id) }, uniquingKeysWith: { first, _ in first })
+        let (entries, scopes) = state.withLockedValue { ($0.machine.answers.cache.all(), $0.machine.scopes.all) }
+        let networks = Dictionary(scopes.map { ($0.scope, $0.id) }, uniquingKeysWith: { first, _ in first })
         let (wall, now) = (time.wall(), time.now())
         let answers = entries.compactMap { key, entry in
-            networks[key.realm].flatMap { network in
+            networks[key.scope].flatMap { network in
                 StoredAnswer(
                     entry,
                     name: key.name,

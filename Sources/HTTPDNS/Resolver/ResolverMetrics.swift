@@ -17,7 +17,7 @@ public struct ResolverMetrics: Sendable {
         self.factory = factory
     }
 
-    func answered(_ upstream: String, _ result: Result<Answer, UpstreamError>, after time: Duration) {
+    func answered(by upstream: String, with result: Result<Answer, UpstreamError>, after time: Duration) {
         let outcome: String
         switch result {
         case .success:

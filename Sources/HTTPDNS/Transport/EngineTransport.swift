@@ -16,7 +16,7 @@ public struct EngineTransport: UpstreamTransport {
         let limits: TimeLimits
         let network = NIOLockedValueBox(Network.unknown)
 
-        init(_ engine: Engine, _ tls: TLSSettings, _ limits: TimeLimits) {
+        init(engine: Engine, tls: TLSSettings, limits: TimeLimits) {
             self.engine = engine
             self.tls = tls
             self.limits = limits
@@ -32,7 +32,7 @@ public struct EngineTransport: UpstreamTransport {
     ///   - tls: The TLS settings.
     ///   - limits: The time limits for one exchange, in addition to the resolver's budget.
     public init(engine: Engine, tls: TLSSettings = TLSSettings(), limits: TimeLimits = TimeLimits()) {
-        parts = Parts(engine, tls, limits)
+        parts = Parts(engine: engine, tls: tls, limits: limits)
     }
 
     /// Sets the machine's network. In an IPv6-only network, upstreams with IPv4 addresses are reached through its
@@ -49,7 +49,7 @@ public struct EngineTransport: UpstreamTransport {
                 tls: parts.tls,
                 limits: prepared.limits
             )
-            return reply(response, try await response.body.collect(upTo: request.maxReplySize))
+            return reply(from: response, body: try await response.body.collect(upTo: request.maxReplySize))
         } catch let error as DirectHTTPError {
             throw UpstreamError(error)
         } catch {
@@ -60,7 +60,7 @@ public struct EngineTransport: UpstreamTransport {
     // The rest is kept out of the async function so that its frame stays small.
 
     @inline(never)
-    private func reply(_ response: ExchangeResponse, _ body: ByteBuffer) -> UpstreamReply {
+    private func reply(from response: ExchangeResponse, body: ByteBuffer) -> UpstreamReply {
         UpstreamReply(
             status: response.head.status.code,
             fields: response.head.headerFields,

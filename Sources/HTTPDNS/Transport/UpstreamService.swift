@@ -93,8 +93,8 @@ final class UpstreamService: Sendable {
     ///   - read: Parses the reply. If it throws an error with ``UpstreamError/Reaction/tryElsewhere``, the next address
     ///     is tried.
     func ask<Result>(
-        _ make: (inout UpstreamRequest) throws(UpstreamError) -> Void,
-        _ read: (UpstreamReply) throws(UpstreamError) -> Result
+        make: (inout UpstreamRequest) throws(UpstreamError) -> Void,
+        read: (UpstreamReply) throws(UpstreamError) -> Result
     ) async throws(UpstreamError) -> Result {
         let tries = min(Self.maxTries, max(endpoints.count, names.count))
         var tried = 0
@@ -104,7 +104,7 @@ final class UpstreamService: Sendable {
             do throws(UpstreamError) {
                 return try read(try await transport.exchange(request))
             } catch {
-                try moveOn(from: request, error, isLast: tried == tries)
+                try moveOn(from: request, after: error, isLast: tried == tries)
             }
         }
     }
@@ -131,7 +131,7 @@ final class UpstreamService: Sendable {
 
     /// Makes the next address the first. Throws the error if the address is not at fault, or if this was the last try.
     @inline(never)
-    private func moveOn(from request: UpstreamRequest, _ error: UpstreamError, isLast: Bool) throws(UpstreamError) {
+    private func moveOn(from request: UpstreamRequest, after error: UpstreamError, isLast: Bool) throws(UpstreamError) {
         guard error.code.reaction == .tryElsewhere else { throw error }
         moveOn(from: request, untrusted: error.code == .untrusted)
         guard !isLast, !Task.isCancelled else { throw error }

@@ -41,17 +41,25 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         parameters: [String: String] = [:],
         transport: any UpstreamTransport
     ) throws(UpstreamError) {
-        try self.init(account, secret, encryption, service, parameters, transport, SigningClock())
+        try self.init(
+            account: account,
+            secret: secret,
+            encryption: encryption,
+            service: service,
+            parameters: parameters,
+            transport: transport,
+            clock: SigningClock()
+        )
     }
 
     init(
-        _ account: String,
-        _ secret: String?,
-        _ encryption: AliyunEncryption?,
-        _ service: AliyunService,
-        _ parameters: [String: String],
-        _ transport: any UpstreamTransport,
-        _ clock: SigningClock,
+        account: String,
+        secret: String?,
+        encryption: AliyunEncryption?,
+        service: AliyunService,
+        parameters: [String: String],
+        transport: any UpstreamTransport,
+        clock: SigningClock,
         vector: (@Sendable () -> [UInt8])? = nil
     ) throws(UpstreamError) {
         self.secret = secret.flatMap { Hex.decode($0) }
@@ -70,28 +78,34 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         self.parameters = parameters
         self.service = service.connected(transport)
         self.clock = clock
-        scheduler = AliyunScheduler(account, secret, service, transport, clock)
+        scheduler = AliyunScheduler(
+            account: account,
+            secret: secret,
+            service: service,
+            transport: transport,
+            clock: clock
+        )
         self.vector = vector
         name = "aliyun2:\(account)@\(self.service.label)"
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
-        try await ask([question.host], question.families, question.subnet).only(question.host)
+        try await ask(for: [question.host], families: question.families, subnet: question.subnet).only(question.host)
     }
 
     /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
     package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
-        try await ask(hosts, families, nil)
+        try await ask(for: hosts, families: families, subnet: nil)
     }
 
     /// Fetches the nearest addresses of the service; see ``ScheduledUpstream/reschedule()``.
     package func reschedule() async -> Duration { await scheduler.reschedule(service) }
 
     private func ask(
-        _ hosts: [Host],
-        _ families: Families,
-        _ subnet: IPNetwork?
+        for hosts: [Host],
+        families: Families,
+        subnet: IPNetwork?
     ) async throws(UpstreamError) -> [Host: Answer] {
         var names: [String] = []
         for host in hosts { names.append(try host.askedName()) }
@@ -101,10 +115,10 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         asked["cip"] = subnet?.first.description
         try scheduler.requireService()
         return try await service.askSigned(
-            clock,
-            { (request) throws(UpstreamError) in request.target = "/v2/d?" + (try self.query(asked)) },
-            { (reply) throws(UpstreamError) in
-                try AliyunAnswer.version2(try self.content(of: reply), hosts, families)
+            clock: clock,
+            make: { (request) throws(UpstreamError) in request.target = "/v2/d?" + (try self.query(asked)) },
+            read: { (reply) throws(UpstreamError) in
+                try AliyunAnswer.version2(try self.content(of: reply), hosts: hosts, families: families)
             }
         )
     }
@@ -151,7 +165,7 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
 
     private func content(of reply: UpstreamReply) throws(UpstreamError) -> JSONValue {
         let body = JSONValue(reply.body)
-        if let error = AliyunError.error(reply, body) { throw error }
+        if let error = AliyunError.error(in: reply, body: body) { throw error }
         try reply.requireSuccess(hasAccount: secret != nil)
         guard let data = body?["data"] else { throw AliyunAnswer.malformed }
         guard let cipher else {

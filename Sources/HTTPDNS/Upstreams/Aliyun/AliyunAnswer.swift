@@ -5,18 +5,17 @@ import Names
 /// Parses answers of Aliyun's services and compatible ones.
 enum AliyunAnswer {
     /// Parses a single answer of version 1: `{"host":…,"ips":[…],"ipsv6":[…],"ttl":57,"client_ip":…}`.
-    static func single(_ body: JSONValue, _ host: Host, _ families: Families) throws(UpstreamError) -> Answer {
+    static func single(_ body: JSONValue, host: Host, families: Families) throws(UpstreamError) -> Answer {
         guard let name = body["host"]?.string else { throw malformed }
         guard host.isCalled(name) else {
             throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\"")
         }
-        return try entry(body, families)
+        return try entry(body, families: families)
     }
 
     /// Parses an answer for several names: `{"dns":[{"host":…,"ips":[…],"ttl":106},…]}`. Older services send one entry
     /// per family, with its record type as `type`.
-    static func batch(_ body: JSONValue, _ hosts: [Host], _ families: Families) throws(UpstreamError) -> [Host: Answer]
-    {
+    static func batch(_ body: JSONValue, hosts: [Host], families: Families) throws(UpstreamError) -> [Host: Answer] {
         guard let entries = (body["dns"] ?? body["results"])?.array else { throw malformed }
         var answers: [Host: Answer] = [:]
         for entry in entries {
@@ -24,7 +23,7 @@ enum AliyunAnswer {
             guard let host = hosts.first(where: { $0.isCalled(name) }) else {
                 throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\" too")
             }
-            let part = try self.entry(entry, families)
+            let part = try self.entry(entry, families: families)
             var answer = answers[host] ?? Answer(clientAddress: part.clientAddress)
             answer.v4 = answer.v4 ?? part.v4
             answer.v6 = answer.v6 ?? part.v6
@@ -33,15 +32,15 @@ enum AliyunAnswer {
         return answers
     }
 
-    private static func entry(_ entry: JSONValue, _ families: Families) throws(UpstreamError) -> Answer {
+    private static func entry(_ entry: JSONValue, families: Families) throws(UpstreamError) -> Answer {
         var answer = Answer(clientAddress: entry["client_ip"]?.string.flatMap { IPAddress($0) })
         let ttl = seconds(entry["ttl"])
         switch entry["type"]?.integer {
-        case 28: answer.v6 = try records(entry["ips"] ?? entry["ipsv6"], .v6, ttl)
-        case 1: answer.v4 = try records(entry["ips"], .v4, ttl)
+        case 28: answer.v6 = try records(entry["ips"] ?? entry["ipsv6"], family: .v6, ttl: ttl)
+        case 1: answer.v4 = try records(entry["ips"], family: .v4, ttl: ttl)
         default:
-            if families.contains(.v4) { answer.v4 = try records(entry["ips"], .v4, ttl) }
-            if families.contains(.v6) { answer.v6 = try records(entry["ipsv6"], .v6, ttl) }
+            if families.contains(.v4) { answer.v4 = try records(entry["ips"], family: .v4, ttl: ttl) }
+            if families.contains(.v6) { answer.v6 = try records(entry["ipsv6"], family: .v6, ttl: ttl) }
         }
         answer.extra = extra(entry["extra"])
         return answer
@@ -50,8 +49,8 @@ enum AliyunAnswer {
     /// Parses the content of version 2: `{"cip":…,"answers":[{"dn":…,"v4":{"ips":[…],"ttl":60},"v6":{…}}]}`.
     static func version2(
         _ content: JSONValue,
-        _ hosts: [Host],
-        _ families: Families
+        hosts: [Host],
+        families: Families
     ) throws(UpstreamError) -> [Host: Answer] {
         guard let entries = content["answers"]?.array else { throw malformed }
         let client = content["cip"]?.string.flatMap { IPAddress($0) }
@@ -65,8 +64,8 @@ enum AliyunAnswer {
             for family in families.members {
                 guard let node = entry[family == .v4 ? "v4" : "v6"] else { continue }
                 let ttl = seconds(node["ttl"])
-                answer[family] = try records(node["ips"], family, ttl)
-                if answer[family]?.addresses.isEmpty ?? true { answer[family] = absence(node["no_ip_code"], ttl) }
+                answer[family] = try records(node["ips"], family: family, ttl: ttl)
+                if answer[family]?.addresses.isEmpty ?? true { answer[family] = absence(node["no_ip_code"], ttl: ttl) }
                 answer.extra = answer.extra ?? extra(node["extra"])
             }
             answers[host] = answer
@@ -76,7 +75,7 @@ enum AliyunAnswer {
 
     /// The meaning of a "no address" code. A denial for a name that the service does not resolve has no TTL, so the
     /// next upstream is asked.
-    private static func absence(_ code: JSONValue?, _ ttl: Duration?) -> Answer.Records {
+    private static func absence(_ code: JSONValue?, ttl: Duration?) -> Answer.Records {
         switch code?.string {
         case "RRNotExist": .absent(.noRecord, ttl: ttl)
         case "DomainNotExist": .absent(.noName, ttl: ttl)
@@ -86,8 +85,8 @@ enum AliyunAnswer {
 
     private static func records(
         _ list: JSONValue?,
-        _ family: IPAddress.Family,
-        _ ttl: Duration?
+        family: IPAddress.Family,
+        ttl: Duration?
     ) throws(UpstreamError) -> Answer.Records {
         guard let list, list != .null else { return .absent(.noRecord, ttl: nil) }
         guard let texts = list.array else { throw malformed }

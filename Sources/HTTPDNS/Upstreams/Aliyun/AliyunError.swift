@@ -3,7 +3,7 @@
 /// Maps Aliyun's error codes to ``UpstreamError``.
 enum AliyunError {
     /// The error for the code in a reply's body, regardless of the HTTP status; nil if there is no error code.
-    static func error(_ reply: UpstreamReply, _ body: JSONValue?) -> UpstreamError? {
+    static func error(in reply: UpstreamReply, body: JSONValue?) -> UpstreamError? {
         guard let code = body?["code"]?.string, code != "success" else { return nil }
         return UpstreamError(meaning(code), "the service answers \(code.prefix(64)) (HTTP status \(reply.status))")
     }
@@ -31,9 +31,9 @@ extension UpstreamService {
     ///   - make: Makes and signs the request; called again for a retry.
     ///   - read: Parses the reply.
     func askSigned<Result>(
-        _ clock: SigningClock,
-        _ make: (inout UpstreamRequest) throws(UpstreamError) -> Void,
-        _ read: (UpstreamReply) throws(UpstreamError) -> Result
+        clock: SigningClock,
+        make: (inout UpstreamRequest) throws(UpstreamError) -> Void,
+        read: (UpstreamReply) throws(UpstreamError) -> Result
     ) async throws(UpstreamError) -> Result {
         var wasCorrected = false
         let correction = clock.correction
@@ -47,8 +47,8 @@ extension UpstreamService {
                 return nil
             }
         }
-        if let result = try await ask(make, check) { return result }
-        guard let result = try await ask(make, check) else {
+        if let result = try await ask(make: make, read: check) { return result }
+        guard let result = try await ask(make: make, read: check) else {
             throw UpstreamError(.signatureExpired, "the signature's time is not taken")
         }
         return result

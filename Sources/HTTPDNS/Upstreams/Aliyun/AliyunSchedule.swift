@@ -20,7 +20,7 @@ struct AliyunSchedule: Hashable, Sendable {
     static let maxAddresses = 16
 
     /// The request target of the call.
-    static func target(_ account: String, _ secret: String?, region: String, nonce: String, time: Int64) -> String {
+    static func target(account: String, secret: String?, region: String, nonce: String, time: Int64) -> String {
         var query = QueryString()
         query.add("region", region)
         if let secret {

@@ -19,11 +19,11 @@ final class AliyunScheduler: Sendable {
     private let state = NIOLockedValueBox(State())
 
     init(
-        _ account: String,
-        _ secret: String?,
-        _ place: AliyunService,
-        _ transport: any UpstreamTransport,
-        _ clock: SigningClock
+        account: String,
+        secret: String?,
+        service place: AliyunService,
+        transport: any UpstreamTransport,
+        clock: SigningClock
     ) {
         self.account = account
         self.secret = secret
@@ -59,19 +59,19 @@ final class AliyunScheduler: Sendable {
 
     private func fetch() async throws(UpstreamError) -> AliyunSchedule {
         try await boot.askSigned(
-            clock,
-            { (request) throws(UpstreamError) in
+            clock: clock,
+            make: { (request) throws(UpstreamError) in
                 request.target = AliyunSchedule.target(
-                    self.account,
-                    self.secret,
+                    account: self.account,
+                    secret: self.secret,
                     region: self.place.region,
                     nonce: Hex.encode((0..<8).map { _ in UInt8.random(in: .min ... .max) }),
                     time: self.clock.now
                 )
             },
-            { (reply) throws(UpstreamError) in
+            read: { (reply) throws(UpstreamError) in
                 let body = JSONValue(reply.body)
-                if let error = AliyunError.error(reply, body) { throw error }
+                if let error = AliyunError.error(in: reply, body: body) { throw error }
                 try reply.requireSuccess(hasAccount: self.secret != nil)
                 guard let body else { throw AliyunAnswer.malformed }
                 return try AliyunSchedule(body, isSecure: self.place.isSecure, securePort: self.place.port ?? 443)

@@ -36,23 +36,36 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
         parameters: [String: String] = [:],
         transport: any UpstreamTransport
     ) {
-        self.init(account, secret, service, parameters, transport, SigningClock())
+        self.init(
+            account: account,
+            secret: secret,
+            service: service,
+            parameters: parameters,
+            transport: transport,
+            clock: SigningClock()
+        )
     }
 
     init(
-        _ account: String,
-        _ secret: String?,
-        _ service: AliyunService,
-        _ parameters: [String: String],
-        _ transport: any UpstreamTransport,
-        _ clock: SigningClock
+        account: String,
+        secret: String?,
+        service: AliyunService,
+        parameters: [String: String],
+        transport: any UpstreamTransport,
+        clock: SigningClock
     ) {
         self.account = PercentEncoding.encode(account, keeping: .unreserved)
         self.secret = secret
         self.parameters = parameters
         self.service = service.connected(transport)
         self.clock = clock
-        scheduler = AliyunScheduler(account, secret, service, transport, clock)
+        scheduler = AliyunScheduler(
+            account: account,
+            secret: secret,
+            service: service,
+            transport: transport,
+            clock: clock
+        )
         name = "aliyun:\(account)@\(self.service.label)"
     }
 
@@ -60,8 +73,9 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         let host = question.host
         let name = try host.askedName()
-        return try await ask("d", name, question.families, question.subnet) { (body) throws(UpstreamError) in
-            try AliyunAnswer.single(body, host, question.families)
+        return try await ask("d", names: name, families: question.families, subnet: question.subnet) {
+            (body) throws(UpstreamError) in
+            try AliyunAnswer.single(body, host: host, families: question.families)
         }
     }
 
@@ -71,8 +85,9 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
         guard families == .v4 else { return [:] }
         var names: [String] = []
         for host in hosts { names.append(try host.askedName()) }
-        return try await ask("resolve", names.joined(separator: ","), .v4, nil) { (body) throws(UpstreamError) in
-            try AliyunAnswer.batch(body, hosts, .v4)
+        return try await ask("resolve", names: names.joined(separator: ","), families: .v4, subnet: nil) {
+            (body) throws(UpstreamError) in
+            try AliyunAnswer.batch(body, hosts: hosts, families: .v4)
         }
     }
 
@@ -86,15 +101,15 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
 
     private func ask<Result>(
         _ call: String,
-        _ names: String,
-        _ families: Families,
-        _ subnet: IPNetwork?,
-        _ read: (JSONValue) throws(UpstreamError) -> Result
+        names: String,
+        families: Families,
+        subnet: IPNetwork?,
+        read: (JSONValue) throws(UpstreamError) -> Result
     ) async throws(UpstreamError) -> Result {
         try scheduler.requireService()
         return try await service.askSigned(
-            clock,
-            { (request) throws(UpstreamError) in
+            clock: clock,
+            make: { (request) throws(UpstreamError) in
                 var query = QueryString()
                 query.add("host", names)
                 if call == "d" { query.add("query", families.aliyunText) }
@@ -107,9 +122,9 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
                 }
                 request.target = "/\(self.account)/\(self.secret == nil ? "" : "sign_")\(call)?\(query.text)"
             },
-            { (reply) throws(UpstreamError) in
+            read: { (reply) throws(UpstreamError) in
                 let body = JSONValue(reply.body)
-                if let error = AliyunError.error(reply, body) { throw error }
+                if let error = AliyunError.error(in: reply, body: body) { throw error }
                 try reply.requireSuccess(hasAccount: self.secret != nil)
                 guard let body else { throw AliyunAnswer.malformed }
                 return try read(body)

@@ -97,7 +97,7 @@ final class DNSStream: Sendable {
         let promise = loop.makePromise(of: [UInt8].self)
         link.whenComplete { result in
             switch result {
-            case .success(let link): link.handler.value.ask(make, promise)
+            case .success(let link): link.handler.value.ask(make, promise: promise)
             case .failure(let error): promise.fail(error)
             }
         }
@@ -128,7 +128,7 @@ final class DNSStream: Sendable {
             return (promise.futureResult, promise)
         }
         if let promise {
-            connect(places.withLockedValue { $0.order }[...], promise)
+            connect(toFirstOf: places.withLockedValue { $0.order }[...], promise: promise)
         }
         return future
     }
@@ -140,7 +140,7 @@ final class DNSStream: Sendable {
     }
 
     /// Connects to the first endpoint that accepts.
-    private func connect(_ rest: ArraySlice<Endpoint>, _ promise: EventLoopPromise<Link>) {
+    private func connect(toFirstOf rest: ArraySlice<Endpoint>, promise: EventLoopPromise<Link>) {
         guard let endpoint = rest.first else {
             forget(promise.futureResult)
             return promise.fail(UpstreamError(.unreachable, "no address to connect to"))
@@ -159,9 +159,9 @@ final class DNSStream: Sendable {
                 // After a network change the other endpoints are useless too; callers retry over a new connection.
                 guard rest.count > 1, let self, self.isCurrent(promise.futureResult) else {
                     self?.forget(promise.futureResult)
-                    return promise.fail(Self.meaning(error, endpoint))
+                    return promise.fail(Self.upstreamError(error, at: endpoint))
                 }
-                self.connect(rest.dropFirst(), promise)
+                self.connect(toFirstOf: rest.dropFirst(), promise: promise)
             }
         }
     }
@@ -222,7 +222,7 @@ final class DNSStream: Sendable {
         return (cause as? IOError).map { String.words(forError: $0.errnoCode) } ?? "\(cause)"
     }
 
-    private static func meaning(_ error: any Error, _ endpoint: Endpoint) -> UpstreamError {
+    private static func upstreamError(_ error: any Error, at endpoint: Endpoint) -> UpstreamError {
         switch error {
         case let error as UpstreamError: error
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:

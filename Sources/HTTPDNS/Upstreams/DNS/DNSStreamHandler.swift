@@ -24,7 +24,7 @@ final class DNSStreamHandler: ChannelInboundHandler {
     }
 
     /// Sends a query with an unused ID.
-    func ask(_ make: (UInt16) -> [UInt8], _ promise: EventLoopPromise<[UInt8]>) {
+    func ask(_ make: (UInt16) -> [UInt8], promise: EventLoopPromise<[UInt8]>) {
         guard let context, context.channel.isActive else {
             return promise.fail(UpstreamError(.unreachable, "the connection was closed"))
         }

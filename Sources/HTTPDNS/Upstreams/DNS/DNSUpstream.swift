@@ -48,28 +48,28 @@ package final class DNSUpstream: Upstream, NetworkAware {
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
-            answer[family] = try await records(question, family)
+            answer[family] = try await records(for: question, family: family)
         }
         return answer
     }
 
-    private func records(_ asked: Question, _ family: IPAddress.Family) async throws(UpstreamError) -> Answer.Records {
+    private func records(for asked: Question, family: IPAddress.Family) async throws(UpstreamError) -> Answer.Records {
         let name = try asked.host.dnsName()
         let question = DNSQuestion(randomizesCase ? name.withRandomCase() : name, family == .v4 ? .a : .aaaa)
         var edns: EDNS? = EDNS(subnet: asked.subnet)
-        var (message, server) = try await exchange(question, edns)
+        var (message, server) = try await exchange(question, edns: edns)
         if message.isRefusalOfEDNS {
             edns = nil
-            (message, server) = try await exchange(question, nil)
+            (message, server) = try await exchange(question, edns: nil)
         }
         guard message.flags.isTruncated else { return try message.records(answering: question, id: message.id) }
-        return try await wholeRecords(question, edns, server)
+        return try await wholeRecords(answering: question, edns: edns, from: server)
     }
 
     /// Asks over UDP. Returns a message that answers this question, and its server.
     private func exchange(
         _ question: DNSQuestion,
-        _ edns: EDNS?
+        edns: EDNS?
     ) async throws(UpstreamError) -> (DNSMessage, Endpoint) {
         let id = UInt16.random(in: .min ... .max)
         let isStrict = randomizesCase
@@ -92,9 +92,9 @@ package final class DNSUpstream: Upstream, NetworkAware {
 
     /// Asks again over TCP, which has no such size limit (RFC 7766 §5).
     private func wholeRecords(
-        _ question: DNSQuestion,
-        _ edns: EDNS?,
-        _ server: Endpoint
+        answering question: DNSQuestion,
+        edns: EDNS?,
+        from server: Endpoint
     ) async throws(UpstreamError) -> Answer.Records {
         let stream = DNSStream([server], group: group)
         defer { stream.close() }

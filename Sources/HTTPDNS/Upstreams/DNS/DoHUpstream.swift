@@ -23,7 +23,7 @@ package struct DoHUpstream: Upstream {
         let isPadded: Bool
         let service: UpstreamService
 
-        init(_ url: HTTPURL, _ method: Method, isPadded: Bool, _ service: UpstreamService) {
+        init(url: HTTPURL, method: Method, isPadded: Bool, service: UpstreamService) {
             name = "doh:\(url.origin.authority)"
             target = method == .get ? url.target + (url.query == nil ? "?" : "&") + "dns=" : url.target
             self.method = method
@@ -63,33 +63,33 @@ package struct DoHUpstream: Upstream {
             throw UpstreamError(.misconfigured, "\(url): DNS over HTTPS needs an https URL")
         }
         let service = try UpstreamService(url.origin, at: addresses, transport: transport)
-        parts = Parts(url, method, isPadded: isPadded, service)
+        parts = Parts(url: url, method: method, isPadded: isPadded, service: service)
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
-            answer[family] = try await records(question, family)
+            answer[family] = try await records(for: question, family: family)
         }
         return answer
     }
 
     @inline(never)
     private func records(
-        _ asked: Question,
-        _ family: IPAddress.Family
+        for asked: Question,
+        family: IPAddress.Family
     ) async throws(UpstreamError) -> Answer.Records {
-        let (question, query) = try query(asked, family)
+        let (question, query) = try query(for: asked, family: family)
         return try await parts.service.ask(
-            { (request) throws(UpstreamError) in fill(&request, query) },
-            { (reply) throws(UpstreamError) in try records(reply, question) }
+            make: { (request) throws(UpstreamError) in fill(&request, query: query) },
+            read: { (reply) throws(UpstreamError) in try records(in: reply, answering: question) }
         )
     }
 
     private func query(
-        _ asked: Question,
-        _ family: IPAddress.Family
+        for asked: Question,
+        family: IPAddress.Family
     ) throws(UpstreamError) -> (question: DNSQuestion, octets: [UInt8]) {
         let question = DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa)
         let edns = EDNS(paddingBlock: parts.isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
@@ -100,7 +100,10 @@ package struct DoHUpstream: Upstream {
     // The rest is kept out of the async functions so that their frames stay small.
 
     @inline(never)
-    private func records(_ reply: UpstreamReply, _ question: DNSQuestion) throws(UpstreamError) -> Answer.Records {
+    private func records(
+        in reply: UpstreamReply,
+        answering question: DNSQuestion
+    ) throws(UpstreamError) -> Answer.Records {
         try reply.requireSuccess(hasAccount: false)
         if let type = reply.field(.contentType), type != Self.mediaType, !type.lowercased().hasPrefix(Self.mediaType) {
             throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
@@ -110,7 +113,7 @@ package struct DoHUpstream: Upstream {
     }
 
     @inline(never)
-    private func fill(_ request: inout UpstreamRequest, _ query: [UInt8]) {
+    private func fill(_ request: inout UpstreamRequest, query: [UInt8]) {
         request.fields = parts.fields
         switch parts.method {
         case .get:

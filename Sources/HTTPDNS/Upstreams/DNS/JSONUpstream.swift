@@ -43,11 +43,11 @@ package struct JSONUpstream: Upstream {
             query.add("edns_client_subnet", question.subnet?.description)
             let asked = DNSQuestion(try question.host.dnsName(), family == .v4 ? .a : .aaaa)
             answer[family] = try await service.ask(
-                { (request) throws(UpstreamError) in
+                make: { (request) throws(UpstreamError) in
                     request.target = url.target + (url.query == nil ? "?" : "&") + query.text
                     request.fields[.accept] = "application/dns-json"
                 },
-                { (reply) throws(UpstreamError) in
+                read: { (reply) throws(UpstreamError) in
                     try reply.requireSuccess(hasAccount: false)
                     guard let body = JSONValue(reply.body), let message = try DNSMessage(body) else {
                         throw UpstreamError(.malformedAnswer, "the reply is not DNS in JSON")

@@ -73,7 +73,7 @@ final class UDPExchange {
                 self.channels.append(channel)
                 channel.writeAndFlush(ByteBuffer(bytes: self.query), promise: nil)
             case .failure(let error):
-                self.failed(server, error)
+                self.failed(server, with: error)
             }
         }
     }
@@ -100,7 +100,7 @@ final class UDPExchange {
         promise.succeed((message, server))
     }
 
-    private func failed(_ server: Endpoint, _ error: any Error) {
+    private func failed(_ server: Endpoint, with error: any Error) {
         guard !isOver else { return }
         failures += 1
         if failures >= Self.maxTries {
@@ -136,7 +136,7 @@ final class UDPExchange {
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
             // A closed port is reported here (ICMP port unreachable).
-            exchange.value.failed(server, error)
+            exchange.value.failed(server, with: error)
             context.close(promise: nil)
         }
     }

@@ -28,14 +28,14 @@ struct DNSPodAnswer: Hashable {
         // An empty reply means "no record".
         if lines.isEmpty { lines = [""] }
         var answers: [DNSPodAnswer] = []
-        for line in lines { answers.append(try parse(line: line, families, named)) }
+        for line in lines { answers.append(try parse(line: line, families: families, named: named)) }
         return answers
     }
 
     private static func parse(
         line: Substring,
-        _ families: Families,
-        _ named: Bool
+        families: Families,
+        named: Bool
     ) throws(UpstreamError) -> DNSPodAnswer {
         var rest = line.drop { $0 == " " }
         while rest.last == " " { rest = rest.dropLast() }
@@ -56,19 +56,19 @@ struct DNSPodAnswer: Hashable {
         let lists = rest.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         if families == .both, lists.count == 2 {
             // An empty list, without even "0", means that the service could not look it up.
-            if !lists[0].isEmpty { answer.v4 = try records(lists[0], .v4) }
-            if !lists[1].isEmpty { answer.v6 = try records(lists[1], .v6) }
+            if !lists[0].isEmpty { answer.v4 = try records(lists[0], family: .v4) }
+            if !lists[1].isEmpty { answer.v6 = try records(lists[1], family: .v6) }
         } else if families == .both {
             // Servers that do not support `type=addrs` answer for IPv4 only.
-            answer.v4 = try records(rest, .v4)
+            answer.v4 = try records(rest, family: .v4)
         } else {
             let family: IPAddress.Family = families == .v6 ? .v6 : .v4
-            answer[family] = try records(rest, family)
+            answer[family] = try records(rest, family: family)
         }
         return DNSPodAnswer(name: name, answer: answer)
     }
 
-    private static func records(_ list: Substring, _ family: IPAddress.Family) throws(UpstreamError) -> Answer.Records {
+    private static func records(_ list: Substring, family: IPAddress.Family) throws(UpstreamError) -> Answer.Records {
         let parts = list.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false)
         var ttl: Duration?
         if parts.count == 2 {

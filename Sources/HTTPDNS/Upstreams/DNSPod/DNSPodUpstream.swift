@@ -29,7 +29,7 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         at endpoints: [Endpoint] = [DNSPodUpstream.publicEndpoint],
         transport: any UpstreamTransport
     ) {
-        self.init(.plain, .none, endpoints, DNSPodOptions(), transport, SigningClock())
+        self.init(.plain, cipher: .none, at: endpoints, options: DNSPodOptions(), transport: transport, clock: SigningClock())
     }
 
     /// A form at one or several endpoints. The endpoint that answered last is tried first.
@@ -46,16 +46,23 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         options: DNSPodOptions = DNSPodOptions(),
         transport: any UpstreamTransport
     ) throws(UpstreamError) {
-        self.init(form, try DNSPodCipher(form), endpoints, options, transport, SigningClock())
+        self.init(
+            form,
+            cipher: try DNSPodCipher(form),
+            at: endpoints,
+            options: options,
+            transport: transport,
+            clock: SigningClock()
+        )
     }
 
     init(
         _ form: DNSPodForm,
-        _ cipher: DNSPodCipher,
-        _ endpoints: [Endpoint],
-        _ options: DNSPodOptions,
-        _ transport: any UpstreamTransport,
-        _ clock: SigningClock
+        cipher: DNSPodCipher,
+        at endpoints: [Endpoint],
+        options: DNSPodOptions,
+        transport: any UpstreamTransport,
+        clock: SigningClock
     ) {
         self.form = form
         self.options = options
@@ -71,7 +78,7 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
-        let lines = try await ask([question.host], question.families, question.subnet)
+        let lines = try await ask(for: [question.host], families: question.families, subnet: question.subnet)
         guard lines.count == 1, lines[0].name.map({ question.host.isCalled($0) }) ?? true else {
             throw UpstreamError(.wrongAnswer, "the answer is for another name")
         }
@@ -81,7 +88,7 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
     package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
         var answers: [Host: Answer] = [:]
-        for line in try await ask(hosts, families, nil) {
+        for line in try await ask(for: hosts, families: families, subnet: nil) {
             guard let host = hosts.first(where: { line.name.map($0.isCalled) ?? (hosts.count == 1) }) else {
                 throw UpstreamError(.wrongAnswer, "the answer is for \"\(line.name ?? "")\" too")
             }
@@ -95,12 +102,12 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         guard let schedule else { return .seconds(86_400) }
         do throws(UpstreamError) {
             let entries = try await schedule.ask(
-                { (request) throws(UpstreamError) in
+                make: { (request) throws(UpstreamError) in
                     var query = QueryString()
                     self.identify(&query)
                     request.target = "/conf?\(query.text)"
                 },
-                { (reply) throws(UpstreamError) in try DNSPodEntries(try self.text(of: reply)) }
+                read: { (reply) throws(UpstreamError) in try DNSPodEntries(try self.text(of: reply)) }
             )
             let port = service.endpoints[0].port
             service.use(entries.addresses.map { Endpoint($0, port: port) })
@@ -113,25 +120,25 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     // MARK: The question
 
     private func ask(
-        _ hosts: [Host],
-        _ families: Families,
-        _ subnet: IPNetwork?
+        for hosts: [Host],
+        families: Families,
+        subnet: IPNetwork?
     ) async throws(UpstreamError) -> [DNSPodAnswer] {
         var names: [String] = []
         for host in hosts { names.append(try host.askedName()) }
         let text = names.joined(separator: ",")
         return try await service.askSigned(
-            clock,
-            { (request) throws(UpstreamError) in
-                request.target = "/d?" + (try self.query(text, families, subnet))
+            clock: clock,
+            make: { (request) throws(UpstreamError) in
+                request.target = "/d?" + (try self.query(for: text, families: families, subnet: subnet))
             },
-            { (reply) throws(UpstreamError) in
+            read: { (reply) throws(UpstreamError) in
                 try DNSPodAnswer.parse(try self.text(of: reply), families: families, named: hosts.count > 1)
             }
         )
     }
 
-    private func query(_ names: String, _ families: Families, _ subnet: IPNetwork?) throws(UpstreamError) -> String {
+    private func query(for names: String, families: Families, subnet: IPNetwork?) throws(UpstreamError) -> String {
         var query = QueryString()
         var text = names
         if let validity = options.validity, form != .plain {

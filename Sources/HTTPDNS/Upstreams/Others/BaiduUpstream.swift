@@ -35,16 +35,23 @@ package final class BaiduUpstream: BatchUpstream {
         isSecure: Bool = true,
         transport: any UpstreamTransport
     ) {
-        self.init(account, secret, endpoints, isSecure, transport, SigningClock())
+        self.init(
+            account: account,
+            secret: secret,
+            at: endpoints,
+            isSecure: isSecure,
+            transport: transport,
+            clock: SigningClock()
+        )
     }
 
     init(
-        _ account: String,
-        _ secret: String,
-        _ endpoints: [Endpoint],
-        _ isSecure: Bool,
-        _ transport: any UpstreamTransport,
-        _ clock: SigningClock
+        account: String,
+        secret: String,
+        at endpoints: [Endpoint],
+        isSecure: Bool,
+        transport: any UpstreamTransport,
+        clock: SigningClock
     ) {
         self.account = account
         self.secret = secret
@@ -60,12 +67,12 @@ package final class BaiduUpstream: BatchUpstream {
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
-        try await ask([question.host], question.families, question.subnet).only(question.host)
+        try await ask(for: [question.host], families: question.families, subnet: question.subnet).only(question.host)
     }
 
     /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
     package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
-        try await ask(hosts, families, nil)
+        try await ask(for: hosts, families: families, subnet: nil)
     }
 
     /// The signature of a question.
@@ -74,16 +81,16 @@ package final class BaiduUpstream: BatchUpstream {
     }
 
     private func ask(
-        _ hosts: [Host],
-        _ families: Families,
-        _ subnet: IPNetwork?
+        for hosts: [Host],
+        families: Families,
+        subnet: IPNetwork?
     ) async throws(UpstreamError) -> [Host: Answer] {
         var names: [String] = []
         for host in hosts { names.append(try host.askedName()) }
         let text = names.joined(separator: ",")
         return try await service.askSigned(
-            clock,
-            { (request) throws(UpstreamError) in
+            clock: clock,
+            make: { (request) throws(UpstreamError) in
                 let expiry = self.clock.now + Self.validity
                 var query = QueryString()
                 query.add("account_id", self.account)
@@ -94,15 +101,15 @@ package final class BaiduUpstream: BatchUpstream {
                 query.add("ip", subnet?.first.description)
                 request.target = "/v4/resolve?\(query.text)"
             },
-            { (reply) throws(UpstreamError) in try Self.read(reply, hosts, families) }
+            read: { (reply) throws(UpstreamError) in try Self.read(reply, hosts: hosts, families: families) }
         )
     }
 
     /// Parses `{"msg":"ok","data":{"a.example":{"ipv4":{"ip":[…],"ttl":300},"ipv6":{…}}},"clientip":…}`.
     static func read(
         _ reply: UpstreamReply,
-        _ hosts: [Host],
-        _ families: Families
+        hosts: [Host],
+        families: Families
     ) throws(UpstreamError) -> [Host: Answer] {
         let body = JSONValue(reply.body)
         if let message = body?["msg"]?.string, message != "ok" {
@@ -129,7 +136,7 @@ package final class BaiduUpstream: BatchUpstream {
                 guard let node = entry[family == .v4 ? "ipv4" : "ipv6"] else { continue }
                 answer[family] = try Answer.Records(
                     texts: (node["ip"] ?? .array([])).elements,
-                    family,
+                    family: family,
                     ttl: node["ttl"]
                 )
             }
@@ -142,7 +149,7 @@ package final class BaiduUpstream: BatchUpstream {
 extension Answer.Records {
     /// Parses a list of addresses with a TTL in seconds. An empty list is a denial without a TTL, so that the next
     /// upstream is asked.
-    init(texts: [JSONValue], _ family: IPAddress.Family, ttl: JSONValue?) throws(UpstreamError) {
+    init(texts: [JSONValue], family: IPAddress.Family, ttl: JSONValue?) throws(UpstreamError) {
         var addresses: [IPAddress] = []
         for text in texts where text != .null && text.string != "" {
             guard let address = text.string.flatMap({ IPAddress($0) }), address.family == family else {

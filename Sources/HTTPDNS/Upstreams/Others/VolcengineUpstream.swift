@@ -38,17 +38,25 @@ package final class VolcengineUpstream: Upstream {
         isSecure: Bool = true,
         transport: any UpstreamTransport
     ) throws(UpstreamError) {
-        try self.init(account, secret, host, endpoints, isSecure, transport, SigningClock())
+        try self.init(
+            account: account,
+            secret: secret,
+            host: host,
+            at: endpoints,
+            isSecure: isSecure,
+            transport: transport,
+            clock: SigningClock()
+        )
     }
 
     init(
-        _ account: String,
-        _ secret: String,
-        _ host: Host?,
-        _ endpoints: [Endpoint],
-        _ isSecure: Bool,
-        _ transport: any UpstreamTransport,
-        _ clock: SigningClock
+        account: String,
+        secret: String,
+        host: Host?,
+        at endpoints: [Endpoint],
+        isSecure: Bool,
+        transport: any UpstreamTransport,
+        clock: SigningClock
     ) throws(UpstreamError) {
         guard let first = endpoints.first else {
             throw UpstreamError(.misconfigured, "the addresses of the upstream are missing")
@@ -70,7 +78,7 @@ package final class VolcengineUpstream: Upstream {
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
-            answer[family] = try await records(question.host, family, question.subnet)
+            answer[family] = try await records(for: question.host, family: family, subnet: question.subnet)
         }
         return answer
     }
@@ -82,16 +90,16 @@ package final class VolcengineUpstream: Upstream {
     }
 
     private func records(
-        _ host: Host,
-        _ family: IPAddress.Family,
-        _ subnet: IPNetwork?
+        for host: Host,
+        family: IPAddress.Family,
+        subnet: IPNetwork?
     ) async throws(UpstreamError) -> Answer.Records {
         let name = try host.askedName()
         let type = family == .v4 ? "" : "AAAA"
         let address = subnet?.first.description ?? ""
         return try await service.askSigned(
-            clock,
-            { (request) throws(UpstreamError) in
+            clock: clock,
+            make: { (request) throws(UpstreamError) in
                 let expiry = String(self.clock.now * 1_000 + Self.validity)
                 var query = QueryString()
                 query.add("domain", name)
@@ -102,9 +110,9 @@ package final class VolcengineUpstream: Upstream {
                 query.add("ip", address)
                 request.target = "/resolve?\(query.text)"
             },
-            { (reply) throws(UpstreamError) in
+            read: { (reply) throws(UpstreamError) in
                 try reply.requireSuccess()
-                return try Self.read(JSONValue(reply.body), host, family)
+                return try Self.read(JSONValue(reply.body), host: host, family: family)
             }
         )
     }
@@ -112,8 +120,8 @@ package final class VolcengineUpstream: Upstream {
     /// Finds the entries of the name and their addresses.
     static func read(
         _ body: JSONValue?,
-        _ host: Host,
-        _ family: IPAddress.Family
+        host: Host,
+        family: IPAddress.Family
     ) throws(UpstreamError)
         -> Answer.Records
     {
@@ -135,6 +143,6 @@ package final class VolcengineUpstream: Upstream {
             addresses += ours
             ttl = ttl ?? entry["ttl"]
         }
-        return try Answer.Records(texts: addresses, family, ttl: ttl)
+        return try Answer.Records(texts: addresses, family: family, ttl: ttl)
     }
 }

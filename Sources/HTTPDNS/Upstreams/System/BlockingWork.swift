@@ -41,7 +41,7 @@ package final class BlockingWork: Sendable {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, UpstreamError>, Never>) in
                 ticket.wait(continuation)
-                submit(work, ticket)
+                submit(work, ticket: ticket)
             }
         } onCancel: {
             ticket.end(.failure(UpstreamError(.cancelled, "the lookup was cancelled")))
@@ -51,7 +51,7 @@ package final class BlockingWork: Sendable {
 
     private func submit<Value: Sendable>(
         _ work: @escaping @Sendable () -> Result<Value, UpstreamError>,
-        _ ticket: Ticket<Value>
+        ticket: Ticket<Value>
     ) {
         let isTaken = count.withLockedValue { count in
             guard count < maxWaiting else { return false }

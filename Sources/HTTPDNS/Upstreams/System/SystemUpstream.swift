@@ -58,7 +58,7 @@ package final class SystemUpstream: Upstream {
 
 extension SystemUpstream {
     /// Looks up a name with `getaddrinfo`.
-    package static func getAddresses(_ name: String, _ families: Families) -> Result<[IPAddress], UpstreamError> {
+    package static func getAddresses(of name: String, families: Families) -> Result<[IPAddress], UpstreamError> {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = families == .v4 ? AF_INET : families == .v6 ? AF_INET6 : AF_UNSPEC
         // Without a socket type, each address is returned once per type.
@@ -67,7 +67,7 @@ extension SystemUpstream {
         #else
         unsafe hints.ai_socktype = SOCK_STREAM
         #endif
-        let (code, addresses) = unsafe look(name, &hints)
+        let (code, addresses) = unsafe getAddresses(of: name, hints: &hints)
         switch code {
         case 0:
             return .success(addresses)
@@ -82,7 +82,7 @@ extension SystemUpstream {
     }
 
     /// Calls `getaddrinfo`, copies its list and frees it.
-    private static func look(_ name: String, _ hints: inout addrinfo) -> (code: CInt, addresses: [IPAddress]) {
+    private static func getAddresses(of name: String, hints: inout addrinfo) -> (code: CInt, addresses: [IPAddress]) {
         var list: UnsafeMutablePointer<addrinfo>?
         let code = unsafe getaddrinfo(name, nil, &hints, &list)
         defer { if let list = unsafe list { unsafe freeaddrinfo(list) } }
