@@ -97,16 +97,16 @@ extension BeelineClient {
         body: RequestBody = .none,
         options: RequestOptions = RequestOptions()
     ) async throws(BeelineError) -> Response {
-        try await send(try Self.request(method, url, fields, body, options))
+        try await send(try Self.request(method, url: url, fields: fields, body: body, options: options))
     }
 
     @inline(never)
     private static func request(
         _ method: HTTPRequest.Method,
-        _ url: String,
-        _ fields: HTTPFields,
-        _ body: RequestBody,
-        _ options: RequestOptions
+        url: String,
+        fields: HTTPFields,
+        body: RequestBody,
+        options: RequestOptions
     ) throws(BeelineError) -> ClientRequest {
         let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields)
         return ClientRequest(head, to: try parse(url), body: body, options: options)

@@ -46,7 +46,7 @@ public final class BeelineClient: Sendable {
     ) throws(UpstreamError) {
         self.configuration = configuration
         self.clock = CallClock(clock, date: date)
-        telemetry = Telemetry(configuration.observability, self.clock)
+        telemetry = Telemetry(configuration.observability, clock: self.clock)
         engine = Engine(configuration: configuration.engine)
         let transportTLS = configuration.tls.forUpstreams
         let transport = EngineTransport(engine: engine, tls: transportTLS)
@@ -117,13 +117,13 @@ public final class BeelineClient: Sendable {
     /// Leases a connection and sends one request over it.
     func exchange(
         _ request: PreparedRequest,
-        _ routing: OriginRouting,
-        _ limits: TimeLimits,
-        _ screen: EndpointScreen?,
-        _ upgrade: Call.Upgrade?
+        routing: OriginRouting,
+        limits: TimeLimits,
+        screen: EndpointScreen?,
+        upgrade: Call.Upgrade?
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         let source = OriginEndpoints(routing, resolver: resolver, screen: screen)
-        if let upgrade { return try await open(upgrade, request, from: source, limits) }
+        if let upgrade { return try await openWebSocket(with: request, upgrade: upgrade, from: source, limits: limits) }
         return try await engine.exchange(
             request,
             from: source,
@@ -135,11 +135,11 @@ public final class BeelineClient: Sendable {
 
     /// Opens a WebSocket. Separate from the common path so that its async frame stays small.
     @inline(never)
-    private func open(
-        _ upgrade: Call.Upgrade,
-        _ request: PreparedRequest,
+    private func openWebSocket(
+        with request: PreparedRequest,
+        upgrade: Call.Upgrade,
         from source: OriginEndpoints,
-        _ limits: TimeLimits
+        limits: TimeLimits
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         try await engine.upgrade(
             WebSocketRequest(request, subprotocols: upgrade.subprotocols),

@@ -56,9 +56,9 @@ public struct Hop: Sendable {
 extension Hop {
     init(
         _ hop: HopRequest,
-        _ request: PreparedRequest,
-        _ response: ExchangeResponse,
-        _ route: Route,
+        request: PreparedRequest,
+        response: ExchangeResponse,
+        route: Route,
         cookiesSent: [String],
         cookiesReceived: [ReceivedCookieOutcome],
         receivedAt: CookieTime

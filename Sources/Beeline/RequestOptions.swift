@@ -50,7 +50,7 @@ public struct RequestOptions: Sendable {
     public init() {}
 
     /// The context of a request for a URL, for the cookie jar.
-    func cookieContext(of url: HTTPURL, _ method: HTTPRequest.Method) -> CookieContext {
+    func cookieContext(of url: HTTPURL, method: HTTPRequest.Method) -> CookieContext {
         guard let mainDocument else { return CookieContext() }
         return CookieContext(request: url, from: mainDocument, isTopLevelNavigation: false, method: method.rawValue)
     }

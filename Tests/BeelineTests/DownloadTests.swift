@@ -290,7 +290,9 @@ struct DownloadTests {
     func complete() async throws {
         let lab = try await Lab()
         try Data(Self.whole).write(to: lab.folder.url("f.partial"))
-        try DownloadNote(url: lab.site.url("/f"), [.eTag: "\"one\""])?.write(lab.folder.path("f.partial.json"))
+        try DownloadNote(url: lab.site.url("/f"), fields: [.eTag: "\"one\""])?.write(
+            to: lab.folder.path("f.partial.json")
+        )
         #expect(try await lab.download().size == 500_000)
         #expect(lab.folder.data("f") == Data(Self.whole) && lab.folder.names == ["f"])
         await lab.stop()
@@ -315,7 +317,9 @@ struct DownloadTests {
         let lab = try await Lab()
         lab.server.withLockedValue { $0 = Server(tellsSize: false, content: Array(Self.whole.prefix(1000))) }
         try Data(Self.whole).write(to: lab.folder.url("f.partial"))
-        try DownloadNote(url: lab.site.url("/f"), [.eTag: "\"one\""])?.write(lab.folder.path("f.partial.json"))
+        try DownloadNote(url: lab.site.url("/f"), fields: [.eTag: "\"one\""])?.write(
+            to: lab.folder.path("f.partial.json")
+        )
         #expect(try await lab.download().size == 1000)
         #expect(lab.folder.data("f") == Data(Self.whole.prefix(1000)) && lab.folder.names == ["f"])
         await lab.stop()
@@ -399,7 +403,7 @@ struct DownloadTests {
 
     @Test("only strong validators allow range requests (RFC 9110 §8.8)", arguments: notes)
     func validators(_ row: (String, HTTPFields, String?)) {
-        #expect(DownloadNote(url: "u", row.1)?.validator == row.2, "\(row.0)")
+        #expect(DownloadNote(url: "u", fields: row.1)?.validator == row.2, "\(row.0)")
     }
 
     static let decisions: [(Int, String?, ResumeDecision)] = [

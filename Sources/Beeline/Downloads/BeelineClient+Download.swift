@@ -31,6 +31,6 @@ extension BeelineClient {
         fields: HTTPFields = [:],
         options: DownloadOptions = DownloadOptions()
     ) async throws(BeelineError) -> Download {
-        try await DownloadRun(self, Self.parse(url), to: path, fields, options).run()
+        try await DownloadRun(self, url: Self.parse(url), to: path, fields: fields, options: options).run()
     }
 }

@@ -17,7 +17,7 @@ struct DownloadNote: Codable, Hashable, Sendable {
     var validator: String
 
     /// Creates a note; `nil` if the response has no strong validator.
-    init?(url: String, _ fields: HTTPFields) {
+    init?(url: String, fields: HTTPFields) {
         self.url = url
         if let tag = fields[.eTag] {
             guard tag.hasPrefix("\"") else { return nil }
@@ -33,12 +33,12 @@ struct DownloadNote: Codable, Hashable, Sendable {
     }
 
     /// Reads the note at a path; `nil` if there is none or it is not valid.
-    static func read(_ path: String) -> DownloadNote? {
+    static func read(from path: String) -> DownloadNote? {
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)), data.count <= 64 * 1024 else { return nil }
         return try? JSONDecoder().decode(DownloadNote.self, from: data)
     }
 
-    func write(_ path: String) throws {
+    func write(to path: String) throws {
         try JSONEncoder().encode(self).write(to: URL(fileURLWithPath: path), options: .atomic)
     }
 }

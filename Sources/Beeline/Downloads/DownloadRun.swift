@@ -23,10 +23,10 @@ struct DownloadRun {
 
     init(
         _ client: BeelineClient,
-        _ url: HTTPURL,
+        url: HTTPURL,
         to path: String,
-        _ fields: HTTPFields,
-        _ options: DownloadOptions
+        fields: HTTPFields,
+        options: DownloadOptions
     ) {
         self.client = client
         self.url = url
@@ -54,7 +54,7 @@ struct DownloadRun {
 
     private func run(_ file: PartialFile) async throws(BeelineError) -> Download {
         let (notePath, url) = (notePath, url)
-        var note = try await onDisk { () throws(BeelineError) in DownloadNote.read(notePath) }
+        var note = try await onDisk { () throws(BeelineError) in DownloadNote.read(from: notePath) }
         if note?.url != "\(url)" { note = nil }
         var offset = note == nil ? 0 : try await onDisk { () throws(BeelineError) in try file.size() }
         let resumedFrom = offset
@@ -64,10 +64,10 @@ struct DownloadRun {
         while true {
             let response: Response
             do throws(BeelineError) {
-                (response, offset) = try await ask(from: offset, note)
+                (response, offset) = try await ask(from: offset, note: note)
                 let start = offset
                 if response.status != .rangeNotSatisfiable {
-                    note = try await begin(file, response, at: offset)
+                    note = try await begin(file, with: response, at: offset)
                     hasBegun = true
                     offset = try await write(response, to: file, from: offset)
                     if try isPart(response, upTo: offset) {
@@ -84,7 +84,7 @@ struct DownloadRun {
             } catch {
                 // Resumes only with a validator. The request for the rest may fail as well, because the network may be down for
                 // longer than the first wait.
-                guard hasBegun, note != nil, Self.mayGoOn(error) else { throw error }
+                guard hasBegun, note != nil, Self.mayResume(after: error) else { throw error }
                 resumes += 1
                 try await pause(before: resumes, after: error)
                 offset = try await onDisk { () throws(BeelineError) in try file.size() }
@@ -142,9 +142,9 @@ struct DownloadRun {
 
     /// Requests the rest, or the whole resource if the rest is not available. Returns the response and the offset of its first
     /// byte.
-    private func ask(from offset: Int64, _ note: DownloadNote?) async throws(BeelineError) -> (Response, Int64) {
+    private func ask(from offset: Int64, note: DownloadNote?) async throws(BeelineError) -> (Response, Int64) {
         let start = note == nil ? 0 : offset
-        let response = try await send(from: start, note)
+        let response = try await send(from: start, note: note)
         guard start > 0 else {
             guard (200..<300).contains(response.status.code), response.status != .partialContent else {
                 throw await unexpected(response)
@@ -166,11 +166,11 @@ struct DownloadRun {
         case .append, .complete, .mismatch:
             // The partial file is outdated, or the server handles ranges wrongly: request the whole resource.
             await response.body.discard()
-            return try await ask(from: 0, nil)
+            return try await ask(from: 0, note: nil)
         }
     }
 
-    private func send(from offset: Int64, _ note: DownloadNote?) async throws(BeelineError) -> Response {
+    private func send(from offset: Int64, note: DownloadNote?) async throws(BeelineError) -> Response {
         var head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil, headerFields: fields)
         head.headerFields[.acceptEncoding] = "identity"
         if offset > 0, let note {
@@ -194,17 +194,17 @@ struct DownloadRun {
     /// Prepares the file and the note for the response. Returns the note for a later resume, if there is one.
     private func begin(
         _ file: PartialFile,
-        _ response: Response,
+        with response: Response,
         at offset: Int64
     ) async throws(BeelineError) -> DownloadNote? {
-        let note = DownloadNote(url: "\(url)", response.fields)
+        let note = DownloadNote(url: "\(url)", fields: response.fields)
         let notePath = notePath
         return try await onDisk { () throws(BeelineError) in
             // A part without a note is useless, and a note without its part is wrong.
             if offset == 0 { removeFile(notePath) }
             try file.truncate(to: offset)
-            guard let note, (try? note.write(notePath)) != nil else {
-                return offset > 0 ? DownloadNote.read(notePath) : nil
+            guard let note, (try? note.write(to: notePath)) != nil else {
+                return offset > 0 ? DownloadNote.read(from: notePath) : nil
             }
             return note
         }
@@ -260,7 +260,9 @@ struct DownloadRun {
     }
 
     /// Whether a later request may succeed after this error.
-    private static func mayGoOn(_ error: BeelineError) -> Bool { RetryPolicy.standard.errors.contains(error.code) }
+    private static func mayResume(after error: BeelineError) -> Bool {
+        RetryPolicy.standard.errors.contains(error.code)
+    }
 
     /// Runs blocking file access on NIO's thread pool. It also runs if the task was cancelled, so that received bytes are kept
     /// and an empty file is removed; `runIfActive` would skip it.

@@ -22,8 +22,12 @@ final class PartialFile: Sendable {
         self.path = path
         while true {
             // In a folder that others can write to, a link may lead to any file, and opening a FIFO may block.
-            let number = openFile(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o666)
-            guard number >= 0 else { throw Self.failed(path, "cannot be opened") }
+            let number = openFile(
+                path,
+                flags: O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                permissions: 0o666
+            )
+            guard number >= 0 else { throw Self.failed(path, problem: "cannot be opened") }
             guard Self.isRegular(number) else {
                 closeFile(number)
                 throw Self.irregular(path)
@@ -32,7 +36,7 @@ final class PartialFile: Sendable {
                 let error =
                     errno == EWOULDBLOCK
                     ? BeelineError(.fileFailed, "another download is writing to \(path): wait for it")
-                    : Self.failed(path, "cannot be locked")
+                    : Self.failed(path, problem: "cannot be locked")
                 closeFile(number)
                 throw error
             }
@@ -72,14 +76,14 @@ final class PartialFile: Sendable {
     /// The size of the file in bytes.
     func size() throws(BeelineError) -> Int64 {
         let end = lseek(number, 0, SEEK_END)
-        guard end >= 0 else { throw Self.failed(path, "cannot be examined") }
+        guard end >= 0 else { throw Self.failed(path, problem: "cannot be examined") }
         return Int64(end)
     }
 
     /// Truncates the file to `length` bytes and moves the write position there.
     func truncate(to length: Int64) throws(BeelineError) {
         guard ftruncate(number, off_t(length)) == 0, lseek(number, off_t(length), SEEK_SET) >= 0 else {
-            throw Self.failed(path, "cannot be truncated")
+            throw Self.failed(path, problem: "cannot be truncated")
         }
     }
 
@@ -89,19 +93,19 @@ final class PartialFile: Sendable {
             let isWhole = piece.withUnsafeReadableBytes { bytes in
                 var rest = bytes[...]
                 while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
-                    let count = writeBytes(number, start, rest.count)
+                    let count = writeBytes(to: number, from: start, count: rest.count)
                     if count < 0, errno != EINTR { return false }
                     rest = rest.dropFirst(max(0, count))
                 }
                 return true
             }
-            guard isWhole else { throw Self.failed(path, "cannot be written") }
+            guard isWhole else { throw Self.failed(path, problem: "cannot be written") }
         }
     }
 
     /// Renames the file to `destination` in one step: readers see either the old file or the complete new one.
     func move(to destination: String) throws(BeelineError) {
-        guard rename(path, destination) == 0 else { throw Self.failed(destination, "cannot be put in place") }
+        guard rename(path, destination) == 0 else { throw Self.failed(destination, problem: "cannot be put in place") }
     }
 
     /// Releases the lock and removes an empty file. Nothing may write to it afterwards.
@@ -111,7 +115,7 @@ final class PartialFile: Sendable {
         _ = flock(number, LOCK_UN)
     }
 
-    private static func failed(_ path: String, _ what: String) -> BeelineError {
+    private static func failed(_ path: String, problem what: String) -> BeelineError {
         let cause = IOError(errnoCode: errno, reason: "download")
         return BeelineError(
             .fileFailed,
@@ -121,8 +125,10 @@ final class PartialFile: Sendable {
     }
 }
 
-private func openFile(_ path: String, _ flags: CInt, _ permissions: mode_t) -> CInt { open(path, flags, permissions) }
-private func writeBytes(_ number: CInt, _ start: UnsafeRawPointer, _ count: Int) -> Int { write(number, start, count) }
+private func openFile(_ path: String, flags: CInt, permissions: mode_t) -> CInt { open(path, flags, permissions) }
+private func writeBytes(to number: CInt, from start: UnsafeRawPointer, count: Int) -> Int {
+    write(number, start, count)
+}
 private func closeFile(_ number: CInt) { _ = close(number) }
 
 /// Removes a file if it exists.

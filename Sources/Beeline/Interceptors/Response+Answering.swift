@@ -25,12 +25,12 @@ extension Response {
         receivedAt: CookieTime = .now
     ) {
         let head = HTTPResponse(status: status, headerFields: fields)
-        self.init(head: head, body: .bytes(body), hops: [Hop(answered: request, by: head, receivedAt)])
+        self.init(head: head, body: .bytes(body), hops: [Hop(answered: request, by: head, receivedAt: receivedAt)])
     }
 }
 
 extension Hop {
-    fileprivate init(answered request: ClientRequest, by response: HTTPResponse, _ receivedAt: CookieTime) {
+    fileprivate init(answered request: ClientRequest, by response: HTTPResponse, receivedAt: CookieTime) {
         var head = request.head
         head.scheme = request.url.origin.scheme.name
         head.authority = head.authority ?? request.url.origin.authority

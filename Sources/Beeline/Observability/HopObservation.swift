@@ -33,12 +33,12 @@ struct HopObservation: Sendable {
             span.setStatus(SpanStatus(code: .error, message: code))
             span.end()
         }
-        record(elapsed, dimensions + [("error.type", code)])
+        record(elapsed, dimensions: dimensions + [("error.type", code)])
         telemetry.logger?.debug("request failed", metadata: metadata(["error.type": "\(code)"]))
     }
 
     /// Records the head of the response, and the rest when its body ends.
-    func answered(_ response: ExchangeResponse, _ hop: Hop) {
+    func answered(_ response: ExchangeResponse, hop: Hop) {
         let status = hop.status.code
         let version = hop.httpVersion
         if let span {
@@ -70,8 +70,8 @@ struct HopObservation: Sendable {
             }
             span?.attributes["http.response.body.size"] = bytes
             span?.end()
-            record(elapsed, dimensions)
-            phase("body", bodyTime)
+            record(elapsed, dimensions: dimensions)
+            recordPhase("body", duration: bodyTime)
             if let metrics = telemetry.metrics {
                 Recorder(
                     label: "http.client.response.body.size",
@@ -109,21 +109,21 @@ struct HopObservation: Sendable {
         return metadata
     }
 
-    private func record(_ duration: Duration, _ dimensions: [(String, String)]) {
+    private func record(_ duration: Duration, dimensions: [(String, String)]) {
         guard let metrics = telemetry.metrics else { return }
         let timer = Timer(label: "http.client.request.duration", dimensions: dimensions, factory: metrics)
         timer.recordNanoseconds(duration.nanoseconds)
     }
 
     private func record(_ timings: ExchangeTimings) {
-        if let time = timings.resolve { phase("resolve", time) }
-        if let time = timings.connect { phase("connect", time) }
-        if let time = timings.handshake { phase("tls", time) }
-        phase("first_byte", timings.firstByte)
+        if let time = timings.resolve { recordPhase("resolve", duration: time) }
+        if let time = timings.connect { recordPhase("connect", duration: time) }
+        if let time = timings.handshake { recordPhase("tls", duration: time) }
+        recordPhase("first_byte", duration: timings.firstByte)
     }
 
     /// Records the time of a phase. The OpenTelemetry conventions have no names for phases.
-    private func phase(_ name: String, _ duration: Duration) {
+    private func recordPhase(_ name: String, duration: Duration) {
         guard let metrics = telemetry.metrics else { return }
         let dimensions = [("server.address", url.host.description), ("beeline.phase", name)]
         Timer(label: "beeline.client.phase.duration", dimensions: dimensions, factory: metrics)

@@ -15,7 +15,7 @@ struct Telemetry: Sendable {
     let clock: CallClock
 
     /// Creates telemetry; `nil` if nothing is observed.
-    init?(_ observability: Observability, _ clock: CallClock) {
+    init?(_ observability: Observability, clock: CallClock) {
         logger = observability.logger
         metrics = observability.metrics
         tracer = observability.tracer

@@ -34,19 +34,19 @@ extension ProxySettings {
     /// - Parameter settings: The dictionary. It reads `HTTPEnable`, `HTTPProxy`, `HTTPPort`, the same for `HTTPS` and `SOCKS`,
     ///   `ExceptionsList` and `ExcludeSimpleHostnames`, and ignores other keys.
     public init(systemSettings settings: [String: Any]) {
-        func proxy(_ name: String, _ kind: Proxy.Kind, _ defaultPort: UInt16) -> Proxy? {
+        func proxy(_ name: String, kind: Proxy.Kind, defaultPort: UInt16) -> Proxy? {
             guard settings["\(name)Enable"] as? Int == 1, let text = settings["\(name)Proxy"] as? String,
                 let host = try? Host(text)
             else { return nil }
             let port = (settings["\(name)Port"] as? Int).flatMap(UInt16.init(exactly:)) ?? defaultPort
             return Proxy(kind, origin: Origin(scheme: .http, host: host, port: port))
         }
-        let socks = proxy("SOCKS", .socks5, 1080)
+        let socks = proxy("SOCKS", kind: .socks5, defaultPort: 1080)
         var exceptions = (settings["ExceptionsList"] as? [String] ?? []).map(Self.completed)
         if settings["ExcludeSimpleHostnames"] as? Int == 1 { exceptions.append("<local>") }
         self.init(
-            http: proxy("HTTP", .http, 80) ?? socks,
-            https: proxy("HTTPS", .http, 80) ?? socks,
+            http: proxy("HTTP", kind: .http, defaultPort: 80) ?? socks,
+            https: proxy("HTTPS", kind: .http, defaultPort: 80) ?? socks,
             exceptions: ProxyExceptions(parsing: exceptions.joined(separator: ","))
         )
     }

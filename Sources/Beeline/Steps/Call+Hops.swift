@@ -8,29 +8,29 @@ extension Call {
     // MARK: The nine steps of a request
 
     /// Sends a request and follows its redirects.
-    func follow(_ request: ClientRequest, _ side: HedgeSide?) async throws(BeelineError) -> Response {
+    func follow(_ request: ClientRequest, side: HedgeSide?) async throws(BeelineError) -> Response {
         // 1 Prepare.
         var journey = HopJourney(request, of: self)
         while true {
             // 2 Add cookies and credentials. 3 Choose the route.
-            let departure = try journey.depart(request, of: self, side)
+            let pending = try journey.prepare(request, of: self, side: side)
             // 4 Lease a connection. 5 Resolve and dial, if there is none. 6 Exchange.
             let response: ExchangeResponse
             do {
                 response = try await client.exchange(
-                    departure.prepared,
-                    departure.routing,
-                    limits.left(at: client.clock.now()),
-                    request.options.screen,
-                    upgrade
+                    pending.prepared,
+                    routing: pending.routing,
+                    limits: limits.left(at: client.clock.now()),
+                    screen: request.options.screen,
+                    upgrade: upgrade
                 )
             } catch {
-                throw journey.lost(error, departure)
+                throw journey.failure(error, of: pending)
             }
             // 7 Store cookies. 8 Answer a challenge, drop an expectation, or redirect.
-            switch try journey.arrive(response, departure, request, of: self) {
-            case .again: break
-            case .redirect where try await redirect(&journey, response.head, request): break
+            switch try journey.handle(response, to: pending, request: request, of: self) {
+            case .resend: break
+            case .redirect where try await redirect(&journey, after: response.head, request: request): break
             // 9 Return the response.
             case .redirect, .done: return Response(response, hops: journey.hops)
             }
@@ -42,15 +42,17 @@ extension Call {
     @inline(never)
     private func redirect(
         _ journey: inout HopJourney,
-        _ response: HTTPResponse,
-        _ request: ClientRequest
+        after response: HTTPResponse,
+        request: ClientRequest
     ) async throws(BeelineError) -> Bool {
         let options = request.options
         guard case .follow(let limit) = options.redirects ?? client.configuration.redirects else { return false }
         let hop = journey.hop
         do throws(BeelineError) {
             let keeps = options.credentialsFollowRedirects
-            guard let next = try Redirect.next(after: hop, response, keepsCredentials: keeps) else { return false }
+            guard let next = try Redirect.next(after: hop, response: response, keepsCredentials: keeps) else {
+                return false
+            }
             guard journey.redirects < limit else {
                 throw BeelineError(
                     .tooManyRedirects,

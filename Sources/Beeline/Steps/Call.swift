@@ -46,13 +46,13 @@ struct Call: Sendable {
             }
             return try await retried(request)
         }
-        return try await asked(first, request, before: interceptors.dropFirst())
+        return try await call(first, with: request, before: interceptors.dropFirst())
     }
 
     @inline(never)
-    private func asked(
+    private func call(
         _ interceptor: any Interceptor,
-        _ request: ClientRequest,
+        with request: ClientRequest,
         before others: ArraySlice<any Interceptor>
     ) async throws(BeelineError) -> Response {
         let next = InterceptorNext { (request) async throws(BeelineError) -> Response in
@@ -80,7 +80,7 @@ struct Call: Sendable {
         var schedule = RetrySchedule(policy, method: request.method, isBodyReplayable: request.body.isReplayable)
         while true {
             let hedge = hedgePolicy(of: request)
-            let result = if let hedge { await hedged(request, hedge) } else { await once(request) }
+            let result = if let hedge { await hedged(request, policy: hedge) } else { await once(request) }
             let verdict = schedule.next(
                 after: outcome(of: result),
                 timeLeft: limits.timeLeft(at: client.clock.now()),
@@ -88,7 +88,7 @@ struct Call: Sendable {
             )
             switch verdict {
             case .end(let reason):
-                return try Self.final(result, reason, tries: schedule.tries)
+                return try Self.final(result, reason: reason, tries: schedule.tries)
             case .wait(let wait):
                 client.telemetry?.willRetry(request, after: result, wait: wait, try: schedule.tries)
                 if case .success(let response) = result { await response.body.discard() }
@@ -112,7 +112,7 @@ struct Call: Sendable {
     @inline(never)
     private static func final(
         _ result: Result<Response, BeelineError>,
-        _ reason: RetrySchedule.Reason,
+        reason: RetrySchedule.Reason,
         tries: Int
     ) throws(BeelineError) -> Response {
         switch result {
@@ -144,13 +144,13 @@ struct Call: Sendable {
     }
 
     @inline(never)
-    private func hedged(_ request: ClientRequest, _ policy: HedgePolicy) async -> Result<Response, BeelineError> {
+    private func hedged(_ request: ClientRequest, policy: HedgePolicy) async -> Result<Response, BeelineError> {
         let clock = client.clock
         return await withTaskGroup(of: HedgeStep.self) { group in
             let endpoints = HedgeSide.Endpoints()
             var plan = HedgePlan()
             var results: [Int: Result<Response, BeelineError>] = [:]
-            group.addTask { .ended(0, await once(request, .first(endpoints))) }
+            group.addTask { .ended(0, await once(request, side: .first(endpoints))) }
             group.addTask {
                 try? await clock.sleep(policy.delay)
                 return .delayPassed
@@ -169,7 +169,7 @@ struct Call: Sendable {
                 }
                 switch plan.event(event) {
                 case .wait: continue
-                case .send(let number): group.addTask { .ended(number, await once(request, .second(endpoints))) }
+                case .send(let number): group.addTask { .ended(number, await once(request, side: .second(endpoints))) }
                 case .take(let number):
                     // Cancels the other request: an HTTP/2 stream is reset, an HTTP/1.1 connection is closed.
                     group.cancelAll()
@@ -180,9 +180,9 @@ struct Call: Sendable {
         }
     }
 
-    private func once(_ request: ClientRequest, _ side: HedgeSide? = nil) async -> Result<Response, BeelineError> {
+    private func once(_ request: ClientRequest, side: HedgeSide? = nil) async -> Result<Response, BeelineError> {
         do throws(BeelineError) {
-            return .success(try await follow(request, side))
+            return .success(try await follow(request, side: side))
         } catch {
             return .failure(error)
         }

@@ -5,12 +5,12 @@ import DirectHTTP
 import HTTPTypes
 import Names
 
-/// The state of a call from hop to hop: the synchronous steps of ``Call/follow(_:_:)``.
+/// The state of a call from hop to hop: the synchronous steps of ``Call/follow(_:side:)``.
 ///
 /// They are separate so that the async frame of that function stays small.
 struct HopJourney {
     /// The request of a hop, and the state needed to handle its response.
-    struct Departure {
+    struct PendingHop {
         let prepared: PreparedRequest
         let routing: OriginRouting
         fileprivate let context: CookieContext
@@ -21,10 +21,10 @@ struct HopJourney {
     }
 
     /// What to do after a response.
-    enum Arrival {
+    enum NextStep {
         case done
         /// Send the same hop again, for example with credentials.
-        case again
+        case resend
         /// The response is a redirect.
         case redirect
     }
@@ -42,9 +42,9 @@ struct HopJourney {
 
     /// Steps 2 and 3: adds cookies and credentials, and chooses the route.
     @inline(never)
-    func depart(_ request: ClientRequest, of call: Call, _ side: HedgeSide?) throws(BeelineError) -> Departure {
+    func prepare(_ request: ClientRequest, of call: Call, side: HedgeSide?) throws(BeelineError) -> PendingHop {
         let client = call.client
-        let context = request.options.cookieContext(of: hop.url, hop.method)
+        let context = request.options.cookieContext(of: hop.url, method: hop.method)
         let cookies = CookieStep.outgoing(
             request.options.sendsCookies ? call.jar(of: request) : nil,
             url: hop.url,
@@ -76,7 +76,7 @@ struct HopJourney {
             )
             prepared.hedgeSide = side
             prepared.onHead = request.options.onHead
-            return Departure(
+            return PendingHop(
                 prepared: prepared,
                 routing: routing,
                 context: context,
@@ -86,20 +86,20 @@ struct HopJourney {
                 observation: observation
             )
         } catch {
-            throw lost(error, routing, observation)
+            throw failure(error, routing: routing, observation: observation)
         }
     }
 
     /// Creates the error of a hop that has no response.
     @inline(never)
-    func lost(_ error: DirectHTTPError, _ departure: Departure) -> BeelineError {
-        lost(error, departure.routing, departure.observation)
+    func failure(_ error: DirectHTTPError, of pending: PendingHop) -> BeelineError {
+        failure(error, routing: pending.routing, observation: pending.observation)
     }
 
-    private func lost(
+    private func failure(
         _ error: DirectHTTPError,
-        _ routing: OriginRouting,
-        _ observation: HopObservation?
+        routing: OriginRouting,
+        observation: HopObservation?
     ) -> BeelineError {
         let error = BeelineError(error, hops: hops, route: routing.route)
         observation?.failed(error)
@@ -109,40 +109,45 @@ struct HopJourney {
     /// Steps 7 and 8: keeps the cookies for the URL of this hop and decides what to do next: answer a challenge, drop an
     /// expectation, redirect, or finish.
     @inline(never)
-    mutating func arrive(
+    mutating func handle(
         _ response: ExchangeResponse,
-        _ departure: Departure,
-        _ request: ClientRequest,
+        to pending: PendingHop,
+        request: ClientRequest,
         of call: Call
-    ) throws(BeelineError) -> Arrival {
+    ) throws(BeelineError) -> NextStep {
         let keepsCookies = request.options.keepsCookies && request.options.keepsCookiesOf?(hop.url) ?? true
         let received = CookieStep.incoming(
             keepsCookies ? call.jar(of: request) : nil,
             url: hop.url,
             fields: response.head.headerFields,
-            context: departure.context
+            context: pending.context
         )
         hops.append(
             Hop(
                 hop,
-                departure.prepared,
-                response,
-                departure.routing.route,
-                cookiesSent: departure.cookies,
+                request: pending.prepared,
+                response: response,
+                route: pending.routing.route,
+                cookiesSent: pending.cookies,
                 cookiesReceived: received,
                 receivedAt: call.client.clock.date()
             )
         )
-        departure.observation?.answered(response, hops[hops.count - 1])
-        if let credentials = departure.credentials, challenges < AuthMemory.maxChallenges,
-            try isAnswerable(response.head, credentials, used: departure.answer, call.client.auth)
+        pending.observation?.answered(response, hop: hops[hops.count - 1])
+        if let credentials = pending.credentials, challenges < AuthMemory.maxChallenges,
+            try shouldResend(
+                after: response.head,
+                credentials: credentials,
+                used: pending.answer,
+                auth: call.client.auth
+            )
         {
             challenges += 1
-            return .again
+            return .resend
         }
         if response.head.status == .expectationFailed, hop.fields[.expect] != nil, hop.body.isReplayable {
             hop.fields[.expect] = nil
-            return .again
+            return .resend
         }
         return Redirect.applies(to: response.head) ? .redirect : .done
     }
@@ -155,11 +160,11 @@ struct HopJourney {
     }
 
     /// Updates the credentials' state from a response. Returns true if the request can be sent again with better credentials.
-    private func isAnswerable(
-        _ response: HTTPResponse,
-        _ credentials: Credentials,
+    private func shouldResend(
+        after response: HTTPResponse,
+        credentials: Credentials,
         used: AuthMemory.Answer?,
-        _ auth: AuthMemory
+        auth: AuthMemory
     ) throws(BeelineError) -> Bool {
         guard response.status == .unauthorized else {
             auth.follow(response.headerFields[.authenticationInfo], credentials, for: hop.url.origin)

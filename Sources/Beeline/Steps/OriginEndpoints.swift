@@ -87,10 +87,10 @@ package struct OriginEndpoints: EndpointSource {
     }
 
     private func list(_ resolution: Resolution) throws -> EndpointList {
-        try list(resolution.endpoints.inZone(of: resolution.host), resolution)
+        try list(resolution.endpoints.inZone(of: resolution.host), resolution: resolution)
     }
 
-    private func list(_ endpoints: [Endpoint], _ resolution: Resolution? = nil) throws -> EndpointList {
+    private func list(_ endpoints: [Endpoint], resolution: Resolution? = nil) throws -> EndpointList {
         EndpointList(try screen?(endpoints, routing, resolution) ?? endpoints, context: resolution)
     }
 

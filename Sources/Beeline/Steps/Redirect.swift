@@ -12,14 +12,14 @@ enum Redirect {
     /// - Parameter keepsCredentials: Whether another origin may receive the credentials.
     static func next(
         after hop: HopRequest,
-        _ response: HTTPResponse,
+        response: HTTPResponse,
         keepsCredentials: Bool = false
     ) throws(BeelineError) -> HopRequest? {
         guard applies(to: response), let location = response.headerFields[.location], !location.isEmpty else {
             return nil
         }
         var next = hop
-        next.url = try resolve(location, hop)
+        next.url = try resolve(location, from: hop)
         let status = response.status.code
         if status == 303 && hop.method != .head || status < 303 && hop.method == .post {
             next.method = hop.method == .head ? .head : .get
@@ -55,7 +55,7 @@ enum Redirect {
         }
     }
 
-    private static func resolve(_ location: String, _ hop: HopRequest) throws(BeelineError) -> HTTPURL {
+    private static func resolve(_ location: String, from hop: HopRequest) throws(BeelineError) -> HTTPURL {
         do {
             return try hop.url.resolving(location)
         } catch {
