@@ -59,19 +59,26 @@ public final class BeelineProxy: Sendable {
                 let listening = server.endpoint
                 return server.listen(at: configuration.listen).map { _ in (bound, listening) }
             }.get()
-            return BeelineProxy(configuration, client, links, loop, server, listening)
+            return BeelineProxy(
+                configuration,
+                client: client,
+                links: links,
+                loop: loop,
+                server: server,
+                listening: listening
+            )
         } catch {
-            throw Self.cannotListen(at: configuration.listen, error)
+            throw Self.cannotListen(at: configuration.listen, cause: error)
         }
     }
 
     private init(
         _ configuration: ProxyConfiguration,
-        _ client: BeelineClient,
-        _ links: GatewayLinks?,
-        _ loop: any EventLoop,
-        _ server: NIOLoopBound<ProxyLoop>,
-        _ listening: NIOLockedValueBox<Endpoint>
+        client: BeelineClient,
+        links: GatewayLinks?,
+        loop: any EventLoop,
+        server: NIOLoopBound<ProxyLoop>,
+        listening: NIOLockedValueBox<Endpoint>
     ) {
         self.configuration = configuration
         self.client = client
@@ -85,7 +92,7 @@ public final class BeelineProxy: Sendable {
         loop.execute { [server] in _ = server.value.drain(until: .now()) }
     }
 
-    private static func cannotListen(at endpoint: Endpoint, _ error: any Error) -> ProxyError {
+    private static func cannotListen(at endpoint: Endpoint, cause error: any Error) -> ProxyError {
         if let error = error as? ProxyError { return error }
         return ProxyError(.cannotListen, "cannot listen on \(endpoint): \(error)", underlyingError: error)
     }
@@ -118,11 +125,11 @@ public final class BeelineProxy: Sendable {
             throw error
         } catch {
             // The port is in use. A port chosen by the system can be replaced by another; a configured port cannot.
-            guard configuration.listen.port == 0 else { throw Self.cannotListen(at: last, error) }
+            guard configuration.listen.port == 0 else { throw Self.cannotListen(at: last, cause: error) }
             do {
                 return try await listen(at: configuration.listen)
             } catch {
-                throw Self.cannotListen(at: configuration.listen, error)
+                throw Self.cannotListen(at: configuration.listen, cause: error)
             }
         }
     }

@@ -15,7 +15,7 @@ struct PlaylistMapperTests {
 
     private func map(_ text: String, _ kind: PlaylistMapper.Kind) throws -> String {
         let base = try HTTPURL("https://live.example/a/index.m3u8")
-        return try PlaylistMapper(links: Self.links, base: base).mapped(text, kind)
+        return try PlaylistMapper(links: Self.links, base: base).mapped(text, as: kind)
     }
 
     @Test(
@@ -103,7 +103,7 @@ struct PlaylistMapperTests {
     @Test("unterminated variables are scanned in linear time", .timeLimit(.minutes(1)))
     func openVariables() {
         var variables = PlaylistVariables()
-        variables.note("#EXT-X-DEFINE:NAME=\"a\",VALUE=\"b\"")
+        variables.recordDefinition(in: "#EXT-X-DEFINE:NAME=\"a\",VALUE=\"b\"")
         let open = String(repeating: "{$", count: 400_000)
         #expect(variables.resolved(open[...]) == nil)
         #expect(variables.resolved((open + "{$a}")[...]) == open + "b")
@@ -217,12 +217,12 @@ struct PlaylistMapperTests {
         let mapper = PlaylistMapper(links: Self.links, base: base)
         let text = "<MPD><!-- ü𝄞 --><BaseURL>https://cdn.example/x/</BaseURL></MPD>"
         let mapped = text.replacing("https://cdn.example", with: "/T/https/cdn.example")
-        #expect(try mapper.mapped(octets(text), .dash) == octets(mapped))
+        #expect(try mapper.mapped(octets(text), as: .dash) == octets(mapped))
         // Half a character, and half a surrogate pair.
         for end in [[0x20], [0xd8, 0xd8]] as [[UInt8]] {
             var broken = octets(text)
             broken.writeBytes(end)
-            #expect(try mapper.mapped(broken, .dash) == broken)
+            #expect(try mapper.mapped(broken, as: .dash) == broken)
         }
     }
 
@@ -236,7 +236,7 @@ struct PlaylistMapperTests {
             bytes.writeBytes([0xff, 0x80])
             return bytes
         }
-        let mapped = try PlaylistMapper(links: Self.links, base: base).mapped(document("https://cdn.example"), .hls)
+        let mapped = try PlaylistMapper(links: Self.links, base: base).mapped(document("https://cdn.example"), as: .hls)
         #expect(mapped == document("/T/https/cdn.example"))
     }
 
@@ -258,13 +258,13 @@ struct PlaylistMapperTests {
 
         let base = try HTTPURL("https://live.example/s/x")
         let mapper = DocumentMapper(links: Self.links, base: base, gateway: "http://G")
-        func mapped(_ text: String, _ kind: PlaylistMapper.Kind) throws -> String? {
-            try mapper.mapped(Array(text.utf8), kind)
+        func mapped(_ text: String, as kind: PlaylistMapper.Kind) throws -> String? {
+            try mapper.mapped(Array(text.utf8), as: kind)
         }
         #expect(
             try mapped(
                 #"{"X":[1.5,null,true],"ASSETS":[{"URI":"https:\/\/cdn.example/ad","DURATION":9},{"URI":"ad2"}]}"#,
-                .assets
+                as: .assets
             )
                 == #"{"ASSETS":[{"DURATION":9,"URI":"http://G/T/https/cdn.example/ad"},"#
                 + #"{"URI":"http://G/T/https/live.example/s/ad2"}],"X":[1.5,null,true]}"#
@@ -277,14 +277,14 @@ struct PlaylistMapperTests {
             ]}
             """#
         #expect(
-            try mapped(steering, .steering)
+            try mapped(steering, as: .steering)
                 == #"{"PATHWAY-CLONES":["#
                 + #"{"BASE-ID":"a","ID":"b","URI-REPLACEMENT":{"PARAMS":{"_beeline_host":"cdn.example","p":"q"}}},"#
                 + #"{"BASE-ID":"a","ID":"c","URI-REPLACEMENT":{"PER-VARIANT-URIS":"#
                 + #"{"v":"http://G/T/https/cdn.example/v","w":"https://x.example/"}}}],"#
                 + #""PATHWAY-PRIORITY":["b"],"RELOAD-URI":"http://G/T/steering/https/live.example/s/y","TTL":9,"VERSION":1}"#
         )
-        for text in ["[]", "<", "{\"ASSETS\":1}", ""] { #expect(try mapped(text, .assets) == nil) }
+        for text in ["[]", "<", "{\"ASSETS\":1}", ""] { #expect(try mapped(text, as: .assets) == nil) }
     }
 
     @Test(
@@ -299,7 +299,9 @@ struct PlaylistMapperTests {
         )
         let values = String(repeating: "0,", count: DocumentMapper.maxValues)
         for text in ["{", "{\"X\":[\(values)0],\"ASSETS\":[{\"URI\":\"https://cdn.example/ad\"}]}"] {
-            #expect(throws: MappingBudget.Fault.unreadable) { try mapper.mapped(Array((start + text).utf8), .assets) }
+            #expect(throws: MappingBudget.Fault.unreadable) {
+                try mapper.mapped(Array((start + text).utf8), as: .assets)
+            }
         }
     }
 
@@ -312,7 +314,7 @@ struct PlaylistMapperTests {
         )
         let asset = "{\"URI\":\"https://cdn.example/ad\",\"X\":[1,2,3,4,5,6,7,8,9,10]}"
         let text = "{\"ASSETS\":[\(String(repeating: asset + ",", count: 2_000) + asset)]}"
-        let mapped = try #require(try mapper.mapped(Array(text.utf8), .assets))
+        let mapped = try #require(try mapper.mapped(Array(text.utf8), as: .assets))
         #expect(!mapped.contains("\"https://cdn.example"))
     }
 
@@ -349,7 +351,7 @@ struct PlaylistMapperTests {
     )
     func cookies(value: String, expected: String) throws {
         let url = try HTTPURL("https://live.example/a/index.m3u8")
-        #expect(GatewayFields.setCookie(value, of: url, Self.links) == expected)
+        #expect(GatewayFields.setCookie(value, of: url, links: Self.links) == expected)
     }
 
     @Test("mapping a document of any bytes twice gives the same as mapping it once, and never traps")
@@ -377,10 +379,10 @@ struct PlaylistMapperTests {
                 }
             }
             for kind in [PlaylistMapper.Kind.hls, .dash] {
-                let once = try mapper.mapped(String(text), kind)
+                let once = try mapper.mapped(String(text), as: kind)
                 // Mapped links are paths at the gateway. A base on a listed host would map them again.
                 let unrelated = PlaylistMapper(links: Self.links, base: try HTTPURL("https://other.example/"))
-                #expect(try unrelated.mapped(once, kind) == once)
+                #expect(try unrelated.mapped(once, as: kind) == once)
             }
         }
     }
@@ -417,8 +419,8 @@ struct PlaylistMapperTests {
                     bytes.removeSubrange(at..<min(bytes.count, at + Int.random(in: 1...6, using: &random)))
                 }
             }
-            guard let once = try? mapper.mapped(bytes, kind) else { continue }
-            #expect(try unrelated.mapped(Array(once.utf8), kind) == once)
+            guard let once = try? mapper.mapped(bytes, as: kind) else { continue }
+            #expect(try unrelated.mapped(Array(once.utf8), as: kind) == once)
         }
     }
 }

@@ -22,9 +22,10 @@ struct ScannerTests {
     func aboveRoot() throws {
         let deep = try mapper("https://live.example/" + String(repeating: "/", count: 60_000))
         let lines = String(repeating: "..\n", count: 200_000)
-        #expect(try deep.mapped(lines, .hls) == lines)
+        #expect(try deep.mapped(lines, as: .hls) == lines)
         #expect(
-            try mapper("https://live.example/a/b").mapped("../x\n../../x\n", .hls) == "../x\n/T/https/live.example/x\n"
+            try mapper("https://live.example/a/b").mapped("../x\n../../x\n", as: .hls)
+                == "../x\n/T/https/live.example/x\n"
         )
     }
 
@@ -42,7 +43,7 @@ struct ScannerTests {
             (host, .dash, "<UTCTiming value='" + String(repeating: "/ ", count: 20_000) + "'>"),
         ]
         for (url, kind, text) in documents {
-            #expect(throws: MappingBudget.Fault.tooLarge) { _ = try mapper(url).mapped(text, kind) }
+            #expect(throws: MappingBudget.Fault.tooLarge) { _ = try mapper(url).mapped(text, as: kind) }
         }
         let lists: [(PlaylistMapper.Kind, String)] = [
             (.assets, "{\"ASSETS\":[" + (0..<4_000).map { _ in "{\"URI\":\"?\"}" }.joined(separator: ",") + "]}"),
@@ -55,7 +56,7 @@ struct ScannerTests {
         for (kind, text) in lists {
             #expect(throws: MappingBudget.Fault.tooLarge) {
                 _ = try DocumentMapper(links: Self.links, base: HTTPURL(long), gateway: "http://G")
-                    .mapped(Array(text.utf8), kind)
+                    .mapped(Array(text.utf8), as: kind)
             }
         }
     }
@@ -66,7 +67,7 @@ struct ScannerTests {
         let text = String(repeating: kind == .hls ? "/a\n" : "<BaseURL>/a</BaseURL>", count: 1_000)
         let work = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try mapper.mapped(text, kind)
+            return try mapper.mapped(text, as: kind)
         }
         await #expect(throws: MappingBudget.Fault.cancelled) { _ = try await work.value }
     }
@@ -81,14 +82,14 @@ struct ScannerTests {
             (.hls, "\u{301}"), (.hls, "\r"), (.hls, "#EXT-X-DEFINE:NAME=\""),
         ] {
             let text = String(repeating: piece, count: count)
-            #expect(try mapper.mapped(text, kind).utf8.count >= text.utf8.count - 2 * count, "\(piece)")
+            #expect(try mapper.mapped(text, as: kind).utf8.count >= text.utf8.count - 2 * count, "\(piece)")
         }
         // Each variable contains the one before it twice: the expansion has its own bound.
         var text = "#EXT-X-DEFINE:NAME=\"0\",VALUE=\"aaaaaaaaaaaaaaaa\"\n"
         for index in 1..<64 {
             text += "#EXT-X-DEFINE:NAME=\"\(index)\",VALUE=\"{$\(index - 1)}{$\(index - 1)}\"\n"
         }
-        #expect(try mapper.mapped(text, .hls).utf8.count < 2 * text.utf8.count)
+        #expect(try mapper.mapped(text, as: .hls).utf8.count < 2 * text.utf8.count)
     }
 
     @Test("a long list in Connection is matched against many fields in linear time")
@@ -99,7 +100,7 @@ struct ScannerTests {
         let name = try #require(HTTPField.Name("y"))
         for _ in 0..<4_000 { fields.append(HTTPField(name: name, value: "")) }
         fields[.init("x39999") ?? name] = "hop"
-        let passed = GatewayFields.response(fields, of: .init(url: url, kind: nil), Self.links)
+        let passed = GatewayFields.response(fields, of: .init(url: url, kind: nil), links: Self.links)
         #expect(passed.count == 4_000)
     }
 

@@ -258,9 +258,9 @@ struct WireTests {
         }
         let (client, origin) = (try Lab(), try Lab())
         let destination = Destination(try Host("a.test"), port: 80)
-        pool.keep(origin.wire, destination, of: client.wire, now: awake)
+        pool.keep(origin.wire, to: destination, of: client.wire, now: awake)
         #expect(pool.take(destination, for: client.wire) === origin.wire)
-        pool.keep(origin.wire, destination, of: client.wire, now: awake)
+        pool.keep(origin.wire, to: destination, of: client.wire, now: awake)
         elapsed.withLockedValue { $0 = .seconds(3_600) }
         #expect(pool.take(destination, for: client.wire) == nil)
         #expect(!origin.channel.isActive && pool.isEmpty)

@@ -69,8 +69,8 @@ extension Fuzzer {
             var handshake = try SOCKSHandshake(to: origin, user: "me", password: "hi")
             for byte in $0 { _ = try handshake.receive([byte]) }
         },
-        Fuzzer("hls", texts: [playlist]) { bytes in try mapped(bytes, .hls) },
-        Fuzzer("dash", texts: [manifest]) { bytes in try mapped(bytes, .dash) },
+        Fuzzer("hls", texts: [playlist]) { bytes in try mapped(bytes, as: .hls) },
+        Fuzzer("dash", texts: [manifest]) { bytes in try mapped(bytes, as: .dash) },
         Fuzzer(
             "gateway-documents",
             texts: [
@@ -80,7 +80,7 @@ extension Fuzzer {
         ) { bytes in
             let base = try HTTPURL("https://live.example/s/x")
             let mapper = DocumentMapper(links: links, base: base, gateway: "http://G")
-            for kind in [PlaylistMapper.Kind.assets, .steering] { _ = try? mapper.mapped(bytes, kind) }
+            for kind in [PlaylistMapper.Kind.assets, .steering] { _ = try? mapper.mapped(bytes, as: kind) }
         },
     ]
 
@@ -90,9 +90,9 @@ extension Fuzzer {
         return try? reader.take(from: &input).map { try RequestHead($0) }
     }
 
-    private static func mapped(_ bytes: [UInt8], _ kind: PlaylistMapper.Kind) throws {
+    private static func mapped(_ bytes: [UInt8], as kind: PlaylistMapper.Kind) throws {
         let mapper = PlaylistMapper(links: links, base: try HTTPURL("https://live.example/s/x"))
-        let once = try mapper.mapped(ByteBuffer(bytes: bytes), kind)
+        let once = try mapper.mapped(ByteBuffer(bytes: bytes), as: kind)
         if once.readableBytes > bytes.count * 100 + 10_000 { violation("a document grows without bound") }
     }
 

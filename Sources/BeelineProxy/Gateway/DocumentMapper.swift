@@ -19,7 +19,7 @@ struct DocumentMapper {
     ///
     /// - Throws: ``MappingBudget/Fault`` if the document is a JSON object that cannot be read or grows too large, or the task is
     ///   cancelled.
-    func mapped(_ document: [UInt8], _ kind: PlaylistMapper.Kind) throws(MappingBudget.Fault) -> String? {
+    func mapped(_ document: [UInt8], as kind: PlaylistMapper.Kind) throws(MappingBudget.Fault) -> String? {
         var budget = MappingBudget()
         guard let value = JSONValue(document, limit: Self.maxValues) else {
             // Passing it on would show the player unmapped links.
@@ -32,16 +32,18 @@ struct DocumentMapper {
             guard let assets = members["ASSETS"]?.array else { return nil }
             var mapped: [JSONValue] = []
             for asset in assets {
-                let uri = try asset["URI"].map { uri throws(MappingBudget.Fault) in try link(uri, &budget) }
-                mapped.append(changed(asset, "URI", to: uri))
+                let uri = try asset["URI"].map { uri throws(MappingBudget.Fault) in try link(uri, budget: &budget) }
+                mapped.append(changed(asset, member: "URI", to: uri))
             }
             members["ASSETS"] = .array(mapped)
         case .steering:
-            if let reload = members["RELOAD-URI"] { members["RELOAD-URI"] = try link(reload, as: .steering, &budget) }
+            if let reload = members["RELOAD-URI"] {
+                members["RELOAD-URI"] = try link(reload, as: .steering, budget: &budget)
+            }
             if let clones = members["PATHWAY-CLONES"]?.array {
                 var mapped: [JSONValue] = []
                 for value in clones {
-                    if let clone = try clone(value, &budget) { mapped.append(clone) }
+                    if let clone = try clone(value, budget: &budget) { mapped.append(clone) }
                 }
                 members["PATHWAY-CLONES"] = .array(mapped)
             }
@@ -60,7 +62,7 @@ struct DocumentMapper {
     private func link(
         _ value: JSONValue,
         as kind: PlaylistMapper.Kind? = nil,
-        _ budget: inout MappingBudget
+        budget: inout MappingBudget
     ) throws(MappingBudget.Fault) -> JSONValue {
         // A relative link becomes as long as its base.
         try budget.take(base.target.utf8.count + gateway.utf8.count)
@@ -75,7 +77,7 @@ struct DocumentMapper {
     /// clone also has URIs of its own: players would add the parameter to them too, so such clones are removed.
     private func clone(
         _ value: JSONValue,
-        _ budget: inout MappingBudget
+        budget: inout MappingBudget
     ) throws(MappingBudget.Fault) -> JSONValue? {
         guard case .object(var rules)? = value["URI-REPLACEMENT"] else { return value }
         let lists = ["PER-VARIANT-URIS", "PER-RENDITION-URIS"]
@@ -87,14 +89,14 @@ struct DocumentMapper {
         }
         for list in lists {
             guard var uris = rules[list]?.object else { continue }
-            for (name, uri) in uris { uris[name] = try link(uri, &budget) }
+            for (name, uri) in uris { uris[name] = try link(uri, budget: &budget) }
             rules[list] = .object(uris)
         }
-        return changed(value, "URI-REPLACEMENT", to: .object(rules))
+        return changed(value, member: "URI-REPLACEMENT", to: .object(rules))
     }
 
     /// The object with a changed member; unchanged if `new` is nil.
-    private func changed(_ value: JSONValue, _ name: String, to new: JSONValue?) -> JSONValue {
+    private func changed(_ value: JSONValue, member name: String, to new: JSONValue?) -> JSONValue {
         guard case .object(var members) = value, let new else { return value }
         members[name] = new
         return .object(members)

@@ -56,10 +56,10 @@ struct GatewayCarrier: Sendable {
                 }
             }
             if let kind, isDocument, response.status == .ok {
-                try await send(playlist(response, kind), false)
+                try await send(playlist(response, as: kind), false)
             } else {
                 // The length of a mapped playlist is unknown here.
-                try await pass(response, hidesLength: kind != nil && request.method == .head, send)
+                try await forward(response, hidesLength: kind != nil && request.method == .head, send: send)
             }
         } catch MappingBudget.Fault.tooLarge {
             throw Refusal(502, "\(url): with its links mapped it has more than \(MappingBudget.limit) bytes")
@@ -84,22 +84,23 @@ struct GatewayCarrier: Sendable {
         return codings.count <= 1 && codings.allSatisfy { ["gzip", "x-gzip", "deflate"].contains($0) }
     }
 
-    private func playlist(_ response: Response, _ kind: PlaylistMapper.Kind) async throws -> ByteBuffer {
+    private func playlist(_ response: Response, as kind: PlaylistMapper.Kind) async throws -> ByteBuffer {
         let document = try await response.collect(upTo: PlaylistMapper.sizeLimit)
         let mapped: ByteBuffer
         if kind == .assets || kind == .steering {
             let mapper = DocumentMapper(links: links, base: url, gateway: gateway)
             mapped =
-                try mapper.mapped(Array(document.readableBytesView), kind).map { ByteBuffer(string: $0) } ?? document
+                try mapper.mapped(Array(document.readableBytesView), as: kind).map { ByteBuffer(string: $0) }
+                ?? document
         } else {
-            mapped = try PlaylistMapper(links: links, base: url).mapped(document, kind)
+            mapped = try PlaylistMapper(links: links, base: url).mapped(document, as: kind)
         }
         var bytes = head(response, framing: "Content-Length: \(mapped.readableBytes)\r\n", isDecoded: true)
         bytes.writeImmutableBuffer(mapped)
         return bytes
     }
 
-    private func pass(_ response: Response, hidesLength: Bool, _ send: Send) async throws {
+    private func forward(_ response: Response, hidesLength: Bool, send: Send) async throws {
         let status = response.status.code
         let hasBody = request.method != .head && status != 204 && status != 304
         // A 204 has no Content-Length (RFC 9110 §8.6).
@@ -137,7 +138,7 @@ struct GatewayCarrier: Sendable {
 
     private func head(_ response: Response, framing: String, isDecoded: Bool = false) -> ByteBuffer {
         var head = ByteBuffer(string: "HTTP/1.1 \(response.status.code) \(response.status.reasonPhrase)\r\n")
-        for field in GatewayFields.response(response.fields, of: target, links) {
+        for field in GatewayFields.response(response.fields, of: target, links: links) {
             if isDecoded, field.name == .contentEncoding { continue }
             head.writeString("\(field.name.rawName): ")
             // Copy the bytes: the value may not be UTF-8.

@@ -26,7 +26,7 @@ final class GatewayExchange: WireOwner {
 
     init(
         _ server: ProxyLoop,
-        _ links: GatewayLinks,
+        links: GatewayLinks,
         client: Wire,
         reader: RequestReader,
         head: RequestHead,
@@ -61,7 +61,7 @@ final class GatewayExchange: WireOwner {
         }
         let url = target.url
         let kind = target.kind ?? PlaylistMapper.Kind(contentType: nil, path: url.path)
-        let fields = GatewayFields.request(head, for: url, links, kind)
+        let fields = GatewayFields.request(head, for: url, links: links, kind: kind)
         let order = GatewayCarrier(
             client: server.client,
             links: links,

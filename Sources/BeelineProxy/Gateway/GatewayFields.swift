@@ -17,8 +17,8 @@ enum GatewayFields {
     static func request(
         _ head: RequestHead,
         for url: HTTPURL,
-        _ links: GatewayLinks,
-        _ kind: PlaylistMapper.Kind?
+        links: GatewayLinks,
+        kind: PlaylistMapper.Kind?
     ) -> HTTPFields {
         var fields = head.fields.httpFields
         // Browsers send the cookies of 127.0.0.1 to every port, including those of other programs. The origin's cookies are in
@@ -34,7 +34,7 @@ enum GatewayFields {
             fields[.range] = nil
             fields[.ifRange] = nil
         }
-        if let referer = fields[.referer] { fields[.referer] = original(referer, links) }
+        if let referer = fields[.referer] { fields[.referer] = original(referer, links: links) }
         if fields[.origin] != nil { fields[.origin] = url.origin.serialized }
         fields[.expect] = nil
         if let left = head.fields.maxForwards { fields[.maxForwards] = String(left - 1) }
@@ -48,7 +48,7 @@ enum GatewayFields {
     ]
 
     /// The fields of the origin's response for the player, without framing.
-    static func response(_ response: HTTPFields, of target: GatewayLinks.Target, _ links: GatewayLinks) -> HTTPFields {
+    static func response(_ response: HTTPFields, of target: GatewayLinks.Target, links: GatewayLinks) -> HTTPFields {
         let url = target.url
         var fields = HTTPFields()
         let listed = Set(
@@ -59,9 +59,9 @@ enum GatewayFields {
             if dropped.contains(name) || listed.contains(name) { continue }
             var field = field
             if name == "location" || name == "content-location" {
-                field.value = location(field.value, of: target, links)
+                field.value = location(field.value, of: target, links: links)
             } else if name == "set-cookie" {
-                field.value = setCookie(field.value, of: url, links)
+                field.value = setCookie(field.value, of: url, links: links)
             }
             fields.append(field)
         }
@@ -69,14 +69,14 @@ enum GatewayFields {
     }
 
     /// The location of a redirect, mapped to the gateway with the same kind of document.
-    private static func location(_ value: String, of target: GatewayLinks.Target, _ links: GatewayLinks) -> String {
+    private static func location(_ value: String, of target: GatewayLinks.Target, links: GatewayLinks) -> String {
         guard let url = try? target.url.resolving(value) else { return value }
         return links.path(for: url, as: target.kind) ?? url.description
     }
 
     /// A cookie in a form that the player can keep: for the gateway's host, with a path below the origin's, over http. The
     /// client's jar keeps the original.
-    static func setCookie(_ value: String, of url: HTTPURL, _ links: GatewayLinks) -> String {
+    static func setCookie(_ value: String, of url: HTTPURL, links: GatewayLinks) -> String {
         let place = links.place(of: url.origin)
         var parts = value.split(separator: ";", omittingEmptySubsequences: false).map { part in
             part.drop { $0 == " " }
@@ -100,7 +100,7 @@ enum GatewayFields {
         return ([pair, "Path=\(place)\(path)"] + kept).joined(separator: "; ")
     }
 
-    private static func original(_ referer: String, _ links: GatewayLinks) -> String? {
+    private static func original(_ referer: String, links: GatewayLinks) -> String? {
         guard let url = try? HTTPURL(referer) else { return nil }
         return links.target(of: url.target)?.url.description
     }

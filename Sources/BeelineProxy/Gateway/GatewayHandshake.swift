@@ -17,7 +17,7 @@ struct GatewayHandshake {
 
     /// The request for the origin, with its authority, its `Origin` and the jar's cookies.
     func mapped(_ head: RequestHead) -> RequestHead {
-        var fields = GatewayFields.request(head, for: url, links, nil)
+        var fields = GatewayFields.request(head, for: url, links: links, kind: nil)
         fields[.acceptEncoding] = nil
         if let user = url.user, fields[.authorization] == nil {
             fields[.authorization] = BasicCredentials(user: user, password: url.password ?? "").fieldValue
@@ -39,7 +39,9 @@ struct GatewayHandshake {
         let fields = head.fields.httpFields
         _ = CookieStep.incoming(client.configuration.jar, url: url, fields: fields)
         var head = head
-        head.fields = head.fields.replacing(GatewayFields.response(fields, of: .init(url: url, kind: nil), links))
+        head.fields = head.fields.replacing(
+            GatewayFields.response(fields, of: .init(url: url, kind: nil), links: links)
+        )
         return head
     }
 }

@@ -56,7 +56,7 @@ struct PlaylistMapper: Sendable {
     /// The text with its links mapped.
     ///
     /// - Throws: ``MappingBudget/Fault`` if the text grows too large or the task is cancelled.
-    func mapped(_ text: String, _ kind: Kind) throws(MappingBudget.Fault) -> String {
+    func mapped(_ text: String, as kind: Kind) throws(MappingBudget.Fault) -> String {
         var result = MappedText(size: text.utf8.count)
         switch kind {
         case .hls: try mapHLS(text, to: &result)
@@ -68,15 +68,17 @@ struct PlaylistMapper: Sendable {
 
     /// The document with its links mapped. A document in another encoding than UTF-8 or UTF-16 is mapped byte by byte, so that
     /// everything except its links is preserved.
-    func mapped(_ document: ByteBuffer, _ kind: Kind) throws(MappingBudget.Fault) -> ByteBuffer {
+    func mapped(_ document: ByteBuffer, as kind: Kind) throws(MappingBudget.Fault) -> ByteBuffer {
         let text = String(buffer: document)
-        if text.utf8.elementsEqual(document.readableBytesView) { return ByteBuffer(string: try mapped(text, kind)) }
+        if text.utf8.elementsEqual(document.readableBytesView) { return ByteBuffer(string: try mapped(text, as: kind)) }
         if let text = UTF16Text(document.readableBytesView) {
-            return ByteBuffer(bytes: text.octets(of: try mapped(text.text, kind)))
+            return ByteBuffer(bytes: text.octets(of: try mapped(text.text, as: kind)))
         }
         var octets = String()
         octets.unicodeScalars.append(contentsOf: document.readableBytesView.map { Unicode.Scalar($0) })
-        return ByteBuffer(bytes: try mapped(octets, kind).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
+        return ByteBuffer(
+            bytes: try mapped(octets, as: kind).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+        )
     }
 
     // MARK: HLS
@@ -89,12 +91,12 @@ struct PlaylistMapper: Sendable {
             let end = rest.firstIndex { $0 == "\n" || $0 == "\r\n" } ?? rest.endIndex
             let line = rest[..<end]
             if line.hasPrefix("#") {
-                try mapTag(line, &variables, to: &result)
+                try mapTag(line, variables: &variables, to: &result)
             } else {
                 let link = line.drop { $0 == " " || $0 == "\t" }
-                try result.append(mappedLink(link, &variables, &result) ?? String(line))
+                try result.append(mappedLink(link, variables: &variables, charging: &result) ?? String(line))
             }
-            variables.note(line)
+            variables.recordDefinition(in: line)
             let next = end < rest.endIndex ? rest.index(after: end) : end
             try result.append(rest[end..<next])
             rest = rest[next...]
@@ -104,8 +106,8 @@ struct PlaylistMapper: Sendable {
     /// The link with variables replaced and mapped to the gateway; nil if it stays unchanged.
     private func mappedLink(
         _ link: Substring,
-        _ variables: inout PlaylistVariables,
-        _ result: inout MappedText
+        variables: inout PlaylistVariables,
+        charging result: inout MappedText
     ) throws(MappingBudget.Fault) -> String? {
         let resolved = variables.resolved(link)
         let reference = resolved?[...] ?? link
@@ -118,9 +120,9 @@ struct PlaylistMapper: Sendable {
     /// Maps a link to a document whose kind only the tag tells.
     private func mappedDocument(
         _ link: Substring,
-        _ kind: Kind,
-        _ variables: inout PlaylistVariables,
-        _ result: inout MappedText
+        as kind: Kind,
+        variables: inout PlaylistVariables,
+        charging result: inout MappedText
     ) throws(MappingBudget.Fault) -> String? {
         try result.charge(baseLength)
         let resolved = variables.resolved(link)
@@ -129,7 +131,7 @@ struct PlaylistMapper: Sendable {
 
     /// Maps the value of a variable that is the beginning of a link, which other playlists may import. No slash is added at its
     /// end, because the text after the variable begins with one.
-    private func mappedValue(_ value: Substring, _ variables: inout PlaylistVariables) -> String? {
+    private func mappedValue(_ value: Substring, variables: inout PlaylistVariables) -> String? {
         guard value.contains("://") else { return nil }
         let resolved = variables.resolved(value)
         return links.mapped(resolved?[...] ?? value, base: base, baseRoot: root, isBeginning: true) ?? resolved
@@ -139,7 +141,7 @@ struct PlaylistMapper: Sendable {
     /// contain no quotes (RFC 8216 §4.2).
     private func mapTag(
         _ line: Substring,
-        _ variables: inout PlaylistVariables,
+        variables: inout PlaylistVariables,
         to result: inout MappedText
     ) throws(MappingBudget.Fault) {
         let isDefinition = line.hasPrefix("#EXT-X-DEFINE:")
@@ -154,13 +156,13 @@ struct PlaylistMapper: Sendable {
             try result.append(before)
             var mapped: String?
             if isDefinition {
-                if before.hasSuffix("VALUE=\"") { mapped = mappedValue(value, &variables) }
+                if before.hasSuffix("VALUE=\"") { mapped = mappedValue(value, variables: &variables) }
             } else if before.hasSuffix("X-ASSET-LIST=\"") {
-                mapped = try mappedDocument(value, .assets, &variables, &result)
+                mapped = try mappedDocument(value, as: .assets, variables: &variables, charging: &result)
             } else if before.hasSuffix("SERVER-URI=\"") {
-                mapped = try mappedDocument(value, .steering, &variables, &result)
+                mapped = try mappedDocument(value, as: .steering, variables: &variables, charging: &result)
             } else if before.hasSuffix("URI=\"") {
-                mapped = try mappedLink(value, &variables, &result)
+                mapped = try mappedLink(value, variables: &variables, charging: &result)
             }
             try result.append(mapped ?? String(value))
             try result.append("\"")
@@ -188,7 +190,7 @@ struct PlaylistMapper: Sendable {
         while let open = rest.firstIndex(of: "<") {
             let content = rest[..<open]
             let isLinked = Self.elements.contains(element)
-            try result.append(isLinked ? mappedContent(content, of: element, &result) : String(content))
+            try result.append(isLinked ? mappedContent(content, of: element, charging: &result) : String(content))
             let tag = rest[open...]
             let end: Substring.Index?
             if tag.hasPrefix("<!--") {
@@ -206,7 +208,7 @@ struct PlaylistMapper: Sendable {
                 let isLink = markup.hasPrefix("<![CDATA[") && Self.elements.contains(element)
                 let data = markup.dropFirst("<![CDATA[".count).dropLast("]]>".count)
                 try result.append(
-                    isLink ? "<![CDATA[\(mappedContent(data, of: element, &result))]]>" : String(markup)
+                    isLink ? "<![CDATA[\(mappedContent(data, of: element, charging: &result))]]>" : String(markup)
                 )
                 continue
             }
@@ -225,7 +227,7 @@ struct PlaylistMapper: Sendable {
     private func mappedContent(
         _ content: Substring,
         of element: String,
-        _ result: inout MappedText
+        charging result: inout MappedText
     ) throws(MappingBudget.Fault) -> String {
         let leading = content.prefix { $0.isWhitespace }
         var link = content.dropFirst(leading.count)

@@ -9,7 +9,7 @@ struct PlaylistVariables {
 
     /// Records the variable that a line defines; ignores other lines. Variables imported or taken from the URL are known only to
     /// the player.
-    mutating func note(_ line: Substring) {
+    mutating func recordDefinition(in line: Substring) {
         guard line.hasPrefix("#EXT-X-DEFINE:") else { return }
         guard let name = Self.attribute("NAME", of: line), let value = Self.attribute("VALUE", of: line) else { return }
         let text = resolved(value) ?? String(value)

@@ -16,7 +16,7 @@ struct SOCKSReader {
     }
 
     /// Reply codes (RFC 1928 §6).
-    enum Reply: UInt8 {
+    enum ReplyCode: UInt8 {
         case succeeded = 0
         case failure = 1
         case forbidden = 2
@@ -66,7 +66,7 @@ struct SOCKSReader {
 
     private mutating func greeting(_ bytes: inout ByteBuffer) -> Event? {
         guard let version = bytes.getInteger(at: bytes.readerIndex, as: UInt8.self) else { return nil }
-        guard version == 5 else { return refuse([], "the version is not 5") }
+        guard version == 5 else { return refuse(replying: [], because: "the version is not 5") }
         guard let count = bytes.getInteger(at: bytes.readerIndex + 1, as: UInt8.self),
             bytes.readableBytes >= 2 + Int(count)
         else { return nil }
@@ -84,7 +84,7 @@ struct SOCKSReader {
     private mutating func password(_ bytes: inout ByteBuffer) -> Event? {
         var rest = bytes
         guard let version = rest.readInteger(as: UInt8.self) else { return nil }
-        guard version == 1 else { return refuse([1, 1], "the version of the password is not 1") }
+        guard version == 1 else { return refuse(replying: [1, 1], because: "the version of the password is not 1") }
         guard let userLength = rest.readInteger(as: UInt8.self), let user = rest.readBytes(length: Int(userLength)),
             let length = rest.readInteger(as: UInt8.self), let password = rest.readBytes(length: Int(length))
         else { return nil }
@@ -100,7 +100,7 @@ struct SOCKSReader {
     private mutating func request(_ bytes: inout ByteBuffer) -> Event? {
         var rest = bytes
         guard let version = rest.readInteger(as: UInt8.self) else { return nil }
-        guard version == 5 else { return refuse(Reply.failure.bytes, "the version is not 5") }
+        guard version == 5 else { return refuse(replying: ReplyCode.failure.bytes, because: "the version is not 5") }
         guard let command = rest.readInteger(as: UInt8.self), rest.readInteger(as: UInt8.self) != nil,
             let kind = rest.readInteger(as: UInt8.self)
         else { return nil }
@@ -115,19 +115,27 @@ struct SOCKSReader {
             }
             host = Destination(name + Array(":1".utf8), defaultPort: nil)?.host
         default:
-            return refuse(Reply.addressUnsupported.bytes, "the type of address \(kind) is unknown")
+            return refuse(
+                replying: ReplyCode.addressUnsupported.bytes,
+                because: "the type of address \(kind) is unknown"
+            )
         }
         guard let port = rest.readInteger(as: UInt16.self) else { return nil }
         bytes = rest
         guard command == 1 else {
-            return refuse(Reply.commandUnsupported.bytes, "only CONNECT is supported, not command \(command)")
+            return refuse(
+                replying: ReplyCode.commandUnsupported.bytes,
+                because: "only CONNECT is supported, not command \(command)"
+            )
         }
-        guard let host, port > 0 else { return refuse(Reply.failure.bytes, "the address is malformed") }
+        guard let host, port > 0 else {
+            return refuse(replying: ReplyCode.failure.bytes, because: "the address is malformed")
+        }
         state = .ended
         return .request(Destination(host, port: port))
     }
 
-    private mutating func refuse(_ reply: [UInt8], _ why: String) -> Event {
+    private mutating func refuse(replying reply: [UInt8], because why: String) -> Event {
         state = .ended
         return .refuse(reply, .malformed("SOCKS: \(why)"))
     }

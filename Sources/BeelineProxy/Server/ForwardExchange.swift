@@ -97,7 +97,7 @@ final class ForwardExchange: WireOwner {
             case .failure(let refusal): fail(refusal)
             case .success(let connection):
                 let time = Duration(server.loop.now - start)
-                server.tell(.connected(.forward, destination, connection.endpoint, after: time))
+                server.report(.connected(.forward, destination, connection.endpoint, after: time))
                 connected(connection.wire)
             }
         }
@@ -161,7 +161,7 @@ final class ForwardExchange: WireOwner {
                     guard let head = try takeHead(&reader) else { return response = .head(reader) }
                     bytes = output
                     output = ByteBuffer()
-                    responded(try ResponseHead(head, to: self.head.method), &bytes)
+                    responded(with: try ResponseHead(head, to: self.head.method), rest: &bytes)
                 } catch {
                     return fail(error)
                 }
@@ -202,7 +202,7 @@ final class ForwardExchange: WireOwner {
         return content.readableBytes > 0 ? content : nil
     }
 
-    private func responded(_ received: ResponseHead, _ rest: inout ByteBuffer) {
+    private func responded(with received: ResponseHead, rest: inout ByteBuffer) {
         if received.status == 407, let forwarder {
             // The client cannot supply the credentials for our upstream proxy.
             return fail(
@@ -272,7 +272,7 @@ final class ForwardExchange: WireOwner {
         // A server that responded before it had the whole request may not read the rest of it.
         let isUsable = isOriginKept && !hasPassedEnd && request.isEnded && rest.readableBytes == 0
         if isUsable, server.keepsConnections, !(origin.isTied && closesClient) {
-            server.origins.keep(origin, destination, of: client, now: server.loop.now)
+            server.origins.keep(origin, to: destination, of: client, now: server.loop.now)
         } else {
             origin.owner = nil
             origin.close()

@@ -44,7 +44,7 @@ final class OriginPool {
     }
 
     /// Keeps a connection after an exchange with a client. Closes it instead if the limits are reached.
-    func keep(_ wire: Wire, _ destination: Destination, of client: Wire, now: NIODeadline) {
+    func keep(_ wire: Wire, to destination: Destination, of client: Wire, now: NIODeadline) {
         let key = Key(destination: destination, client: wire.isTied ? ObjectIdentifier(client) : nil)
         guard wire.isOpen, !wire.isInputEnded, count < limits.kept, idle[key, default: []].count < limits.keptPerOrigin
         else { return wire.close() }

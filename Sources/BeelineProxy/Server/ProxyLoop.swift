@@ -113,7 +113,7 @@ final class ProxyLoop {
         }
         let client = ClientTally.client(at: address)
         guard tally.add(client, limit: configuration.limits.connectionsPerClient(at: address)) else {
-            tell(.refused(nil, Refusal(503, "\(client) has reached the limit of connections of one client")))
+            report(.refused(nil, Refusal(503, "\(client) has reached the limit of connections of one client")))
             throw Self.tooMany
         }
         let wire = Wire(now: loop.now, of: self, client: client)
@@ -186,7 +186,7 @@ final class ProxyLoop {
 
     // MARK: Counting
 
-    func tell(_ event: ProxyEvent) {
+    func report(_ event: ProxyEvent) {
         switch event {
         case .connected(.connect, _, _, _), .connected(.socks, _, _, _):
             counts.tunnels += 1

@@ -203,11 +203,11 @@ final class RequestReader: WireOwner {
     private static let blankPage = "<!doctype html><link rel=\"icon\" href=\"data:,\">"
 
     private func serve(_ head: RequestHead) {
-        if case .own(let path) = head.target { return serveOwn(path, head) }
+        if case .own(let path) = head.target { return serveOwn(path, head: head) }
         guard isAuthorized(head) else { return refuse(.unauthenticated, to: head) }
         switch head.target {
         case .tunnel(let destination):
-            tunnel(to: destination, .connect) { [self] refusal in
+            tunnel(to: destination, kind: .connect) { [self] refusal in
                 refuse(refusal, to: head)
             } succeeded: { [client] in
                 client.send(OwnResponse.established)
@@ -240,7 +240,7 @@ final class RequestReader: WireOwner {
         return credentials.matches(authorization: given.readableBytesView)
     }
 
-    private func serveOwn(_ path: String, _ head: RequestHead) {
+    private func serveOwn(_ path: String, head: RequestHead) {
         let isHead = head.method == "HEAD"
         if server.configuration.servesPAC, path == "/proxy.pac", isHead || head.method == "GET",
             let file = PACFile.text(proxy: head.fields.host.map { String(buffer: $0) } ?? "")
@@ -258,18 +258,25 @@ final class RequestReader: WireOwner {
                     OwnResponse.make(307, type: "text/plain", fields: field, body: "", closes: closes, isHead: isHead)
                 }
             }
-            return serve(target, links, head)
+            return serve(target, links: links, head: head)
         }
         refuse(Refusal(404, "this is a proxy: there is nothing at \(path.prefix(200))"), to: head)
     }
 
     /// Handles a request for a URL of the gateway.
-    private func serve(_ target: GatewayLinks.Target, _ links: GatewayLinks, _ head: RequestHead) {
+    private func serve(_ target: GatewayLinks.Target, links: GatewayLinks, head: RequestHead) {
         state = .connecting
         let rest = input
         input = ByteBuffer()
         guard head.wantsUpgrade else {
-            let exchange = GatewayExchange(server, links, client: client, reader: self, head: head, target: target)
+            let exchange = GatewayExchange(
+                server,
+                links: links,
+                client: client,
+                reader: self,
+                head: head,
+                target: target
+            )
             return exchange.begin(rest)
         }
         let handshake = GatewayHandshake(client: server.client, links: links, url: target.url)
@@ -287,7 +294,7 @@ final class RequestReader: WireOwner {
 
     private func tunnel(
         to destination: Destination,
-        _ kind: ProxyEvent.Kind,
+        kind: ProxyEvent.Kind,
         failed: @escaping (Refusal) -> Void,
         succeeded: @escaping () -> Void
     ) {
@@ -300,7 +307,7 @@ final class RequestReader: WireOwner {
             case .success(let connection):
                 succeeded()
                 let time = Duration(server.loop.now - start)
-                server.tell(.connected(kind, destination, connection.endpoint, after: time))
+                server.report(.connected(kind, destination, connection.endpoint, after: time))
                 let rest = input
                 input = ByteBuffer()
                 Tunnel(server, client: client, origin: connection.wire, to: destination).begin(fromClient: rest)
@@ -316,18 +323,18 @@ final class RequestReader: WireOwner {
         case .reply(let bytes)?:
             client.send(ByteBuffer(bytes: bytes))
         case .refuse(let bytes, let refusal)?:
-            server.tell(.refused(nil, refusal))
+            server.report(.refused(nil, refusal))
             close(saying: ByteBuffer(bytes: bytes))
         case .request(let destination)?:
             if let refusal {
-                server.tell(.refused(destination, refusal))
-                return close(saying: ByteBuffer(bytes: SOCKSReader.Reply(refusal).bytes))
+                server.report(.refused(destination, refusal))
+                return close(saying: ByteBuffer(bytes: SOCKSReader.ReplyCode(refusal).bytes))
             }
-            tunnel(to: destination, .socks) { [self] refusal in
-                server.tell(.refused(destination, refusal))
-                close(saying: ByteBuffer(bytes: SOCKSReader.Reply(refusal).bytes))
+            tunnel(to: destination, kind: .socks) { [self] refusal in
+                server.report(.refused(destination, refusal))
+                close(saying: ByteBuffer(bytes: SOCKSReader.ReplyCode(refusal).bytes))
             } succeeded: { [client] in
-                client.send(ByteBuffer(bytes: SOCKSReader.Reply.succeeded.bytes))
+                client.send(ByteBuffer(bytes: SOCKSReader.ReplyCode.succeeded.bytes))
             }
         }
     }
@@ -341,7 +348,7 @@ final class RequestReader: WireOwner {
     ///   - head: the request; nil if it could not be parsed.
     ///   - closes: whether to close the connection, because the start of the next request is unknown.
     func refuse(_ refusal: Refusal, to head: RequestHead?, closes: Bool = false) {
-        server.tell(.refused(head?.destination, refusal))
+        server.report(.refused(head?.destination, refusal))
         let isHead = head?.method == "HEAD"
         guard let head, refusal != self.refusal, !closes else {
             return close(saying: OwnResponse.refusal(refusal, closes: true, isHead: isHead))
@@ -349,7 +356,7 @@ final class RequestReader: WireOwner {
         answer(head) { OwnResponse.refusal(refusal, closes: $0, isHead: isHead) }
     }
 
-    private func answer(_ head: RequestHead, _ response: (_ closes: Bool) -> ByteBuffer) {
+    private func answer(_ head: RequestHead, with response: (_ closes: Bool) -> ByteBuffer) {
         let hasBody = head.framing != .none && head.framing != .length(0)
         guard head.keepsAlive, !hasBody, server.keepsConnections else { return close(saying: response(true)) }
         client.send(response(false))

@@ -80,7 +80,7 @@ final class Tunnel: WireOwner {
         // If the protocol ends messages by closing, an orderly close after a reset would make a truncated message look complete.
         if wire.hasFailed { rest.resetAfterDelivery(within: limit) } else { rest.closeAfterFlush(within: limit) }
         if let destination {
-            server.tell(.ended(destination, sent: Int(clamping: sent), received: Int(clamping: received)))
+            server.report(.ended(destination, sent: Int(clamping: sent), received: Int(clamping: received)))
         }
     }
 
