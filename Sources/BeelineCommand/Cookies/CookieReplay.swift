@@ -19,7 +19,7 @@ struct CookieReplay {
         } catch {
             answer = .error(nil, "not a case: \(error)")
         }
-        return JSONText.line(answer)
+        return JSONOutput.line(answer)
     }
 
     func run(_ replayed: ReplayCase) -> ReplayAnswer {

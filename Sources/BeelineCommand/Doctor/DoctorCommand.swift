@@ -74,7 +74,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     private static func tell(_ diagnosis: Diagnosis, json: Bool, html: String?) throws(CommandFailure) {
-        let text = json ? JSONText.line(DoctorReport(diagnosis)) + "\n" : DoctorText(diagnosis).text
+        let text = json ? JSONOutput.line(DoctorReport(diagnosis)) + "\n" : DoctorText(diagnosis).text
         if let html {
             do {
                 let file = try FileDescriptor.open(html, .truncate)

@@ -308,7 +308,7 @@ struct TransferRun {
         }
         if plan.reports {
             // With `--report`, standard error contains only the report, so that a program can parse it.
-            Terminal.standardError.writeLine(JSONText.line(FetchReport(record)))
+            Terminal.standardError.writeLine(JSONOutput.line(FetchReport(record)))
         } else if plan.showsErrors, !Task.isCancelled {
             record.failure?.print()
         }

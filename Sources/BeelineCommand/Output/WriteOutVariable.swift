@@ -168,7 +168,7 @@ enum WriteOutVariable: String, CaseIterable {
     private static func headerJSON(_ fields: HTTPFields) -> String {
         var values: [String: [String]] = [:]
         for field in fields { values[field.name.canonicalName, default: []].append(field.value) }
-        return JSONText.line(values)
+        return JSONOutput.line(values)
     }
 
     /// Returns all variables except those that are JSON documents.
@@ -177,6 +177,6 @@ enum WriteOutVariable: String, CaseIterable {
         for variable in allCases where variable != .json && variable != .headerJSON {
             values[variable.rawValue] = variable.value(record)
         }
-        return JSONText.line(values)
+        return JSONOutput.line(values)
     }
 }

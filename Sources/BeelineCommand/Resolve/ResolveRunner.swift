@@ -75,7 +75,7 @@ struct ResolveRunner: Sendable {
     private func print(_ results: [[NameAnswer]], _ hosts: [Host]) throws(CommandFailure) {
         var text = ""
         if options.json {
-            text = JSONText.line(ResolveReport(results, hosts)) + "\n"
+            text = JSONOutput.line(ResolveReport(results, hosts)) + "\n"
         } else {
             for answer in results.joined() { text += answer.lines.map { $0 + "\n" }.joined() }
         }

@@ -9,7 +9,7 @@ import Names
 /// Sets up each accepted channel: counts it, does the TLS handshake if TLS is on, and yields its work.
 struct Acceptor: Sendable {
     let settings: LoopbackListener.Settings
-    let contexts: TLSContexts?
+    let contexts: ServerTLSContexts?
     let tally: Watched<ConnectionTally>
     let registry: ChannelRegistry
     let works: LoopbackListener.Works
@@ -50,7 +50,7 @@ struct Acceptor: Sendable {
         }
     }
 
-    private func startTLS(on channel: any Channel, info: ConnectionInfo, contexts: TLSContexts) throws {
+    private func startTLS(on channel: any Channel, info: ConnectionInfo, contexts: ServerTLSContexts) throws {
         let pipeline = channel.pipeline.syncOperations
         // Read the ClientHello before the TLS handler does, to choose the certificate by server name and to record the name.
         let greeting = ByteToMessageHandler(

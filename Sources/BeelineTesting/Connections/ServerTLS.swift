@@ -29,11 +29,11 @@ public struct ServerTLS: Sendable {
     }
 
     /// Creates a context for each certificate. Called once for each server.
-    func contexts() throws -> TLSContexts {
+    func contexts() throws -> ServerTLSContexts {
         guard !certificates.isEmpty else {
             throw TestingError(.unscripted, "ServerTLS needs at least one certificate")
         }
-        return TLSContexts(
+        return ServerTLSContexts(
             entries: try certificates.map { certificate in
                 var configuration = TLSConfiguration.makeServerConfiguration(
                     certificateChain: certificate.chain.map { .certificate($0) },
@@ -55,7 +55,7 @@ public struct ServerTLS: Sendable {
 }
 
 /// The contexts of a server, selected by server name.
-struct TLSContexts: Sendable {
+struct ServerTLSContexts: Sendable {
     let entries: [(certificate: TestCertificate, context: NIOSSLContext)]
 
     func context(for name: String?) -> NIOSSLContext {

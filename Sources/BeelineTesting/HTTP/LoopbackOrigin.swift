@@ -50,7 +50,7 @@ public final class LoopbackOrigin: Sendable {
         let record = RequestRecord(limit: limits.requests)
         let exchange = ServerExchange(limits: limits, record: record, head: head, handler: handler)
         var settings = LoopbackListener.Settings(addresses: addresses, port: port, tls: tls)
-        settings.multiplex = HTTP2Stream.multiplexer(limits) { try await exchange.serve($0) }
+        settings.multiplex = HTTP2ServerStream.multiplexer(limits) { try await exchange.serve($0) }
         let listener = try await LoopbackListener.start(settings) { try await exchange.serve($0) }
         return LoopbackOrigin(listener: listener, record: record)
     }

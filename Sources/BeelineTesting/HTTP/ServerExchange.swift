@@ -19,7 +19,7 @@ struct ServerExchange: Sendable {
     }
 
     /// Serves one HTTP/2 stream.
-    func serve(_ stream: HTTP2Stream) async throws {
+    func serve(_ stream: HTTP2ServerStream) async throws {
         guard let (received, isWhole) = try await stream.receiveHead() else { return }
         var request = received
         if let early = try await head?(request) {

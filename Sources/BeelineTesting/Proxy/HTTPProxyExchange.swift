@@ -65,7 +65,7 @@ struct HTTPProxyExchange: Sendable {
             authority = authority[..<colon]
         }
         let basic = received.fields[.proxyAuthorization].flatMap { value in
-            value.lowercased().hasPrefix("basic ") ? Base64.decode(value.dropFirst(6)) : nil
+            value.lowercased().hasPrefix("basic ") ? TestBase64.decode(value.dropFirst(6)) : nil
         }
         return ProxyServer.Request(
             method: isConnect ? .connect : .forward,

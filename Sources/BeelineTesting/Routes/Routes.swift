@@ -84,7 +84,7 @@ public enum Routes {
 
     private static func basic(_ request: ReceivedRequest) -> Reply {
         let credentials = "\(request.query["user"] ?? ""):\(request.query["password"] ?? "")"
-        guard request.fields[.authorization] == "Basic \(Base64.encode(Array(credentials.utf8)))" else {
+        guard request.fields[.authorization] == "Basic \(TestBase64.encode(Array(credentials.utf8)))" else {
             return .text("who are you?\n", status: .unauthorized)
                 .adding(.wwwAuthenticate, "Basic realm=\"test\", charset=\"UTF-8\"")
         }

@@ -4,31 +4,31 @@ import Names
 
 /// The answer to a DNS query, in parts that faults can change before encoding.
 struct DNSAnswer {
-    private typealias RecordType = DNSMessage.RecordType
-    private typealias Record = DNSMessage.Record
+    private typealias RecordType = TestDNSMessage.RecordType
+    private typealias Record = TestDNSMessage.Record
 
-    private let query: DNSMessage.Query
+    private let query: TestDNSMessage.Query
     private var id: UInt16
     /// QR, RD and RA are set.
     private var flags: UInt16 = 0x8180
     private var question: [UInt8]
-    private var records: [DNSMessage.Record] = []
-    private var authority: [DNSMessage.Record] = []
+    private var records: [TestDNSMessage.Record] = []
+    private var authority: [TestDNSMessage.Record] = []
     /// The value of ANCOUNT; nil: the actual count.
     private var count: UInt16?
 
     /// Creates the correct answer.
-    init(_ query: DNSMessage.Query, _ finding: Zone.Finding) {
+    init(_ query: TestDNSMessage.Query, _ finding: Zone.Finding) {
         self.query = query
         id = query.id
         question = query.question
         flags |= UInt16(finding.code.rawValue)
         records = finding.aliases.map { alias in
             Record(
-                owner: DNSMessage.encode(name: alias.owner),
+                owner: TestDNSMessage.encode(name: alias.owner),
                 type: RecordType.cname,
                 ttl: alias.ttl,
-                data: DNSMessage.encode(name: alias.target)
+                data: TestDNSMessage.encode(name: alias.target)
             )
         }
         let addresses =
@@ -37,7 +37,8 @@ struct DNSAnswer {
             case RecordType.aaaa: finding.addresses(.v6)
             default: [] as [IPAddress]
             }
-        let owner = finding.aliases.isEmpty ? DNSMessage.questionPointer : DNSMessage.encode(name: finding.owner)
+        let owner =
+            finding.aliases.isEmpty ? TestDNSMessage.questionPointer : TestDNSMessage.encode(name: finding.owner)
         records += addresses.map { Record(owner: owner, type: query.type, ttl: finding.ttl, data: $0.octets) }
         if addresses.isEmpty, finding.code != .failure { authority = [Self.startOfAuthority] }
     }
@@ -54,8 +55,8 @@ struct DNSAnswer {
         switch fault {
         case .cut, .trailingBytes: break
         case .wrongID: id = ~id
-        case .wrongQuestion: question = DNSMessage.encode(name: "elsewhere.test") + question.suffix(4)
-        case .wrongOwner: eachRecord { $0.owner = DNSMessage.encode(name: "elsewhere.test") }
+        case .wrongQuestion: question = TestDNSMessage.encode(name: "elsewhere.test") + question.suffix(4)
+        case .wrongOwner: eachRecord { $0.owner = TestDNSMessage.encode(name: "elsewhere.test") }
         case .wrongClass: eachRecord { $0.recordClass = 3 }
         case .isQuery: flags &= 0x7fff
         case .truncatedBit:
@@ -64,10 +65,10 @@ struct DNSAnswer {
         case .pointerLoop:
             // The first record starts with its owner name, right after the question; the pointer points to itself.
             let position = UInt16(12 + question.count)
-            eachRecord { $0.owner = DNSMessage.big(0xc000 | position) }
+            eachRecord { $0.owner = TestDNSMessage.big(0xc000 | position) }
         case .aliasLoop:
-            let other = DNSMessage.encode(name: "loop.test")
-            var back = record(RecordType.cname, DNSMessage.questionPointer)
+            let other = TestDNSMessage.encode(name: "loop.test")
+            var back = record(RecordType.cname, TestDNSMessage.questionPointer)
             back.owner = other
             records = [record(RecordType.cname, other), back]
         case .shortAddress: eachRecord { $0.data = Array($0.data.prefix(3)) }
@@ -81,7 +82,7 @@ struct DNSAnswer {
     func bytes(_ fault: UpstreamFault.MessageFault? = nil) -> [UInt8] {
         let counts = [1, count ?? UInt16(clamping: records.count), UInt16(authority.count), 0]
         let message =
-            ([id, flags] + counts).flatMap(DNSMessage.big) + question + (records + authority).flatMap(\.bytes)
+            ([id, flags] + counts).flatMap(TestDNSMessage.big) + question + (records + authority).flatMap(\.bytes)
         return switch fault {
         case .cut: Array(message.dropLast(2))
         case .trailingBytes: message + [0, 0, 0]
@@ -89,20 +90,20 @@ struct DNSAnswer {
         }
     }
 
-    private func record(_ type: UInt16, _ data: [UInt8]) -> DNSMessage.Record {
-        Record(owner: DNSMessage.questionPointer, type: type, ttl: 60, data: data)
+    private func record(_ type: UInt16, _ data: [UInt8]) -> TestDNSMessage.Record {
+        Record(owner: TestDNSMessage.questionPointer, type: type, ttl: 60, data: data)
     }
 
-    private mutating func eachRecord(_ change: (inout DNSMessage.Record) -> Void) {
+    private mutating func eachRecord(_ change: (inout TestDNSMessage.Record) -> Void) {
         for index in records.indices { change(&records[index]) }
     }
 
     /// The SOA record of a negative answer. Its MINIMUM field allows caching for 30 seconds (RFC 2308 §4).
-    private static var startOfAuthority: DNSMessage.Record {
+    private static var startOfAuthority: TestDNSMessage.Record {
         let numbers: [UInt32] = [1, 7200, 900, 1_209_600, 30]
         let data =
-            DNSMessage.encode(name: "ns.test") + DNSMessage.encode(name: "mail.test")
-            + numbers.flatMap { DNSMessage.big(UInt16($0 >> 16)) + DNSMessage.big(UInt16($0 & 0xffff)) }
-        return Record(owner: DNSMessage.encode(name: "test"), type: RecordType.soa, ttl: 900, data: data)
+            TestDNSMessage.encode(name: "ns.test") + TestDNSMessage.encode(name: "mail.test")
+            + numbers.flatMap { TestDNSMessage.big(UInt16($0 >> 16)) + TestDNSMessage.big(UInt16($0 & 0xffff)) }
+        return Record(owner: TestDNSMessage.encode(name: "test"), type: RecordType.soa, ttl: 900, data: data)
     }
 }

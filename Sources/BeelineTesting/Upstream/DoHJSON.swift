@@ -27,8 +27,8 @@ enum DoHJSON {
     /// The record type, given as a number or a name. Default A; 0 for an unknown name.
     static func type(_ text: String?) -> UInt16 {
         switch text?.uppercased() {
-        case nil, "", "A": DNSMessage.RecordType.a
-        case "AAAA": DNSMessage.RecordType.aaaa
+        case nil, "", "A": TestDNSMessage.RecordType.a
+        case "AAAA": TestDNSMessage.RecordType.aaaa
         case let text?: UInt16(text) ?? 0
         }
     }
@@ -38,13 +38,13 @@ enum DoHJSON {
         var rows = finding.aliases.map { alias in
             Row(
                 name: "\(alias.owner).",
-                type: DNSMessage.RecordType.cname,
+                type: TestDNSMessage.RecordType.cname,
                 TTL: UInt64(alias.ttl),
                 data: "\(alias.target)."
             )
         }
-        let family: IPAddress.Family = type == DNSMessage.RecordType.aaaa ? .v6 : .v4
-        let isAddress = type == DNSMessage.RecordType.a || type == DNSMessage.RecordType.aaaa
+        let family: IPAddress.Family = type == TestDNSMessage.RecordType.aaaa ? .v6 : .v4
+        let isAddress = type == TestDNSMessage.RecordType.a || type == TestDNSMessage.RecordType.aaaa
         rows += (isAddress ? finding.addresses(family) : []).map { address in
             Row(name: "\(finding.owner).", type: type, TTL: ttl, data: "\(address)")
         }
@@ -52,7 +52,7 @@ enum DoHJSON {
         answer.Answer = rows.isEmpty ? nil : rows
         if rows.count == finding.aliases.count, finding.code != .failure {
             let data = "ns.test. mail.test. 1 7200 900 1209600 30"
-            answer.Authority = [Row(name: "test.", type: DNSMessage.RecordType.soa, TTL: 900, data: data)]
+            answer.Authority = [Row(name: "test.", type: TestDNSMessage.RecordType.soa, TTL: 900, data: data)]
         }
         var reply = try Reply.json(answer)
         reply.fields[.contentType] = "application/dns-json"

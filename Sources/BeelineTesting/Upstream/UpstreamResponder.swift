@@ -56,8 +56,8 @@ struct UpstreamResponder: Sendable {
         if request.method == .post, request.fields[.contentType] != type {
             return .text("a DNS message is of type \(type)\n", status: .unsupportedMediaType)
         }
-        let bytes = request.method == .post ? request.body : request.query["dns"].flatMap { Base64.decode($0) }
-        guard let message = bytes.flatMap({ DNSMessage.Query($0) }) else {
+        let bytes = request.method == .post ? request.body : request.query["dns"].flatMap { TestBase64.decode($0) }
+        guard let message = bytes.flatMap({ TestDNSMessage.Query($0) }) else {
             return .text("not a DNS query\n", status: .badRequest)
         }
         return try await answer(request, form: .doh, names: message.name, families: families(of: message.type)) {
@@ -132,8 +132,8 @@ struct UpstreamResponder: Sendable {
 
     private func families(of type: UInt16) -> [IPAddress.Family] {
         switch type {
-        case DNSMessage.RecordType.a: [.v4]
-        case DNSMessage.RecordType.aaaa: [.v6]
+        case TestDNSMessage.RecordType.a: [.v4]
+        case TestDNSMessage.RecordType.aaaa: [.v6]
         default: []
         }
     }

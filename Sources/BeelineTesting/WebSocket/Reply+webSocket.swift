@@ -32,7 +32,7 @@ extension Reply {
         // RFC 6455 §1.3 appends this constant.
         let hash = Insecure.SHA1.hash(data: Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))
         var all: HTTPFields = [
-            .upgrade: "websocket", .connection: "Upgrade", .secWebSocketAccept: Base64.encode(Array(hash)),
+            .upgrade: "websocket", .connection: "Upgrade", .secWebSocketAccept: TestBase64.encode(Array(hash)),
         ]
         all.append(contentsOf: fields)
         let handshake = Reply(status: .switchingProtocols, fields: all, framing: .untilClose)

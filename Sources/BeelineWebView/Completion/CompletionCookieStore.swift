@@ -64,7 +64,7 @@ package struct CompletionCookieStore<Platform: CompletionStore>: WebCookieStore 
             patience, "\(what): the cookie store did not answer for \(patience); a web view must exist"
         )
         return try await withTimeLimit(limit, by: clock, else: { WebViewError(.timedOut, late) }) {
-            let reply = Reply<Value>()
+            let reply = CompletionResult<Value>()
             ask { reply.give($0) }
             return try await reply.value()
         }

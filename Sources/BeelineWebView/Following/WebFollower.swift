@@ -6,7 +6,7 @@ import Names
 
 /// The implementation of ``WebCookieFollowing``: waits for changes of either side and makes rounds until both agree.
 final class WebFollower: Sendable {
-    private typealias Waiter = Reply<Result<Void, WebViewError>>
+    private typealias Waiter = CompletionResult<Result<Void, WebViewError>>
 
     private enum Progress {
         /// Something was changed; make another round.

@@ -48,7 +48,7 @@ package enum CookieJSON {
     }
 
     private enum File: Decodable {
-        case cookies([Attempt<JSONCookie>])
+        case cookies([DecodingResult<JSONCookie>])
         case archive(HARCookies)
 
         init(from decoder: any Decoder) throws {
@@ -57,7 +57,7 @@ package enum CookieJSON {
                 self = .archive(try object.decode(HARCookies.self, forKey: "log"))
                 return
             }
-            let array = try? decoder.singleValueContainer().decode([Attempt<JSONCookie>].self)
+            let array = try? decoder.singleValueContainer().decode([DecodingResult<JSONCookie>].self)
             guard let cookies = array ?? object?.value("cookies") else {
                 throw CookieJSONProblem(reason: "there is no array of cookies")
             }
@@ -93,7 +93,7 @@ struct CookieJSONProblem: Error {
 }
 
 /// A value whose decoding may fail without failing its siblings.
-struct Attempt<Value: Decodable>: Decodable {
+struct DecodingResult<Value: Decodable>: Decodable {
     let result: Result<Value, any Error>
 
     init(from decoder: any Decoder) throws {

@@ -10,7 +10,7 @@ import Names
 /// from the requests, where Chromium writes all their attributes.
 struct HARCookies: Decodable {
     private let dialect: Dialect
-    private let entries: [Attempt<Entry>]
+    private let entries: [DecodingResult<Entry>]
 
     init(from decoder: any Decoder) throws {
         let log = try decoder.container(keyedBy: JSONKey.self)
@@ -21,9 +21,9 @@ struct HARCookies: Decodable {
     private struct Entry: Decodable {
         let url: String
         let time: CookieTime?
-        let requestCookies: [Attempt<JSONCookie>]
-        let headers: [Attempt<NamedValue>]
-        let responseCookies: [Attempt<ResponseCookie>]
+        let requestCookies: [DecodingResult<JSONCookie>]
+        let headers: [DecodingResult<NamedValue>]
+        let responseCookies: [DecodingResult<ResponseCookie>]
 
         init(from decoder: any Decoder) throws {
             let entry = try decoder.container(keyedBy: JSONKey.self)

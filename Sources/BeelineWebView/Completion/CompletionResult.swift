@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 
 /// The result of a completion handler that may be called at once, late, twice or never. The waiting task may be cancelled.
-final class Reply<Value: Sendable>: Sendable {
+final class CompletionResult<Value: Sendable>: Sendable {
     private enum State {
         case open
         case awaited(CheckedContinuation<Value, any Error>)

@@ -6,7 +6,7 @@ import NIOHPACK
 import NIOHTTP2
 
 /// The server side of one HTTP/2 stream.
-struct HTTP2Stream: Sendable {
+struct HTTP2ServerStream: Sendable {
     typealias Payload = HTTP2Frame.FramePayload
 
     let info: ConnectionInfo
@@ -16,7 +16,7 @@ struct HTTP2Stream: Sendable {
     /// Returns a function that splits an HTTP/2 connection into streams and yields each as work.
     static func multiplexer(
         _ limits: LoopbackOrigin.Limits,
-        serve: @escaping @Sendable (HTTP2Stream) async throws -> Void
+        serve: @escaping @Sendable (HTTP2ServerStream) async throws -> Void
     ) -> @Sendable (any Channel, ConnectionInfo, LoopbackListener.Works) throws -> Void {
         { connection, info, works in
             var settings = NIOHTTP2Handler.ConnectionConfiguration()
@@ -40,7 +40,7 @@ struct HTTP2Stream: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     let inbox = Inbox<Payload>()
                     try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
-                    let stream = HTTP2Stream(info: info, channel: channel, inbox: inbox)
+                    let stream = HTTP2ServerStream(info: info, channel: channel, inbox: inbox)
                     works.yield(.init(channel: channel) { try await serve(stream) })
                 }
             }

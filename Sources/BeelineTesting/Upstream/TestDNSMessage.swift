@@ -4,7 +4,7 @@ import Names
 
 /// The part of DNS messages (RFC 1035 §4) that a server of address records needs. It does not use the library's codec, so that
 /// each verifies the other.
-enum DNSMessage {
+enum TestDNSMessage {
     /// The record type numbers.
     enum RecordType {
         static let a: UInt16 = 1

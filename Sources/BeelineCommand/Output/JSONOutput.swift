@@ -7,7 +7,7 @@ import Foundation
 #endif
 
 /// The command's JSON output: sorted keys, one document on each line.
-enum JSONText {
+enum JSONOutput {
     static func line(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -2,7 +2,7 @@
 
 /// Base64 (RFC 4648 §4 and, for DNS in a URL, §5). This module does not use the library's codec, so that the tests verify the
 /// library independently.
-enum Base64 {
+enum TestBase64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     static func encode(_ bytes: [UInt8]) -> String {
