@@ -10,8 +10,8 @@ package final class AuthMemory: Sendable {
     /// The maximum number of entries; beyond that the oldest is forgotten.
     static let maxEntries = 256
     /// How many challenges are answered for one request: the first, and one more for an expired remembered nonce. Without a
-    /// limit, a server that calls every nonce stale would be answered for ever. Callers of ``learn(_:_:for:used:isRemembered:)``
-    /// count the challenges.
+    /// limit, a server that calls every nonce stale would be answered for ever. Callers of
+    /// ``recordChallenge(_:_:for:used:isRemembered:)`` count the challenges.
     package static let maxChallenges = 2
 
     private struct Key: Hashable {

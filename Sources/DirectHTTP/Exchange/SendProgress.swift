@@ -13,7 +13,7 @@ struct SendProgress {
     private(set) var written: Int64 = 0
     /// The bytes known to have reached the peer.
     private(set) var delivered: Int64 = 0
-    /// When ``look(at:now:)`` last found that more bytes had reached the peer; nil: never.
+    /// When ``update(from:now:)`` last found that more bytes had reached the peer; nil: never.
     private(set) var lastMove: NIODeadline?
 
     init(queued: @escaping (any Channel) -> Int? = { $0.unacknowledgedBytes }) {

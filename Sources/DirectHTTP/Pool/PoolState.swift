@@ -13,7 +13,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     enum Lease {
         /// Use this connection.
         case reuse(Connection)
-        /// Open a connection, then call ``opened(_:_:capacity:)`` or ``openingFailed(_:)``.
+        /// Open a connection, then call ``opened(_:key:capacity:isRetired:)`` or ``openingFailed(_:)``.
         case open
         /// Wait: a ``Wake`` names the waiter later.
         case wait(WaiterID)
