@@ -17,7 +17,8 @@ struct UploadEndingTests {
     private func connect(
         http2: Bool,
         socket: ScriptedSocket,
-        keepIdle: TimeAmount = .hours(1)
+        keepIdle: TimeAmount = .hours(1),
+        isSecured: Bool = false
     ) throws -> (EmbeddedChannel, any ConnectionHandler) {
         let channel = EmbeddedChannel()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
@@ -39,7 +40,7 @@ struct UploadEndingTests {
                 isForwarded: false,
                 limits: .init(),
                 keepIdle: keepIdle,
-                isSecured: false,
+                isSecured: isSecured,
                 wakes: wakes,
                 notify: { _ in }
             )
@@ -110,6 +111,36 @@ struct UploadEndingTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
+    /// A way in which a connection may end.
+    enum ConnectionEnd { case byServer, failedWrite, byUs }
+
+    @Test(
+        "a body without a length is complete only if the server ended it, not if a write failed or we closed",
+        arguments: [
+            (false, .byServer, true), (false, .failedWrite, false), (false, .byUs, false), (true, .byServer, true),
+            (true, .byUs, false),
+        ] as [(Bool, ConnectionEnd, Bool)]
+    )
+    func untilClose(isSecured: Bool, end: ConnectionEnd, isWhole: Bool) throws {
+        let socket = ScriptedSocket(blocksAfterWrite: false)
+        let (channel, handler) = try connect(http2: false, socket: socket, isSecured: isSecured)
+        let exchange = try exchange()
+        handler.start(exchange, now: channel.eventLoop.now)
+        try channel.writeInbound(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\nhalf"))
+        switch end {
+        case .byServer where isSecured: channel.pipeline.fireChannelInactive()
+        case .byServer: channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        case .failedWrite:
+            // As a socket of NIO does: the write fails and the socket closes, without an error event.
+            socket.closesAtWrite = true
+            handler.send(ByteBuffer(string: "more"), of: exchange) { _ in }
+        case .byUs: handler.closeNow()
+        }
+        #expect(exchange.ending != nil && (exchange.ending?.error == nil) == isWhole)
+        #expect(!channel.isActive || isSecured)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test("a response that arrives while the body is blocked is delivered before the body is released")
     func earlyResponse() throws {
         let (channel, handler) = try connect(http2: false, socket: ScriptedSocket(blocksAfterWrite: true))
@@ -170,6 +201,7 @@ private final class ScriptedSocket: ChannelOutboundHandler {
 
     let blocksAfterWrite: Bool
     var isBroken = false
+    var closesAtWrite = false
 
     init(blocksAfterWrite: Bool) { self.blocksAfterWrite = blocksAfterWrite }
 
@@ -177,6 +209,10 @@ private final class ScriptedSocket: ChannelOutboundHandler {
         guard !isBroken else {
             promise?.fail(Broken())
             return context.fireErrorCaught(Broken())
+        }
+        guard !closesAtWrite else {
+            promise?.fail(Broken())
+            return context.close(promise: nil)
         }
         context.write(data, promise: promise)
         // It accepts small writes, such as a request's head, without blocking.

@@ -47,6 +47,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var readTime: NIODeadline?
     /// The error that closed the connection while it had no exchange.
     private var loss: (any Error)?
+    /// Whether the peer ended its output. Recorded without TLS only, because TLS reports a missing end as an error.
+    private var isInputEnded = false
+    private var isClosing = false
     private var isStalled = false
     private var hasHeldRead = false
     private var sendWaiter: ((Bool) -> Void)?
@@ -194,6 +197,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func closeNow() {
         keepAlive = false
+        isClosing = true
         context?.closeTransport()
     }
 
@@ -206,6 +210,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        // Otherwise NIO closes the socket in the same way at the peer's end and after a failed write.
+        if !isSecured { try? context.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true) }
         watch.rest(now: context.eventLoop.now, keep: max(keepIdle, ActivityWatch.firstRest))
         armTimer(context)
     }
@@ -260,10 +266,22 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         context.fireChannelWritabilityChanged()
     }
 
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event {
+            isInputEnded = true
+            context.close(promise: nil)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
         if exchange != nil, pendingEnd == nil {
+            // NIO reports no error when it closes the socket after a failed write. Only the peer ends a body without a length.
+            let isOrderly = isSecured ? !isClosing : isInputEnded
             do throws(HTTP1Error) {
-                if case .end(let trailers)? = try reader.finishAtClose() { pendingEnd = .success(trailers) }
+                if case .end(let trailers)? = try reader.finishAtClose(isOrderly: isOrderly) {
+                    pendingEnd = .success(trailers)
+                }
             } catch {
                 var isLoss = false
                 if case .endedEarly = error { isLoss = !hasReadResponse }

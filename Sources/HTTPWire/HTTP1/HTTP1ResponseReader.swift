@@ -109,10 +109,12 @@ package struct HTTP1ResponseReader {
     }
 
     /// Handles the end of the connection: it ends a body without a length and is an error for other incomplete responses.
-    package mutating func finishAtClose() throws(HTTP1Error) -> Event? {
+    ///
+    /// - Parameter isOrderly: whether the server ended the connection. A lost connection ends no body.
+    package mutating func finishAtClose(isOrderly: Bool = true) throws(HTTP1Error) -> Event? {
         switch state {
         case .done: return nil
-        case .body(let body) where body.isUntilClose: return finish(trailers: nil)
+        case .body(let body) where body.isUntilClose && isOrderly: return finish(trailers: nil)
         case .head where buffer.readableBytes == 0:
             throw .endedEarly("the server closed the connection without a response")
         case .head where !buffer.readableBytesView.starts(with: HTTP1StatusLine.start.prefix(buffer.readableBytes)):
