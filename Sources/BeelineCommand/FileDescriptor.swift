@@ -79,15 +79,34 @@ struct FileDescriptor: Hashable, Sendable {
             return String(cString: real)
         }
         var path = path
-        // Linux follows at most 40 links.
-        for _ in 0..<40 {
-            guard !exists(path), let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
-                break
-            }
-            let folder = path[..<(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)]
-            path = next.hasPrefix("/") ? next : folder + next
+        for _ in 0..<maxLinks {
+            guard !exists(path), let next = linkTarget(path) else { break }
+            path = next
         }
         return path
+    }
+
+    /// Linux follows at most this many links.
+    private static let maxLinks = 40
+
+    /// The path that a symbolic link leads to; nil for other files.
+    private static func linkTarget(_ path: String) -> String? {
+        guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return nil }
+        let folder = path[..<(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)]
+        return next.hasPrefix("/") ? next : folder + next
+    }
+
+    /// The open descriptor that a path such as `/dev/stdout` or `/dev/fd/3`, or a link to it, names; nil for other paths.
+    static func inherited(_ path: String) -> FileDescriptor? {
+        var path = path
+        for _ in 0..<maxLinks {
+            for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
+                return CInt(path.dropFirst(folder.count)).map { FileDescriptor($0) }
+            }
+            guard let next = linkTarget(path) else { return nil }
+            path = next
+        }
+        return nil
     }
 
     /// Whether a path exists after following symbolic links; true if this cannot be determined.

@@ -79,7 +79,7 @@ struct JarFile: Hashable, Sendable {
         }
     }
 
-    /// Replaces the content of a file.
+    /// Replaces the content of a file. Writes after the content of a pipe, a device or an open descriptor such as `/dev/stdout`.
     ///
     /// - Parameter suffix: the suffix of the temporary file's name.
     static func replace(
@@ -87,6 +87,8 @@ struct JarFile: Hashable, Sendable {
         by octets: [UInt8],
         suffix: String = ".\(getpid())-\(UInt32.random(in: 0 ... .max)).new"
     ) throws(FileDescriptor.Failure) {
+        // A rename would remove the file that the descriptor writes to.
+        if let descriptor = FileDescriptor.inherited(path) { return try descriptor.write(octets) }
         // Write to the target of a symbolic link; a rename would replace the link.
         let target = FileDescriptor.resolved(path)
         // Write into a device or a pipe; a rename would destroy it.

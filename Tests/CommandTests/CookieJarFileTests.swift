@@ -47,6 +47,27 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test(
+            "a jar at the path of an open descriptor is written after the file's content and does not replace the file",
+            arguments: ["/dev/fd/1", "/dev/fd/2", "/dev/fd/3", "stdout", "link"]
+        )
+        func aFileBehindADescriptorIsKept(_ path: String) async throws {
+            let lab = try await CommandLab { _ in .text("body\n").adding(.setCookie, "a=b") }
+            let script = """
+                ln -s /dev/fd/1 stdout; ln -s stdout link
+                { echo before; "$0" -s -c "$1" "$2"; echo "$?"; } >all 2>&1 3>&1
+                """
+            let run = try await CommandRun.run(
+                "/bin/sh",
+                ["-c", script, CommandRun.beeline, path, lab.plainURL()],
+                in: lab.folder
+            )
+            let lines = try lab.folder.text("all").split(separator: "\n")
+            #expect(run.status == 0 && lines.starts(with: ["before", "body"]) && lines.last == "0", "\(lines)")
+            #expect(lines.contains { $0.hasSuffix("\ta\tb") }, "\(lines)")
+            await lab.stop()
+        }
+
         /// A Netscape file with one cookie for each of `count` domains.
         private static func jar(_ count: Int) -> String {
             (0..<count).map { "d\($0).test\tFALSE\t/\tFALSE\t4102444800\tn\tv\n" }.joined()
