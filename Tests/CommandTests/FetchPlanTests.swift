@@ -14,6 +14,9 @@ struct FetchPlanTests {
     @Test(arguments: [
         ["-u", "me:s3cret\r"], ["-u", "me:s3cret\n"], ["--oauth2-bearer", "s3cret\r"],
         ["-H", "Authorization: Bearer s3cret\r"], ["-H", "Authorization: s3cret\u{7f}"], ["-H", "s3cret\r"],
+        ["-H", "X-Api-Key;s3cret"], ["-H", "X-Api-Key; s3cret"], ["-H", "X-Api-Key s3cret"],
+        ["-H", "X-Api-Key=s3cret"],
+        ["-H", "s3cret"], ["-H", "{s3cret: x"], ["-u", "s3cret"],
         ["-b", "id=s3cret\r"], ["-A", "s3cret\r"], ["-e", "http://a.test/s3cret\r"], ["-F", "s3cret"],
         ["-F", "password=s3cret;more"], ["-F", "f=x;type=s3cret\r"], ["-x", "bogus://me:s3cret\r@proxy.test"],
     ])

@@ -34,16 +34,21 @@ struct HeaderLine: Hashable, Sendable {
         // Check this first, because a line break may be an injection attempt.
         let text = try Self.checked(text, "-H")
         let end = text.firstIndex { $0 == ":" || $0 == ";" } ?? text.endIndex
-        guard end < text.endIndex, let name = HTTPField.Name(String(text[..<end])) else {
-            throw CommandFailure(.usage, "-H \"\(text.prefix { $0 != " " && $0 != ":" })…\": write \"Name: value\"")
-        }
+        let malformed = CommandFailure(.usage, "-H\(Self.quotedName(of: text)): write \"Name: value\"")
+        guard end < text.endIndex, let name = HTTPField.Name(String(text[..<end])) else { throw malformed }
         let rest = text[text.index(after: end)...].trimmingBlanks
-        guard text[end] == ":" || rest.isEmpty else {
-            throw CommandFailure(.usage, "-H \"\(text.prefix { $0 != " " && $0 != ":" })…\": write \"Name: value\"")
-        }
+        guard text[end] == ":" || rest.isEmpty else { throw malformed }
         self.name = name
         value = text[end] == ";" ? "" : rest.isEmpty ? nil : String(rest)
         isFirst = seen.insert(name).inserted
+    }
+
+    /// The name at the beginning of a malformed line, for messages. Empty if no separator ends the name: the whole text may be a
+    /// secret.
+    private static func quotedName(of text: String) -> String {
+        guard let end = text.firstIndex(where: { ":; \t".contains($0) }) else { return "" }
+        let name = text[..<end]
+        return HTTPField.Name(String(name)) == nil ? "" : " \"\(name)…\""
     }
 
     /// Checks a text for use in a header field.

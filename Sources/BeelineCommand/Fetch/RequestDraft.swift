@@ -179,7 +179,7 @@ struct RequestDraft: Sendable {
         let text = try HeaderLine.checked(text, "-u")
         guard let colon = text.firstIndex(of: ":") else {
             guard let password = files.askPassword("Enter host password for user '\(text)':") else {
-                throw CommandFailure(.usage, "-u \(text): write \(text):PASSWORD; there is no terminal to prompt on")
+                throw CommandFailure(.usage, "-u: write USER:PASSWORD; there is no terminal to prompt on")
             }
             return BasicCredentials(user: text, password: password)
         }

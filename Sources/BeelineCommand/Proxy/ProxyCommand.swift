@@ -65,7 +65,7 @@ struct ProxyCommand: AsyncParsableCommand {
 
     private static func credentials(_ text: String, _ files: InputFiles) throws(CommandFailure) -> ProxyCredentials {
         let parts = text.split(separator: ":", maxSplits: 1)
-        guard parts.count == 2 else { throw CommandFailure(.usage, "--auth \"\(text)\": write USER:PASSFILE") }
+        guard parts.count == 2 else { throw CommandFailure(.usage, "--auth: write USER:PASSFILE") }
         let password = try files.text(String(parts[1])).prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
         guard !password.isEmpty else { throw CommandFailure(.usage, "--auth: the file \(parts[1]) is empty") }
         return ProxyCredentials(user: String(parts[0]), password: String(password))

@@ -76,7 +76,7 @@ struct ServePlan: Sendable {
         for text in accountTexts {
             let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
             guard parts.count >= 2, parts.allSatisfy({ !$0.isEmpty }) else {
-                throw CommandFailure(.usage, "--account \"\(text)\": write ID:SECRETFILE or ID:SECRETFILE:AESFILE")
+                throw CommandFailure(.usage, "--account: write ID:SECRETFILE or ID:SECRETFILE:AESFILE")
             }
             do {
                 let key = parts.count > 2 ? try files.secret(parts[2]) : nil
