@@ -37,7 +37,7 @@ extension ProcessTests {
                             printf '#!/bin/sh\\necho installed\\n' >"\(folder.path)/bin/beeline"
                             chmod +x "\(folder.path)/bin/beeline"
                             ;;
-                        test*) echo "the tests ran" ;;
+                        test*) echo "the tests ran: Test run with 1 test" ;;
                     esac
                     """
                 )
@@ -76,7 +76,14 @@ extension ProcessTests {
         @Test(arguments: ["cd Scripts && ./", "cd Sources && ../Scripts/", "Scripts/"])
         func helpIsThereFromEveryFolder(_ start: String) async throws {
             let package = try Package()
-            for (script, word) in [("install", "--to DIR"), ("test", "--only"), ("demo", "--release")] {
+            let scripts = [
+                ("check-apple", "Scripts/check-apple"), ("check-layering", "[ROOT]"), ("demo", "--release"),
+                ("fuzz", "--fast"), ("install", "--to DIR"), ("test", "--only"), ("update-idna-data", "--output"),
+                ("update-public-api", "docs/public-api.md"), ("update-public-suffix-list", "publicsuffix"),
+            ]
+            let all = try FileManager.default.contentsOfDirectory(atPath: "\(package.folder.path)/Scripts")
+            #expect(Set(all) == Set(scripts.map(\.0)).union(["apple-stubs", "lib"]))
+            for (script, word) in scripts {
                 let run = try await package.run("\(start)\(script) --help")
                 #expect(run.status == 0 && run.text.contains(word) && run.errors.isEmpty, "\(script): \(run.errors)")
             }
@@ -140,17 +147,23 @@ extension ProcessTests {
                 done
                 """
             #expect(try await package.run(links).status == 0)
-            let run = try await package.run("! command -v timeout && Scripts/test --only tests", path: tools)
-            #expect(run.status == 0 && run.text.contains("the tests ran"), "\(run.text)\(run.errors)")
+            let run = try await package.run("! command -v timeout && Scripts/test --only tests,tsan", path: tools)
+            #expect(
+                run.status == 0 && run.text.contains("ok      tsan") && run.text.contains("the tests ran"),
+                "\(run.text)\(run.errors)"
+            )
             // Homebrew installs it as `gtimeout`.
             try package.program(
                 "gtimeout",
                 "echo limited by \"$1\"; while [ \"$1\" != env ]; do shift; done; exec \"$@\""
             )
-            let limited = try await package.run("Scripts/test --only tests", path: tools)
+            let limited = try await package.run("Scripts/test --only tests,tsan", path: tools)
             #expect(
                 limited.status == 0 && limited.text.contains("limited by --foreground\nthe tests ran"),
                 "\(limited.text)"
+            )
+            #expect(
+                try package.folder.text(".build/checks/tsan.tests").hasPrefix("limited by --foreground\nthe tests ran")
             )
         }
 
