@@ -3,9 +3,9 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// A body passed from a socket to a task, piece by piece.
+/// A body passed from a socket to one task, piece by piece. A task that reads while another one waits gets ``Broken``.
 final class BodyPipe: AsyncSequence, Sendable {
-    /// The sender ended before the body was complete.
+    /// The sender ended before the body was complete, or another task is reading.
     struct Broken: Error {}
 
     private struct State {
@@ -56,7 +56,7 @@ final class BodyPipe: AsyncSequence, Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 var hadNoRoom = false
                 let now: Result<ByteBuffer?, any Error>? = state.withLockedValue { state in
-                    if state.isBroken { return .failure(Broken()) }
+                    if state.isBroken || state.waiter != nil { return .failure(Broken()) }
                     if state.waiting.readableBytes > 0 {
                         hadNoRoom = state.waiting.readableBytes >= Self.highMark
                         defer { state.waiting = ByteBuffer() }

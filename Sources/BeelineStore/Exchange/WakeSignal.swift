@@ -2,7 +2,8 @@
 
 import NIOConcurrencyHelpers
 
-/// Wakes one waiting task. A signal without a waiter is kept for the next wait; several such signals count as one.
+/// Wakes one waiting task. A signal without a waiter is kept for the next wait; several such signals count as one. A second wait
+/// ends the first one.
 final class WakeSignal: Sendable {
     private struct State {
         var isSignalled = false
@@ -32,16 +33,16 @@ final class WakeSignal: Sendable {
     private func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isOver = state.withLockedValue { state in
+                let over = state.withLockedValue { state -> CheckedContinuation<Void, Never>? in
                     guard !state.isSignalled, !Task.isCancelled else {
                         // A cancelled wait keeps the signal for the next wait.
                         if !Task.isCancelled { state.isSignalled = false }
-                        return true
+                        return continuation
                     }
-                    state.waiter = continuation
-                    return false
+                    defer { state.waiter = continuation }
+                    return state.waiter
                 }
-                if isOver { continuation.resume() }
+                over?.resume()
             }
         } onCancel: {
             state.withLockedValue { state in
