@@ -250,4 +250,16 @@ struct LookupMachineTests {
             ]
         )
     }
+
+    @Test("a lookup that ends in the step in which it would ask the next upstream asks none")
+    func endOfTheSameStep() {
+        Self.play(
+            MachineScript(["a", "b"]),
+            [
+                (0, .ask(1, "n.example"), ["wake 2000", "ask a n.example"]),
+                // The machine slept past the limits of the upstream and of the lookup.
+                (6_000, .time, ["stop a", "resume 1: timeLimit"]),
+            ]
+        )
+    }
 }

@@ -228,4 +228,83 @@ struct RaceTests {
         await resolver.shutDown()
         await running.value
     }
+
+    @Test("a cancelled caller and a shutdown cancel both questions of a hedge", arguments: [true, false])
+    func hedgeIsCancelled(isCancelled: Bool) async throws {
+        let clock = ManualClock()
+        let upstreams = ["one", "two"].map { ScriptedUpstream($0) { _ in .silence } }
+        let resolver = KeepingTests.resolver(upstreams, clock: clock) { $0.order = .hedge }
+        let lookup = Task { try await resolver.resolve(Self.www) }
+        await until { upstreams[0].questions.count == 1 && clock.sleeperCount == 1 }
+        clock.advance(by: .milliseconds(250))
+        await until { upstreams[1].questions.count == 1 }
+        if isCancelled { lookup.cancel() } else { await resolver.shutDown() }
+        let error = await #expect(throws: ResolutionError.self) { try await lookup.value }
+        #expect(error?.code == (isCancelled ? .cancelled : .shutDown))
+        await resolver.waitUntilIdle()
+        #expect(upstreams.map(\.cancelled) == [1, 1])
+        #expect(resolver.state.withLockedValue { $0.questions.isEmpty })
+        await resolver.shutDown()
+    }
+
+    /// Shared answers that are empty, and to which sharing takes until it is cancelled.
+    private struct StuckAnswers: SharedAnswers {
+        let gate = Gate()
+
+        func answer(to question: Question, from upstream: String) async -> Answer? { nil }
+        func share(_ answer: Answer, to question: Question, from upstream: String) async { try? await gate.wait() }
+    }
+
+    @Test("a shutdown cancels the sharing of an answer, which belongs to no lookup any more")
+    func shutdownWhileSharing() async throws {
+        let shared = StuckAnswers()
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")))
+        let resolver = KeepingTests.resolver([upstream], clock: ManualClock()) { $0.shared = shared }
+        _ = try await resolver.resolve(Self.www)
+        try await shared.gate.arrivals(atLeast: 1)
+        try await withTimeLimit(.seconds(20), for: { "the shutdown" }) { await resolver.shutDown() }
+    }
+
+    /// Records the networks that it is told.
+    private final class Listener: Upstream, NetworkAware {
+        let name = "listener"
+        let heard = NIOLockedValueBox<[String]>([])
+
+        func answer(_ question: Question) async throws(UpstreamError) -> Answer { v4("192.0.2.1") }
+        func networkChanged(to network: Network) { heard.withLockedValue { $0.append(network.id) } }
+    }
+
+    @Test("a network change during the announcement of another one is announced after it")
+    func announcements() async {
+        let listener = Listener()
+        let box = NIOLockedValueBox<Resolver?>(nil)
+        let resolver = KeepingTests.resolver([listener], clock: ManualClock()) {
+            $0.onNetworkChange = { network in
+                guard network.id == "older", let resolver = box.withLockedValue({ $0 }) else { return }
+                resolver.handle(.networkChanged(Network(id: "newer", families: .both)), now: resolver.time.now())
+            }
+        }
+        box.withLockedValue { $0 = resolver }
+        await resolver.networkChanged(to: Network(id: "older", families: .both))
+        #expect(listener.heard.withLockedValue { $0 } == ["older", "newer"])
+        #expect(resolver.network.id == "newer")
+        box.withLockedValue { $0 = nil }
+        await resolver.shutDown()
+    }
+
+    @Test("an older network change that ends last does not hide that the newer network's NAT64 prefixes are unknown")
+    func olderChangeEndsLast() async throws {
+        let gate = Gate()
+        let silent = UpstreamError(.unreachable, "no network")
+        let system = ScriptedUpstream("system", kind: .system, .hold(gate, Answer()), .fail(silent))
+        let resolver = KeepingTests.resolver([ScriptedUpstream("one")], clock: ManualClock()) { $0.system = system }
+        let older = Task { await resolver.networkChanged(to: Network(id: "older", families: .v6)) }
+        try await gate.arrivals(atLeast: 1)
+        await resolver.networkChanged(to: Network(id: "newer", families: .v6))
+        #expect(resolver.state.withLockedValue { $0.background.lacksNAT64 })
+        gate.open()
+        await older.value
+        #expect(resolver.state.withLockedValue { $0.background.lacksNAT64 })
+        await resolver.shutDown()
+    }
 }

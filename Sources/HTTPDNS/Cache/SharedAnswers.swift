@@ -15,7 +15,7 @@ public protocol SharedAnswers: Sendable {
     ///   answer in time), or if the answers are not available.
     func answer(to question: Question, from upstream: String) async -> Answer?
 
-    /// Shares an answer with the other resolvers. Parts without a TTL are not shared. Must return quickly, because
-    /// ``Resolver/shutDown()`` waits for it.
+    /// Shares an answer with the other resolvers. Parts without a TTL are not shared. Must return when its task is
+    /// cancelled: ``Resolver/shutDown()`` cancels the task and waits for it.
     func share(_ answer: Answer, to question: Question, from upstream: String) async
 }

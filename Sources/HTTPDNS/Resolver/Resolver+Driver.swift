@@ -29,8 +29,20 @@ extension Resolver {
         /// The next key of `onClose`.
         var nextCloseWatcher = 0
         var background = Background()
+        /// The newest network that was not announced yet.
+        var unannounced: Network?
+        /// Whether a network is being announced, which other code must not overtake.
+        var isAnnouncing = false
 
         init(machine: LookupMachine) { self.machine = machine }
+
+        /// Takes the network to announce now; nil if there is none, or if one is being announced.
+        mutating func takeUnannounced() -> Network? {
+            guard !isAnnouncing, let network = unannounced else { return nil }
+            isAnnouncing = true
+            unannounced = nil
+            return network
+        }
     }
 
     // MARK: Actions
@@ -39,7 +51,7 @@ extension Resolver {
     private struct Effects {
         var cancelled: [Task<Void, Never>] = []
         var resumed: [(waiter: Waiter, result: Result<LookupResult, ResolutionError>)] = []
-        var networks: [Network] = []
+        var announcesNetwork = false
     }
 
     /// Lets the machine handle an event, and carries out its actions.
@@ -55,7 +67,7 @@ extension Resolver {
         }
         for task in effects.cancelled { task.cancel() }
         for (waiter, result) in effects.resumed { waiter.resume(returning: result) }
-        for network in effects.networks { announce(network) }
+        if effects.announcesNetwork { announceNetworks() }
     }
 
     private func begin(_ actions: [LookupMachine.Action], in state: inout State, now: Moment) -> Effects {
@@ -77,15 +89,24 @@ extension Resolver {
             case .wake(let moment):
                 if let ticker = state.ticker { effects.cancelled.append(ticker) }
                 state.ticker = makeTicker(at: moment)
-            case .announce(let network): effects.networks.append(network)
+            case .announce(let network):
+                state.unannounced = network
+                effects.announcesNetwork = true
             }
         }
         return effects
     }
 
-    private func announce(_ network: Network) {
-        configuration.onNetworkChange?(network)
-        for case let upstream as any NetworkAware in configuration.upstreams { upstream.networkChanged(to: network) }
+    /// Announces the newest network. If a network is being announced by another call, that call announces this one
+    /// next, so that the newest is the last.
+    private func announceNetworks() {
+        while let network = state.withLockedValue({ $0.takeUnannounced() }) {
+            configuration.onNetworkChange?(network)
+            for case let upstream as any NetworkAware in configuration.upstreams {
+                upstream.networkChanged(to: network)
+            }
+            state.withLockedValue { $0.isAnnouncing = false }
+        }
     }
 
     private func makeTicker(at moment: Moment) -> Task<Void, Never> {
@@ -253,13 +274,15 @@ extension Resolver {
 
     private func close() {
         var watchers: [AsyncStream<Void>.Continuation] = []
-        var ticker: Task<Void, Never>?
+        var tasks: [Task<Void, Never>] = []
         handle(.closed, now: time.now()) { state in
             watchers = Array(state.onClose.values)
-            ticker = state.ticker
+            // Tasks without a lookup share an answer that was already delivered.
+            tasks = Array(state.questions.values)
+            if let ticker = state.ticker { tasks.append(ticker) }
             (state.ticker, state.onClose) = (nil, [:])
         }
-        ticker?.cancel()
+        for task in tasks { task.cancel() }
         for watcher in watchers { watcher.finish() }
     }
 

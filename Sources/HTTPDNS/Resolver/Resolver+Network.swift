@@ -31,11 +31,12 @@ extension Resolver {
     /// - Returns: The names to ask for again.
     func begin(in network: Network, isFirst: Bool) async -> [Host] {
         handle(.networkChanged(network), now: time.now())
-        let hosts = state.withLockedValue { $0.machine.namesToAskAgain }
+        let (hosts, generation) = state.withLockedValue { ($0.machine.namesToAskAgain, $0.machine.health.generation) }
         let isKnown = await findNAT64()
         // Resume the waiters only after all of the above is done.
         let waiting = state.withLockedValue { state -> [Int: AsyncStream<Void>.Continuation] in
-            state.background.lacksNAT64 = !isKnown
+            // A later change may have ended before this one.
+            if state.machine.health.generation == generation { state.background.lacksNAT64 = !isKnown }
             if isFirst, isKnown { return [:] }
             state.background.networkChanges += 1
             defer { state.background.onNetworkChange = [:] }

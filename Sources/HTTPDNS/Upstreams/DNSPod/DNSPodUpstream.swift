@@ -29,7 +29,14 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         at endpoints: [Endpoint] = [DNSPodUpstream.publicEndpoint],
         transport: any UpstreamTransport
     ) {
-        self.init(.plain, cipher: .none, at: endpoints, options: DNSPodOptions(), transport: transport, clock: SigningClock())
+        self.init(
+            .plain,
+            cipher: .none,
+            at: endpoints,
+            options: DNSPodOptions(),
+            transport: transport,
+            clock: SigningClock()
+        )
     }
 
     /// A form at one or several endpoints. The endpoint that answered last is tried first.
