@@ -254,6 +254,20 @@ struct DNSTransportTests {
         await lab.server.stop()
     }
 
+    @Test("a server that rejects EDNS over TLS is asked again without it")
+    func formatErrorOverTLS() async throws {
+        let lab = try await TLSLab { connection in
+            try await DNSServer.serve(connection) { query in
+                guard query.additionals.contains(where: { $0.type == .opt }) else { return Self.answered(query) }
+                // FORMERR.
+                return DNSServer.reply(to: query, [], bits: 0x8181)
+            }
+        }
+        let question = Question(host("www.example.com"), families: .v4)
+        #expect(try await lab.upstream().answer(question) == v4("192.0.2.1"))
+        await lab.server.stop()
+    }
+
     @Test("answers in a different order reach their own questions")
     func outOfOrder() async throws {
         let lab = try await TLSLab { connection in

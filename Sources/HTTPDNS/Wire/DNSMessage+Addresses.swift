@@ -6,6 +6,12 @@ extension DNSMessage {
     /// The maximum number of CNAMEs in a chain. Real chains are shorter.
     static let maxAliases = 16
 
+    /// Whether a server without EDNS support has rejected the query (RFC 6891 §7).
+    var isRefusalOfEDNS: Bool {
+        (flags.responseCode == .formatError || flags.responseCode == .notImplemented)
+            && !additionals.contains { $0.type == .opt }
+    }
+
     /// The records of this response for the question, after the checks of a stub resolver: it is a complete response to
     /// this query, and the records belong to the name or to its chain of CNAMEs.
     ///

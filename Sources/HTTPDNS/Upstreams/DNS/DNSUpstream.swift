@@ -104,14 +104,6 @@ package final class DNSUpstream: Upstream, NetworkAware {
     }
 }
 
-extension DNSMessage {
-    /// Whether a server without EDNS support has rejected the query (RFC 6891 §7).
-    fileprivate var isRefusalOfEDNS: Bool {
-        (flags.responseCode == .formatError || flags.responseCode == .notImplemented)
-            && !additionals.contains { $0.type == .opt }
-    }
-}
-
 extension DNSName {
     /// The name with each letter in random case.
     func withRandomCase() -> DNSName {

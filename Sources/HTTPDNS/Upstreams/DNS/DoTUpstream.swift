@@ -57,8 +57,12 @@ package final class DoTUpstream: Upstream, NetworkAware {
         for family in question.families.members {
             let asked = DNSQuestion(try question.host.dnsName(), family == .v4 ? .a : .aaaa)
             let edns = EDNS(paddingBlock: isPadded ? DoHUpstream.paddingBlock : nil, subnet: question.subnet)
-            let octets = try await stream.ask { DNSMessage.query(asked, id: $0, edns: edns) }
-            let message = try DNSMessage(reply: octets)
+            var octets = try await stream.ask { DNSMessage.query(asked, id: $0, edns: edns) }
+            var message = try DNSMessage(reply: octets)
+            if message.isRefusalOfEDNS {
+                octets = try await stream.ask { DNSMessage.query(asked, id: $0) }
+                message = try DNSMessage(reply: octets)
+            }
             answer[family] = try message.records(answering: asked, id: message.id)
         }
         return answer
