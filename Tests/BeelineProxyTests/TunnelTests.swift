@@ -52,6 +52,49 @@ struct TunnelTests {
         await lab.stop()
     }
 
+    @Test("if a site whose cached address fails is not found again in time, the error says why the address failed")
+    func silentSecondQuestion() async throws {
+        let queries = NIOLockedValueBox(0)
+        let gate = Gate()
+        let upstream = try await LoopbackOrigin.start { _ in
+            let number = queries.withLockedValue { queries in
+                queries += 1
+                return queries
+            }
+            if number > 1 { try await gate.wait() }
+            return .text("127.0.0.9,60")
+        }
+        let lab = try await ProxyLab(
+            configure: { $0.limits.connect = .milliseconds(1_500) },
+            client: { $0.upstreams = [.dnspod(at: [upstream.endpoint])] }
+        )
+        let old = try RefusedEndpoint(address: "127.0.0.9", port: lab.plain.port)
+        _ = try await lab.client.resolver.resolve(Host("a.test"), port: lab.plain.port)
+        let connection = try await lab.connect()
+        try await connection.send("CONNECT a.test:\(lab.plain.port) HTTP/1.1\r\nHost: a\r\n\r\n")
+        let (head, body) = try await connection.receiveResponse()
+        #expect(head.hasPrefix("HTTP/1.1 502 ") && body.contains("refused"), "\(head)\(body)")
+        #expect(queries.withLockedValue { $0 } == 2)
+        await connection.close()
+        gate.open()
+        old.close()
+        await lab.stop()
+        await upstream.stop()
+    }
+
+    @Test("the zone of an IPv6 address decides the interface, for tunnels and for requests")
+    func zone() async throws {
+        let lab = try await ProxyLab()
+        let connection = try await lab.connect()
+        for request in ["CONNECT [fe80::1%25no-such]:443", "GET http://[fe80::1%25no-such]/"] {
+            try await connection.send("\(request) HTTP/1.1\r\nHost: a\r\n\r\n")
+            let (head, body) = try await connection.receiveResponse()
+            #expect(head.hasPrefix("HTTP/1.1 502 ") && body.contains("no interface with that name"), "\(head)\(body)")
+        }
+        await connection.close()
+        await lab.stop()
+    }
+
     @Test("a silent address does not delay the connection to the others")
     func blackHole() async throws {
         let lab = try await ProxyLab(names: ["a.test"])

@@ -46,6 +46,8 @@ final class OriginConnector {
     private var done: ((Result<Connection, Refusal>) -> Void)?
     private var task: Task<Void, Never>?
     private var dial: ChannelDial?
+    /// The failure of all endpoints of the first list, while another list is awaited.
+    private var firstFailure: Refusal?
 
     /// - Parameters:
     ///   - server: provides the client and the policy.
@@ -99,7 +101,7 @@ final class OriginConnector {
         guard let deadline, now >= deadline, done != nil else { return }
         if let dial { return dial.expire() }
         task?.cancel()
-        end(.failure(Refusal(504, "\(destination) was not resolved in time")))
+        end(.failure(firstFailure ?? Refusal(504, "\(destination) was not resolved in time")))
     }
 
     /// Finds endpoints off the event loop. ``check(now:)`` enforces the deadline.
@@ -144,6 +146,7 @@ final class OriginConnector {
                 case .success(let dialed): connected(dialed)
                 case .failure(let error) where error.isOfAllEndpoints && !isLast && done != nil:
                     let refusal = Refusal(error, at: destination)
+                    firstFailure = refusal
                     find { [source, origin] in
                         guard let other = try? await source.endpoints(for: origin, insteadOf: list) else {
                             throw refusal
