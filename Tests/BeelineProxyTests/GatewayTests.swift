@@ -269,4 +269,72 @@ struct GatewayTests {
         await server.stop()
         await lab.stop()
     }
+
+    /// A reason for which the resolver has no address, and the status of the gateway for it.
+    enum ResolverError: CaseIterable {
+        case tooManyLookups, timeLimit, bogusAnswer, shutDown
+
+        var status: Int {
+            switch self {
+            case .tooManyLookups, .shutDown: 503
+            case .timeLimit: 504
+            case .bogusAnswer: 403
+            }
+        }
+    }
+
+    @Test(
+        "the gateway answers an error of the resolver with the status of the proxy",
+        arguments: ResolverError.allCases
+    )
+    func resolverErrors(_ reason: ResolverError) async throws {
+        let silent = try await RawServer.start { try await $0.hold() }
+        let lab = try await ProxyLab(
+            configure: { $0.gatewayHosts = ["a.test"] },
+            client: {
+                $0.resolver.system = nil
+                switch reason {
+                case .tooManyLookups: $0.resolver.maxLookups = 0
+                case .timeLimit:
+                    $0.upstreams = [.dnspod(at: [silent.endpoint])]
+                    $0.resolver.timeLimit = .milliseconds(50)
+                case .bogusAnswer: $0.resolver.check.allowsLocalAnswers = false
+                case .shutDown: break
+                }
+            }
+        )
+        if reason == .shutDown { await lab.client.resolver.shutDown() }
+        let (head, body) = try await get(lab, "http://a.test:\(lab.plain.port)/echo")
+        #expect(head.hasPrefix("HTTP/1.1 \(reason.status) "), "\(head)\(body)")
+        #expect(lab.plain.connections.accepted == 0)
+        await lab.stop()
+        await silent.stop()
+    }
+
+    @Test("behind an upstream proxy, the gateway refuses a local address and an upstream proxy that is this proxy")
+    func policyBehindAProxy() async throws {
+        let other = try await ProxyServer.start(.http) { _, port in Endpoint(IPAddress(v4: 0x7f00_0001), port: port) }
+        // The port of the proxy, which its client must know before the proxy starts.
+        let place = try RefusedEndpoint()
+        place.close()
+        for (upstream, url, reason) in [
+            (other.endpoint, "http://127.0.0.1/", "127.0.0.1 is an address of this machine"),
+            (place.endpoint, "http://a.test/", "is this proxy"),
+        ] {
+            let proxy = Proxy(origin: Origin(scheme: .http, host: Host(upstream.address), port: upstream.port))
+            let lab = try await ProxyLab(
+                configure: {
+                    $0.listen = place.endpoint
+                    $0.gatewayHosts = ["a.test", "127.0.0.1"]
+                    $0.policy.allowsLocalAnswers = false
+                },
+                client: { $0.proxies = ProxySettings(http: proxy, https: proxy) }
+            )
+            let (head, body) = try await get(lab, url)
+            #expect(head.hasPrefix("HTTP/1.1 403 ") && body.contains(reason), "\(head)\(body)")
+            await lab.stop()
+        }
+        #expect(other.requests.isEmpty)
+        await other.stop()
+    }
 }

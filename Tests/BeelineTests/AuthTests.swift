@@ -266,6 +266,17 @@ struct AuthTests {
         }
     }
 
+    @Test("an origin that calls every nonce stale gets two answers, and then its refusal is the result")
+    func alwaysStale() async throws {
+        let server = DigestServer(usesPerNonce: 0)
+        let site = try await LoopbackOrigin.start { server.reply($0) }
+        let client = try plainClient { $0.credentials = [Self.origin(site): Self.ada] }
+        let response = try await client.get(site.url())
+        #expect(statuses(response) == [401, 401, 401] && response.status == .unauthorized)
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test("wrong credentials are sent once, and a body that can be read only once is an error")
     func wrong() async throws {
         let server = DigestServer()
