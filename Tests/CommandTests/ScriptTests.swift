@@ -78,7 +78,8 @@ extension ProcessTests {
             let package = try Package()
             let scripts = [
                 ("check-apple", "Scripts/check-apple"), ("check-layering", "[ROOT]"), ("demo", "--release"),
-                ("fuzz", "--fast"), ("install", "--to DIR"), ("test", "--only"), ("update-idna-data", "--output"),
+                ("fuzz", "--fast"), ("install", "--to DIR"), ("package", "--to DIR"), ("test", "--only"),
+                ("update-idna-data", "--output"),
                 ("update-public-api", "docs/public-api.md"), ("update-public-suffix-list", "publicsuffix"),
             ]
             let all = try FileManager.default.contentsOfDirectory(atPath: "\(package.folder.path)/Scripts")

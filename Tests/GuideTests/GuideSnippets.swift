@@ -59,7 +59,7 @@ func theSwitch(_ client: BeelineClient) {
 func resolverAlone() async throws {
     let engine = Engine()
     let transport = EngineTransport(engine: engine)
-    let doh = try DoHUpstream(HTTPURL("https://1.1.1.1/dns-query"), transport: transport)
+    let doh = try UpstreamSpec.doh(HTTPURL("https://1.1.1.1/dns-query")).upstream(transport: transport)
     let resolver = Resolver(ResolverConfiguration(upstreams: [doh]))
     let resolution = try await resolver.resolve(Host("www.example.com"), port: 443)
     print(resolution.endpoints, resolution.source, resolution.ttl)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import NIOCore
+public import NIOCore
 
 extension RequestBody {
     /// The length in bytes; nil if it is unknown. A file's size is read anew each time.
@@ -16,7 +16,7 @@ extension RequestBody {
     }
 
     /// The bytes of a body in memory, e.g. to sign them; nil for files and sequences.
-    package var bytesInMemory: ByteBuffer? {
+    public var bytesInMemory: ByteBuffer? {
         switch storage {
         case .none: ByteBuffer()
         case .bytes(let bytes): bytes
