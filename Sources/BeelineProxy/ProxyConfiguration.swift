@@ -32,5 +32,5 @@ public struct ProxyConfiguration: Sendable {
     public init() {}
 
     /// A new random path for ``blankPagePath``.
-    package static func unguessablePath() -> String { "/\(Token.make())" }
+    public static func unguessablePath() -> String { "/\(Token.make())" }
 }

@@ -37,7 +37,7 @@ public protocol Interceptor: Sendable {
 public struct InterceptorNext: Sendable {
     /// How often the interceptors of one call may send a request to the network. Default 32; one more throws
     /// `interceptorFailed`.
-    package static let maxCalls = 32
+    public static let maxCalls = 32
 
     private let body: @Sendable (ClientRequest) async throws(BeelineError) -> Response
 

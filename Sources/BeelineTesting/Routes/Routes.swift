@@ -19,12 +19,12 @@ public enum Routes {
     /// | `/gzip`, `/deflate` | the echo, compressed |
     /// | `/redirect?to=…&status=307` | a redirect; the default status is 302 |
     /// | `/set-cookie?…` | a Set-Cookie field for each query parameter `value`, `value2`… `value9` |
-    /// | `/login` | for POST with `user` and `password` (``login(_:)``) |
+    /// | `/login` | for POST with `user` and `password` |
     /// | `/me` | the name of the logged-in user, or 401 |
     /// | `/basic?user=…&password=…` | 200 for those credentials, else 401 with a challenge (RFC 7617) |
     /// | `/trailers` | a chunked body with the trailer field `Digest: done` |
     /// | `/hints` | 103 with a Link, then 200 (RFC 8297) |
-    /// | `/ws` | a WebSocket that echoes every frame (``webSocketEcho(_:)``) |
+    /// | `/ws` | a WebSocket that echoes every frame |
     public static let standard: LoopbackOrigin.Handler = { request in
         let parts = request.path.split(separator: "/").map(String.init)
         let count = parts.dropFirst().first.flatMap { Int($0) }

@@ -49,7 +49,7 @@ public struct ConnectionInfo: Sendable {
     /// All attempts, in the order of their starts.
     public var attempts: [Attempt] { facts.value.attempts }
     /// The context that the ``EndpointSource`` returned with the endpoints.
-    package var context: (any Sendable)? { facts.value.context }
+    public var context: (any Sendable)? { facts.value.context }
     /// The protocol that ALPN chose, or `http/1.1`.
     public var applicationProtocol: String { facts.value.applicationProtocol }
     /// How long the source took to return the endpoints.

@@ -4,9 +4,9 @@ public import Names
 
 /// The checks that an answer must pass before it is cached and used.
 public struct AnswerCheck: Hashable, Sendable {
-    /// Whether to accept addresses that no public name has (``localNetworks``). Default: false.
+    /// Whether to accept addresses that no public name has, such as 127.0.0.1. Default: false.
     public var allowsLocalAnswers = false
-    /// Whether to accept private addresses (``privateNetworks``). Default: true, for names that resolve to private
+    /// Whether to accept private addresses, such as 192.168.0.1. Default: true, for names that resolve to private
     /// addresses inside a company's network.
     public var allowsPrivateAnswers = true
     /// Further networks to refuse, such as the address of a search page that a network returns for nonexistent names.

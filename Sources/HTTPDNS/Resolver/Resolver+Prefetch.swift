@@ -6,8 +6,7 @@ import NIOPosix
 public import Names
 
 extension Resolver {
-    /// Looks up names in advance, ``ResolverConfiguration/prefetchWidth`` at a time. Returns when all lookups have
-    /// ended.
+    /// Looks up names in advance, eight at a time. Returns when all lookups have ended.
     ///
     /// Names in the cache are skipped. If the first upstream that is up is a ``BatchUpstream``, it is asked for several
     /// names per question.
@@ -132,7 +131,7 @@ extension Resolver {
 
     // MARK: Common
 
-    /// Runs `body` for each element, at most ``ResolverConfiguration/prefetchWidth`` at a time. Skips the rest when the task
+    /// Runs `body` for each element, at most `prefetchWidth` at a time. Skips the rest when the task
     /// is cancelled or the resolver is shut down.
     func forEach<Element: Sendable>(_ elements: [Element], _ body: @escaping @Sendable (Element) async -> Void) async {
         await withTaskGroup(of: Void.self) { group in

@@ -200,8 +200,7 @@ extension Resolver {
     /// Failed reads after which a store is overwritten.
     private static let maxRestores = 5
 
-    /// Writes the answers of services to the store. ``run()`` calls it every ``ResolverConfiguration/storeInterval``
-    /// and at its end.
+    /// Writes the answers of services to the store. ``run()`` calls it every minute and at its end.
     public func save() async {
         guard let store = configuration.store else { return }
         // A store that is temporarily unreadable must not be replaced by the few names of this run; a damaged one must.

@@ -234,7 +234,7 @@ public final class Resolver: Sendable {
     package var waitingCallers: Int { state.withLockedValue { $0.machine.lookups.callerCount } }
 
     /// The hosts that resolved to an address since the resolver was created, in order; at most eight. Empty if the
-    /// address never occurred, or came after ``ResolverConfiguration/maxRememberedAddresses`` was reached.
+    /// address never occurred, or came after 4,096 others.
     ///
     /// If there is one host, all questions that returned this address were for that host. Other resolvers and earlier
     /// processes may have received the address for other names.
