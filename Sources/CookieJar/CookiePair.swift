@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Names
+public import Names
 
 /// A cookie that the program adds to one request: a name and a value, without storing it.
-package struct CookiePair: Hashable, Sendable {
+public struct CookiePair: Hashable, Sendable {
     /// The name. Empty for a nameless cookie.
-    package let name: String
+    public let name: String
     /// The value.
-    package let value: String
+    public let value: String
 
     /// Makes a pair. Nil if it cannot occur in a Cookie header field: control characters, `;`, `=` in the name, spaces at the
     /// ends, or both parts empty.
-    package init?(_ name: String, _ value: String) {
+    public init?(_ name: String, _ value: String) {
         let isClean = { (text: String) in
             let octets = Array(text.utf8)
             return !octets.hasForbiddenControl && !octets.contains(.semicolon)
@@ -25,7 +25,7 @@ package struct CookiePair: Hashable, Sendable {
     }
 
     /// The pairs of a Cookie header field, such as `a=1; b=2`. Invalid pairs are ignored.
-    package static func pairs(of header: String) -> [CookiePair] {
+    public static func pairs(of header: String) -> [CookiePair] {
         header.split(separator: ";").compactMap { part in
             let part = Array(part.utf8)
             let equals = part.firstIndex(of: .equals)
@@ -44,7 +44,7 @@ extension CookieJar {
     /// The program's cookies come last, in their order. They replace cookies of the jar with the same names.
     ///
     /// - Returns: The value of the field. Nil if no cookie goes with the request.
-    package func header(
+    public func header(
         for url: HTTPURL,
         joining pairs: [CookiePair],
         context: CookieContext = CookieContext(),

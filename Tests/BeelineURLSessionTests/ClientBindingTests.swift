@@ -15,6 +15,13 @@ import FoundationNetworking
 
 @Suite("ClientBinding: a client and its session settings")
 struct ClientBindingTests {
+    private static func client(jar: CookieJar) throws -> BeelineClient {
+        var configuration = ClientConfiguration()
+        configuration.upstreams = []
+        configuration.jar = jar
+        return try BeelineClient(configuration)
+    }
+
     @Test(
         "by default, the storage starts as a copy of the jar only if it is shared and the jar was restored",
         arguments: [
@@ -25,10 +32,7 @@ struct ClientBindingTests {
     func beginsFromJar(_ isRestored: Bool, _ isShared: Bool, _ setting: Bool?, _ expected: Bool) async throws {
         let jar = CookieJar()
         if isRestored { jar.markRestored() }
-        var configuration = ClientConfiguration()
-        configuration.upstreams = []
-        configuration.jar = jar
-        let client = try BeelineClient(configuration)
+        let client = try Self.client(jar: jar)
         var settings = BeelineURLProtocol.Settings()
         settings.truth = .jar
         settings.beginsFromJar = setting
@@ -42,10 +46,7 @@ struct ClientBindingTests {
     func sessionCookieBeforeTheFirstRequest() async throws {
         let jar = CookieJar()
         jar.markRestored()
-        var configuration = ClientConfiguration()
-        configuration.upstreams = []
-        configuration.jar = jar
-        let client = try BeelineClient(configuration)
+        let client = try Self.client(jar: jar)
         var settings = BeelineURLProtocol.Settings()
         settings.truth = .jar
         #expect(
@@ -74,10 +75,7 @@ struct ClientBindingTests {
         for isKept in [true, false] {
             let jar = CookieJar()
             if isKept { jar.markKept() }
-            var configuration = ClientConfiguration()
-            configuration.upstreams = []
-            configuration.jar = jar
-            let client = try BeelineClient(configuration)
+            let client = try Self.client(jar: jar)
             var settings = BeelineURLProtocol.Settings()
             settings.truth = .jar
             let mirror = ClientBinding(client, settings: settings, configuration: nil).mirror(of: .shared)
