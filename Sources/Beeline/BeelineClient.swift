@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CookieJar
+public import CookieJar
 public import DirectHTTP
 public import HTTPDNS
 public import HTTPTypes
@@ -25,6 +25,8 @@ public final class BeelineClient: Sendable {
     public let configuration: ClientConfiguration
     /// The resolver. Share it with other components that need the same answers.
     public let resolver: Resolver
+    /// The cookies of the client's user. `nil`: the client sends and keeps no cookies.
+    public let jar: CookieJar?
     let engine: Engine
     let auth = AuthMemory()
     let telemetry: Telemetry?
@@ -32,19 +34,28 @@ public final class BeelineClient: Sendable {
 
     /// Creates a client.
     ///
+    /// - Parameters:
+    ///   - configuration: The settings.
+    ///   - jar: The cookies of the client's user. The client and everything else that shares the jar see each other's changes.
+    ///     `nil`: the client sends and keeps no cookies. Default: a new jar in memory.
     /// - Throws: `UpstreamError` with code `misconfigured` if an upstream has invalid settings.
-    public convenience init(_ configuration: ClientConfiguration = ClientConfiguration()) throws(UpstreamError) {
-        try self.init(configuration, clock: ContinuousClock())
+    public convenience init(
+        _ configuration: ClientConfiguration = ClientConfiguration(),
+        jar: CookieJar? = CookieJar()
+    ) throws(UpstreamError) {
+        try self.init(configuration, jar: jar, clock: ContinuousClock())
     }
 
     /// Creates a client that measures its limits and waits between tries with `clock`, and compares the dates of servers with
     /// `date`.
     package init(
         _ configuration: ClientConfiguration,
+        jar: CookieJar? = CookieJar(),
         clock: some Clock<Duration>,
         date: @escaping @Sendable () -> CookieTime = { .now }
     ) throws(UpstreamError) {
         self.configuration = configuration
+        self.jar = jar
         self.clock = CallClock(clock, date: date)
         telemetry = Telemetry(configuration.observability, clock: self.clock)
         engine = Engine(configuration: configuration.engine)
@@ -56,8 +67,8 @@ public final class BeelineClient: Sendable {
                 try spec == .system ? settings.system : spec.upstream(transport: transport, tls: transportTLS)
             if let upstream { settings.upstreams.append(upstream) }
         }
-        let next = settings.onNetworkChange
-        settings.onNetworkChange = { [engine] network in
+        let next = settings.network.onChange
+        settings.network.onChange = { [engine] network in
             engine.retireConnections()
             transport.networkChanged(to: network)
             next?(network)

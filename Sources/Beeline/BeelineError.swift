@@ -4,41 +4,9 @@ public import DirectHTTP
 
 /// The error of a request that failed. `description` is one line: what failed, where, and what to try.
 public struct BeelineError: Error, Sendable, CustomStringConvertible {
-    /// What failed: the codes of `DirectHTTPError` under the same names, and those of the client.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The name of the code, for logs and JSON.
-        public let description: String
-
-        /// Creates the code of a `DirectHTTPError`.
-        public init(_ code: DirectHTTPError.Code) { description = code.description }
-
-        private init(_ name: String) { description = name }
-
-        /// The URL of the request or of a redirect is invalid.
-        public static let malformedURL = Code("malformedURL")
-        /// The scheme is not an HTTP scheme, for example in a redirect to `file:`.
-        public static let unsupportedScheme = Code("unsupportedScheme")
-        /// More redirects than ``RedirectPolicy`` allows.
-        public static let tooManyRedirects = Code("tooManyRedirects")
-        /// The proxy's name was not resolved, or the configured proxy is not usable.
-        public static let proxyUnresolved = Code("proxyUnresolved")
-        /// The resolver does not know which host an address served.
-        public static let addressUnknown = Code("addressUnknown")
-        /// An address served several hosts, which the message lists.
-        public static let addressShared = Code("addressShared")
-        /// An interceptor threw an error other than ``BeelineError``, or called `next` too often.
-        public static let interceptorFailed = Code("interceptorFailed")
-        /// A file of a download could not be read, written or moved.
-        public static let fileFailed = Code("fileFailed")
-        /// A download ended with a status that carries no file.
-        public static let unexpectedStatus = Code("unexpectedStatus")
-        /// The server sent a range of a download other than the requested one.
-        public static let rangeMismatch = Code("rangeMismatch")
-        /// A value could not be encoded as JSON.
-        public static let encodingFailed = Code("encodingFailed")
-        /// The body of a response could not be decoded as JSON of the requested type.
-        public static let decodingFailed = Code("decodingFailed")
-    }
+    /// What failed, to branch on. An error of the connection or the exchange has the engine's code, such as `.connectTimeout`;
+    /// the client adds codes of its own, such as `.tooManyRedirects`.
+    public typealias Code = DirectHTTPError.Code
 
     /// What failed.
     public var code: Code
@@ -74,7 +42,7 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
     /// - Parameter route: The route of the hop that failed. With a proxy, `unresolved` becomes `proxyUnresolved`.
     package init(_ error: DirectHTTPError, hops: [Hop] = [], route: Route = .direct) {
         self.init(
-            error.code == .unresolved && route != .direct ? .proxyUnresolved : Code(error.code),
+            error.code == .unresolved && route != .direct ? .proxyUnresolved : error.code,
             error.message,
             attempts: error.attempts,
             hops: hops,
@@ -85,7 +53,32 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+}
 
-    /// Whether the error has the given code of `DirectHTTPError`.
-    public static func ~= (code: DirectHTTPError.Code, error: BeelineError) -> Bool { error.code == Code(code) }
+/// The codes of the client. The engine throws none of them.
+extension DirectHTTPError.Code {
+    /// The URL of the request or of a redirect is invalid.
+    public static let malformedURL = DirectHTTPError.Code("malformedURL")
+    /// The scheme is not an HTTP scheme, for example in a redirect to `file:`.
+    public static let unsupportedScheme = DirectHTTPError.Code("unsupportedScheme")
+    /// More redirects than ``RedirectPolicy`` allows.
+    public static let tooManyRedirects = DirectHTTPError.Code("tooManyRedirects")
+    /// The proxy's name was not resolved, or the configured proxy is not usable.
+    public static let proxyUnresolved = DirectHTTPError.Code("proxyUnresolved")
+    /// The resolver does not know which host an address served.
+    public static let addressUnknown = DirectHTTPError.Code("addressUnknown")
+    /// An address served several hosts, which the message lists.
+    public static let addressShared = DirectHTTPError.Code("addressShared")
+    /// An interceptor threw an error other than ``BeelineError``, or called `next` too often.
+    public static let interceptorFailed = DirectHTTPError.Code("interceptorFailed")
+    /// A file of a download could not be read, written or moved.
+    public static let fileFailed = DirectHTTPError.Code("fileFailed")
+    /// A download ended with a status that carries no file.
+    public static let unexpectedStatus = DirectHTTPError.Code("unexpectedStatus")
+    /// The server sent a range of a download other than the requested one.
+    public static let rangeMismatch = DirectHTTPError.Code("rangeMismatch")
+    /// A value could not be encoded as JSON.
+    public static let encodingFailed = DirectHTTPError.Code("encodingFailed")
+    /// The body of a response could not be decoded as JSON of the requested type.
+    public static let decodingFailed = DirectHTTPError.Code("decodingFailed")
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CookieJar
 public import DirectHTTP
 public import HTTPDNS
 public import Names
@@ -19,8 +18,6 @@ public struct ClientConfiguration: Sendable {
     /// Paths of Unix domain sockets to connect to in place of origins. The client neither resolves these hosts nor uses a proxy
     /// for them. Default none.
     public var unixSockets: [Pin: String] = [:]
-    /// The cookie jar; `nil` sends and keeps no cookies. Default: a jar in memory.
-    public var jar: CookieJar? = CookieJar()
     /// The proxies. Default: those of the environment, as curl reads them; on Apple platforms otherwise those of the system
     /// settings.
     public var proxies = ProxySettings.standard

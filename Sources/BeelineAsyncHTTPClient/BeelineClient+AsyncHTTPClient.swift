@@ -29,7 +29,7 @@ extension BeelineClient {
     public func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
         guard request.tlsConfiguration == nil, request.localAddress == nil else {
             throw BeelineError(
-                BeelineError.Code(.invalidRequest),
+                .invalidRequest,
                 "\(request.url): TLS and the local address are set in ClientConfiguration, not in a request"
             )
         }

@@ -13,7 +13,7 @@ extension HTTPClientRequest {
     /// The method and the header fields, without the fields that frame the message. The engine writes its own.
     func head() throws -> HTTPRequest {
         guard let method = HTTPRequest.Method(rawValue: method.rawValue) else {
-            throw BeelineError(BeelineError.Code(.invalidRequest), "\(url): \"\(method.rawValue)\" is not a method")
+            throw BeelineError(.invalidRequest, "\(url): \"\(method.rawValue)\" is not a method")
         }
         var head = HTTPRequest(method: method, scheme: nil, authority: nil, path: nil)
         for (name, value) in headers {
@@ -24,7 +24,7 @@ extension HTTPClientRequest {
                 let value = String(value.trimmingBlanks())
                 guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else {
                     throw BeelineError(
-                        BeelineError.Code(.invalidRequest),
+                        .invalidRequest,
                         "\(url): the header \"\(name)\" has a name or value that cannot be sent"
                     )
                 }

@@ -23,7 +23,7 @@ extension CommandFailure {
             // The server closed the connection cleanly but before the end of the body.
             case .connectionLost where error.underlyingError == nil: .partialBody
             case .malformedResponse: .receiveFailed
-            default: CommandStatus(BeelineError.Code(error.code), isClosedInOrder: error.underlyingError == nil)
+            default: CommandStatus(error.code, isClosedInOrder: error.underlyingError == nil)
             }
         self.init(status, "\(url): \(error.message)")
     }
@@ -32,9 +32,9 @@ extension CommandFailure {
     private static func advice(_ code: BeelineError.Code) -> String {
         switch code {
         case .tooManyRedirects: " (--max-redirs)"
-        case BeelineError.Code(.certificateRejected): "; --cacert FILE trusts a further CA"
-        case BeelineError.Code(.connectTimeout): "; --connect-timeout allows more time"
-        case BeelineError.Code(.deadlineExceeded): "; -m allows more time"
+        case .certificateRejected: "; --cacert FILE trusts a further CA"
+        case .connectTimeout: "; --connect-timeout allows more time"
+        case .deadlineExceeded: "; -m allows more time"
         default: ""
         }
     }
@@ -60,16 +60,13 @@ extension CommandStatus {
     }
 
     /// Exit codes for all codes except `connectionLost`.
-    private static let exchangeCodes: [BeelineError.Code: CommandStatus] = {
-        let codes: [DirectHTTPError.Code: CommandStatus] = [
-            .invalidRequest: .usage, .unresolved: .hostUnresolved, .connectFailed: .connectFailed,
-            .connectTimeout: .timedOut, .tlsFailed: .tlsFailed, .certificateRejected: .certificateRejected,
-            .pinMismatch: .pinMismatch, .streamReset: .streamReset,
-            .proxyRefused: .receiveFailed, .poolExhausted: .internalFault, .idleTimeout: .timedOut,
-            .deadlineExceeded: .timedOut, .malformedResponse: .malformedResponse, .responseTooLarge: .tooLarge,
-            .undecodableBody: .undecodableBody, .bodySourceFailed: .readFailed,
-            .bodyNotReplayable: .bodyNotReplayable, .cancelled: .interrupted, .shutDown: .internalFault,
-        ]
-        return Dictionary(uniqueKeysWithValues: codes.map { (BeelineError.Code($0.key), $0.value) })
-    }()
+    private static let exchangeCodes: [BeelineError.Code: CommandStatus] = [
+        .invalidRequest: .usage, .unresolved: .hostUnresolved, .connectFailed: .connectFailed,
+        .connectTimeout: .timedOut, .tlsFailed: .tlsFailed, .certificateRejected: .certificateRejected,
+        .pinMismatch: .pinMismatch, .streamReset: .streamReset,
+        .proxyRefused: .receiveFailed, .poolExhausted: .internalFault, .idleTimeout: .timedOut,
+        .deadlineExceeded: .timedOut, .malformedResponse: .malformedResponse, .responseTooLarge: .tooLarge,
+        .undecodableBody: .undecodableBody, .bodySourceFailed: .readFailed,
+        .bodyNotReplayable: .bodyNotReplayable, .cancelled: .interrupted, .shutDown: .internalFault,
+    ]
 }

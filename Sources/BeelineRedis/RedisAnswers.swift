@@ -11,7 +11,7 @@ import Names
 /// ```swift
 /// let redis = RedisAnswers(RedisConfiguration())
 /// var configuration = ResolverConfiguration(upstreams: upstreams)
-/// configuration.shared = redis
+/// configuration.cache.shared = redis
 /// let resolver = Resolver(configuration)
 /// …
 /// await resolver.shutDown()

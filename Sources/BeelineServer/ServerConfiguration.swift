@@ -21,7 +21,7 @@ public struct ServerConfiguration: Sendable {
     /// The clients that may ask this machine's own resolver.
     ///
     /// It answers names that are not sent to the upstreams: single labels, names such as `.lan` and `.internal`, search domains
-    /// and `ResolverConfiguration.denied`. Its answers come from the hosts file and the internal DNS, so they reveal internal
+    /// and `NamePolicy.denied`. Its answers come from the hosts file and the internal DNS, so they reveal internal
     /// addresses. Other clients get the response code REFUSED. Zones and tables that you wrote answer all clients.
     public struct PrivateNames: Hashable, Sendable {
         private enum Clients {

@@ -11,7 +11,7 @@ import NIOConcurrencyHelpers
 ///
 /// ```swift
 /// let store = try await CookieDatabase.open("/home/me/cookies.sqlite")
-/// let client = BeelineClient(jar: store.jar)
+/// let client = try BeelineClient(jar: store.jar)
 /// …
 /// try await store.close()  // writes what is not written yet
 /// ```

@@ -9,50 +9,53 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         /// The code's name, for logs and JSON.
         public let description: String
 
+        /// A code of this library, or of one above it.
+        package init(_ name: String) { description = name }
+
         /// The request cannot be sent as it is: a field, the method or the body's framing is not valid.
-        public static let invalidRequest = Code(description: "invalidRequest")
+        public static let invalidRequest = Code("invalidRequest")
         /// The origin could not be resolved; `underlyingError` has the resolver's error.
-        public static let unresolved = Code(description: "unresolved")
+        public static let unresolved = Code("unresolved")
         /// No endpoint accepted the connection; `attempts` has the outcome of each.
-        public static let connectFailed = Code(description: "connectFailed")
+        public static let connectFailed = Code("connectFailed")
         /// The time limit for connecting was reached; `attempts` has the progress of each endpoint.
-        public static let connectTimeout = Code(description: "connectTimeout")
+        public static let connectTimeout = Code("connectTimeout")
         /// The endpoint accepted the connection, but the TLS handshake failed.
-        public static let tlsFailed = Code(description: "tlsFailed")
+        public static let tlsFailed = Code("tlsFailed")
         /// The endpoint's certificate is not valid for the origin's name, or its issuer is not trusted.
-        public static let certificateRejected = Code(description: "certificateRejected")
+        public static let certificateRejected = Code("certificateRejected")
         /// The endpoint's public key matches none of the pins of the host.
-        public static let pinMismatch = Code(description: "pinMismatch")
+        public static let pinMismatch = Code("pinMismatch")
         /// The proxy refused to carry the request.
-        public static let proxyRefused = Code(description: "proxyRefused")
+        public static let proxyRefused = Code("proxyRefused")
         /// The server refused the handshake of a WebSocket; `response` has its response.
-        public static let upgradeRefused = Code(description: "upgradeRefused")
+        public static let upgradeRefused = Code("upgradeRefused")
         /// The WebSocket is closed or closing, so that nothing can be sent.
-        public static let webSocketClosed = Code(description: "webSocketClosed")
+        public static let webSocketClosed = Code("webSocketClosed")
         /// All connections of the origin were busy, and the queue was full or the time limit was reached.
-        public static let poolExhausted = Code(description: "poolExhausted")
+        public static let poolExhausted = Code("poolExhausted")
         /// The peer sent nothing for longer than the idle limit.
-        public static let idleTimeout = Code(description: "idleTimeout")
+        public static let idleTimeout = Code("idleTimeout")
         /// The time limit of the whole exchange was reached.
-        public static let deadlineExceeded = Code(description: "deadlineExceeded")
+        public static let deadlineExceeded = Code("deadlineExceeded")
         /// The peer closed or reset the connection before the response was complete.
-        public static let connectionLost = Code(description: "connectionLost")
+        public static let connectionLost = Code("connectionLost")
         /// The server reset the request's HTTP/2 stream before the response was complete.
-        public static let streamReset = Code(description: "streamReset")
+        public static let streamReset = Code("streamReset")
         /// The peer's response is not valid HTTP.
-        public static let malformedResponse = Code(description: "malformedResponse")
+        public static let malformedResponse = Code("malformedResponse")
         /// The head of the response or its collected body is larger than the limit.
-        public static let responseTooLarge = Code(description: "responseTooLarge")
+        public static let responseTooLarge = Code("responseTooLarge")
         /// The content coding of the body is invalid.
-        public static let undecodableBody = Code(description: "undecodableBody")
+        public static let undecodableBody = Code("undecodableBody")
         /// The request's body could not be read or has another length than announced; `underlyingError` has the cause.
-        public static let bodySourceFailed = Code(description: "bodySourceFailed")
+        public static let bodySourceFailed = Code("bodySourceFailed")
         /// A redirect or retry needs the body again, but its source can be read only once.
-        public static let bodyNotReplayable = Code(description: "bodyNotReplayable")
+        public static let bodyNotReplayable = Code("bodyNotReplayable")
         /// The task was cancelled.
-        public static let cancelled = Code(description: "cancelled")
+        public static let cancelled = Code("cancelled")
         /// The engine was shut down.
-        public static let shutDown = Code(description: "shutDown")
+        public static let shutDown = Code("shutDown")
     }
 
     private struct Values: Sendable {

@@ -140,7 +140,7 @@ struct AsyncHTTPClientTests {
         let error = await #expect(throws: BeelineError.self) {
             try await lab.client.execute(sent, timeout: .milliseconds(200))
         }
-        #expect(error?.code == BeelineError.Code(.deadlineExceeded))
+        #expect(error?.code == .deadlineExceeded)
         feed.finish()
         await lab.stop()
     }
@@ -181,7 +181,7 @@ struct AsyncHTTPClientTests {
         let error = await #expect(throws: BeelineError.self) {
             try await lab.client.execute(lab.request(.GET, "/late"), timeout: .milliseconds(200))
         }
-        #expect(error?.code == BeelineError.Code(.deadlineExceeded))
+        #expect(error?.code == .deadlineExceeded)
         await lab.stop()
     }
 }

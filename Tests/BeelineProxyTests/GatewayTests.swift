@@ -294,10 +294,10 @@ struct GatewayTests {
             client: {
                 $0.resolver.system = nil
                 switch reason {
-                case .tooManyLookups: $0.resolver.maxLookups = 0
+                case .tooManyLookups: $0.resolver.limits.maxLookups = 0
                 case .timeLimit:
                     $0.upstreams = [.dnspod(at: [silent.endpoint])]
-                    $0.resolver.timeLimit = .milliseconds(50)
+                    $0.resolver.limits.whole = .milliseconds(50)
                 case .bogusAnswer: $0.resolver.check.allowsLocalAnswers = false
                 case .shutDown: break
                 }

@@ -44,8 +44,7 @@ struct GatewayWebSocketTests {
         settings.upstreams = []
         settings.resolver.system = nil
         settings.proxies = .none
-        settings.jar = nil
-        return try BeelineClient(settings)
+        return try BeelineClient(settings, jar: nil)
     }
 
     @Test("the origin sees its own Host, SNI, Origin and cookies; frames pass unchanged; its cookies are stored")
@@ -75,7 +74,7 @@ struct GatewayWebSocketTests {
             await socket.close(reason: "enough")
             #expect(socket.closure?.reason == "enough")
         }
-        let jar = try #require(lab.client.configuration.jar)
+        let jar = try #require(lab.client.jar)
         let kept = jar.cookies(for: try HTTPURL("https://a.test/live")).map(\.name)
         #expect(Set(kept) == ["sid", "seen"])
         try await lab.site.connections { $0.open <= 1 }
@@ -95,7 +94,7 @@ struct GatewayWebSocketTests {
             let error = await #expect(throws: BeelineError.self) { _ = try await player.webSocket(local) }
             #expect((error?.underlyingError as? DirectHTTPError)?.response?.status.code == status)
         }
-        let jar = try #require(lab.client.configuration.jar)
+        let jar = try #require(lab.client.jar)
         #expect(jar.cookies(for: try HTTPURL("https://a.test:\(lab.site.port)/")).map(\.name) == ["why"])
         #expect(lab.site.requests.first?.fields[.authorization] == "Basic dXM6cHc=", "of the URL")
         await player.shutDown()

@@ -107,8 +107,8 @@ struct LifeTests {
     @Test("tunnels open with expired answers while no upstream answers")
     func stale() async throws {
         let lab = try await ProxyLab(client: {
-            $0.resolver.ttlRange = .milliseconds(1)...(.milliseconds(1))
-            $0.resolver.timeLimit = .milliseconds(500)
+            $0.resolver.cache.ttlRange = .milliseconds(1)...(.milliseconds(1))
+            $0.resolver.limits.whole = .milliseconds(500)
         })
         await (try lab.tunnel(to: "a.test", port: lab.plain.port)).close()
         await lab.upstream.stop()

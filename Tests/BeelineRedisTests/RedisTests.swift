@@ -31,9 +31,9 @@ struct RedisTests {
 
     private static func resolver(_ upstream: ScriptedUpstream, _ shared: RedisAnswers) -> Resolver {
         var configuration = ResolverConfiguration(upstreams: [upstream], system: nil)
-        configuration.networkMonitor = nil
+        configuration.network.monitor = nil
         configuration.families = .v4
-        configuration.shared = shared
+        configuration.cache.shared = shared
         return Resolver(configuration)
     }
 

@@ -12,7 +12,7 @@ struct ChurnTests {
     @Test("the counts of open connections per client match the model", arguments: [3, 2_000])
     func connections(_ clients: Int) async throws {
         var settings = ResolverConfiguration(system: nil)
-        settings.networkMonitor = nil
+        settings.network.monitor = nil
         let resolver = Resolver(settings)
         let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
         let (limit, clientLimit) = (clients * 2, 3)

@@ -18,7 +18,7 @@ struct OverloadTests {
 
     private static func resolver(_ upstream: ScriptedUpstream) -> Resolver {
         var settings = ResolverConfiguration(upstreams: [upstream], system: nil)
-        settings.networkMonitor = nil
+        settings.network.monitor = nil
         return Resolver(settings)
     }
 

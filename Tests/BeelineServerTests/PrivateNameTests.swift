@@ -23,8 +23,8 @@ struct PrivateNameTests {
             .answer(Answer(v4: .addresses([IPAddress(v4: 0xc633_6401)], ttl: .seconds(60))))
         }
         var settings = ResolverConfiguration(upstreams: tables + [upstream], system: system)
-        settings.networkMonitor = nil
-        settings.denied = ["corp.example.com"]
+        settings.network.monitor = nil
+        settings.names.denied = ["corp.example.com"]
         let resolver = Resolver(settings)
         var configuration = ServerConfiguration()
         configuration.privateNames = clients

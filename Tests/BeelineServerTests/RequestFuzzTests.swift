@@ -36,7 +36,7 @@ struct RequestFuzzTests {
             upstreams: [ScriptedUpstream("away") { _ in .fail(UpstreamError(.unreachable, "is away")) }],
             system: nil
         )
-        settings.networkMonitor = nil
+        settings.network.monitor = nil
         let resolver = Resolver(settings)
         let service = ServerService(configuration, resolver: resolver, zones: try ZoneFiles([]))
         var random = SeededRandom(seed: 8_484)

@@ -51,7 +51,7 @@ final class ServerLab: Sendable {
         try Data(Self.zone.utf8).write(to: URL(fileURLWithPath: "\(folder)/corp.zone"))
         upstream = ScriptedUpstream("script") { .answerFor($0) }
         var settings = ResolverConfiguration(upstreams: [upstream], system: nil)
-        settings.networkMonitor = nil
+        settings.network.monitor = nil
         resolver = Resolver(settings)
         var configuration = ServerConfiguration()
         configuration.listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 0)

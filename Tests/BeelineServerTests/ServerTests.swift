@@ -271,7 +271,7 @@ struct ServerTests {
         let held = ScriptedUpstream("held", .hold(gate, Answer(v4: .addresses([IPAddress(v4: 1)], ttl: nil))))
         var settings = ResolverConfiguration(upstreams: [held], system: nil)
         settings.check.allowsLocalAnswers = true
-        settings.networkMonitor = nil
+        settings.network.monitor = nil
         let resolver = Resolver(settings)
         let other = try await ServerLab()
         var configuration = ServerConfiguration()

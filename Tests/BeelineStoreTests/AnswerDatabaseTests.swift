@@ -63,8 +63,8 @@ struct AnswerDatabaseTests {
     private func resolver(_ upstream: ScriptedUpstream, clock: ManualClock = ManualClock()) -> Resolver {
         var configuration = ResolverConfiguration(upstreams: [upstream], system: nil)
         configuration.families = .v4
-        configuration.networkMonitor = nil
-        configuration.store = store
+        configuration.network.monitor = nil
+        configuration.cache.store = store
         return Resolver(configuration, clock: clock)
     }
 

@@ -290,7 +290,7 @@ struct AuthTests {
             let body = RequestBody.once(length: 1, AsyncBytes([1]))
             _ = try await client.post(site.url(), body: body, options: options)
         }
-        #expect(error?.code == BeelineError.Code(.bodyNotReplayable))
+        #expect(error?.code == .bodyNotReplayable)
         await client.shutDown()
         await site.stop()
     }

@@ -34,7 +34,7 @@ struct BodyTests {
         #expect(error?.code == .decodingFailed)
         let large = try await client.post(site.url(), json: ada)
         let bound = await #expect(throws: BeelineError.self) { try await large.decode(Person.self, upTo: 3) }
-        #expect(bound?.code == BeelineError.Code(.responseTooLarge))
+        #expect(bound?.code == .responseTooLarge)
         let unwritable = await #expect(throws: BeelineError.self) {
             try await client.post(site.url(), json: Double.nan)
         }

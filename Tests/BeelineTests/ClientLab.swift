@@ -14,12 +14,14 @@ struct ClientLab {
     /// - Parameters:
     ///   - names: the site's names; the service answers them with the first of `addresses`.
     ///   - protocols: the ALPN identifiers that the site supports.
+    ///   - jar: the client's cookies.
     ///   - clock: the clock for the client's waits between attempts.
     ///   - configure: changes the client's configuration.
     init(
         names: [String] = ["a.test", "b.test"],
         addresses: [String] = ["127.0.0.1", "127.0.0.2"],
         protocols: [String] = ["http/1.1"],
+        jar: CookieJar? = CookieJar(),
         clock: any Clock<Duration> = ContinuousClock(),
         configure: (inout ClientConfiguration) throws -> Void = { _ in },
         handler: @escaping LoopbackOrigin.Handler
@@ -40,7 +42,7 @@ struct ClientLab {
         configuration.tls.rootPEMs = [authority.rootPEM]
         configuration.proxies = .none
         try configure(&configuration)
-        client = try BeelineClient(configuration, clock: clock)
+        client = try BeelineClient(configuration, jar: jar, clock: clock)
     }
 
     func url(_ name: String, _ path: String = "/") -> String { "https://\(name):\(site.port)\(path)" }

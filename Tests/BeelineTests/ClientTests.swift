@@ -72,7 +72,7 @@ struct ClientTests {
         #expect(try await lab.client.get(lab.url("a.test")).text() == "true site")
         lab.client.isHTTPDNSEnabled = false
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }
-        #expect(error?.code == BeelineError.Code(.certificateRejected))
+        #expect(error?.code == .certificateRejected)
         #expect(error?.attempts.map(\.endpoint.address.description) == ["127.0.0.66"])
         #expect(impostor.requests.isEmpty)
         lab.client.isHTTPDNSEnabled = true
@@ -99,7 +99,7 @@ struct ClientTests {
     func bogusAnswer() async throws {
         let lab = try await ClientLab(configure: { $0.resolver.check.allowsLocalAnswers = false }) { _ in .text("no") }
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }
-        #expect(error?.code == BeelineError.Code(.unresolved))
+        #expect(error?.code == .unresolved)
         #expect((error?.underlyingError as? ResolutionError)?.code == .bogusAnswer)
         #expect(lab.site.connections.accepted == 0)
         await lab.stop()
@@ -128,7 +128,7 @@ struct ClientTests {
         async let end: Void = lab.client.shutDown(after: .seconds(60))
         // Try until the engine refuses new requests. A request that it still accepts waits at the gate until its limit.
         var code: BeelineError.Code?
-        while code != BeelineError.Code(.shutDown) {
+        while code != .shutDown {
             var limits = TimeLimits()
             limits.whole = .milliseconds(50)
             var options = RequestOptions()

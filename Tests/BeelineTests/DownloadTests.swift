@@ -125,7 +125,7 @@ struct DownloadTests {
 
         lab.options.resumes = 1
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
-        #expect(error?.code == BeelineError.Code(.connectionLost))
+        #expect(error?.code == .connectionLost)
         #expect(error?.message.contains("400000 bytes are kept") == true, "\(error?.message ?? "")")
         #expect(
             lab.folder.names == ["f", "f.partial", "f.partial.json"],
@@ -152,7 +152,7 @@ struct DownloadTests {
         lab.options.resumes = 2
         lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, absences: 3) }
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
-        #expect(error?.code == BeelineError.Code(.connectionLost))
+        #expect(error?.code == .connectionLost)
         #expect(lab.folder.names == ["f", "f.partial", "f.partial.json"])
         await lab.stop()
     }
@@ -238,7 +238,7 @@ struct DownloadTests {
             if path == "/half" { _ = await written.first { _ in true } }
             task.cancel()
             let error = await #expect(throws: BeelineError.self) { _ = try await task.value }
-            #expect(error?.code == BeelineError.Code(.cancelled))
+            #expect(error?.code == .cancelled)
             #expect(folder.names == (path == "/half" ? ["f.partial", "f.partial.json"] : []))
         }
         #expect(
@@ -279,7 +279,7 @@ struct DownloadTests {
             lab.server.withLockedValue { $0 = Server(tag: tag, breaksAt: 300_000) }
             let before = lab.site.requests.count
             let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
-            #expect(error?.code == BeelineError.Code(.connectionLost))
+            #expect(error?.code == .connectionLost)
             #expect(lab.site.requests.count == before + 1)
             #expect(lab.ranges.last == .some(nil))
         }

@@ -145,7 +145,7 @@ struct HedgeTests {
         try await gate.arrivals(atLeast: 1)
         call.cancel()
         let error = await #expect(throws: BeelineError.self) { _ = try await call.value }
-        #expect(error?.code == BeelineError.Code(.cancelled))
+        #expect(error?.code == .cancelled)
         _ = try await lab.site.connections(until: { $0.open == 0 })
         #expect(lab.site.connections.accepted == 1 && lab.site.requests.count == 1)
         gate.open()

@@ -98,7 +98,7 @@ struct InterceptorTests {
             }
         )
         let cases: [(String, BeelineError.Code)] = [
-            ("/odd", .interceptorFailed), ("/cancelled", BeelineError.Code(.cancelled)), ("/own", .malformedURL),
+            ("/odd", .interceptorFailed), ("/cancelled", .cancelled), ("/own", .malformedURL),
         ]
         for (path, code) in cases {
             let error = await #expect(throws: BeelineError.self) { try await lab.client.get(lab.url("a.test", path)) }
@@ -121,7 +121,7 @@ struct InterceptorTests {
         let error = await #expect(throws: BeelineError.self) {
             try await lab.client.get(lab.url("a.test"), options: options)
         }
-        let late: [BeelineError.Code] = [.init(.deadlineExceeded), .init(.connectTimeout)]
+        let late: [BeelineError.Code] = [.deadlineExceeded, .connectTimeout]
         #expect(error.map { late.contains($0.code) } == true)
         await lab.stop()
     }

@@ -31,9 +31,9 @@ struct NetworkChangeTests {
         let monitor = Monitor()
         let (began, told) = (Gate(), Gate())
         let lab = try await ClientLab { configuration in
-            configuration.resolver.networkMonitor = monitor
-            configuration.resolver.networkDebounce = .zero
-            configuration.resolver.onNetworkChange = { ($0.id == "second" ? told : began).open() }
+            configuration.resolver.network.monitor = monitor
+            configuration.resolver.network.debounce = .zero
+            configuration.resolver.network.onChange = { ($0.id == "second" ? told : began).open() }
         } handler: { _ in
             .text("ok")
         }

@@ -84,7 +84,7 @@ struct ProxyTests {
         let proxy = try await LoopbackOrigin.start { _ in .text("no", status: .serviceUnavailable) }
         let client = try plainClient { $0.proxies.https = Proxy(parsing: "http://\(proxy.endpoint)") }
         let error = await #expect(throws: BeelineError.self) { _ = try await client.get("https://a.test/") }
-        #expect(error?.code == BeelineError.Code(.proxyRefused))
+        #expect(error?.code == .proxyRefused)
         #expect(error?.proxy?.description == "http://\(proxy.endpoint)")
         #expect((error?.underlyingError as? DirectHTTPError)?.response?.status == .serviceUnavailable)
         await client.shutDown()
@@ -105,7 +105,7 @@ struct ProxyTests {
         let unknown = await #expect(throws: BeelineError.self) {
             _ = try await client.get("http://[fe80::1%25no-such]/")
         }
-        #expect(unknown?.code == BeelineError.Code(.connectFailed) && unknown?.message.contains("no-such") == true)
+        #expect(unknown?.code == .connectFailed && unknown?.message.contains("no-such") == true)
         await client.shutDown()
     }
 
@@ -225,7 +225,7 @@ struct ProxyTests {
         #expect(try await response.text() == "GET /x HTTP/1.1 Host: daemon.test")
         #expect(response.hop.proxy == nil && response.resolution == nil)
         let refused = await #expect(throws: BeelineError.self) { _ = try await client.webSocket("ws://daemon.test/") }
-        #expect(refused?.code == BeelineError.Code(.upgradeRefused))
+        #expect(refused?.code == .upgradeRefused)
         await client.shutDown()
         try await daemon.stop()
     }
@@ -234,7 +234,7 @@ struct ProxyTests {
     func refused() async throws {
         let (lab, proxy) = try await start("me:secret", user: nil)
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }
-        #expect(error?.code == BeelineError.Code(.proxyRefused))
+        #expect(error?.code == .proxyRefused)
         #expect(error?.message.contains("407") == true && error?.message.contains("password") == true)
         #expect(lab.site.connections.accepted == 0)
         await lab.stop()

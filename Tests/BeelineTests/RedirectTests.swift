@@ -125,7 +125,7 @@ struct RedirectTests {
     @Test("the request's own cookies are merged with the jar's and take precedence, at each hop of the site")
     func ownCookiesWin() async throws {
         let lab = try await ClientLab(names: ["a.test", "www.a.test"], handler: Self.handler)
-        let jar = try #require(lab.client.configuration.jar)
+        let jar = try #require(lab.client.jar)
         let site = try HTTPURL(lab.url("a.test"))
         jar.store(["hop=jar; Domain=a.test", "kept=jar; Domain=a.test"], from: site)
         let response = try await lab.client.get(
@@ -148,7 +148,7 @@ struct RedirectTests {
                 body: .once(length: 4, AsyncBytes(Array("body".utf8)))
             )
         }
-        #expect(error?.code == BeelineError.Code(.bodyNotReplayable))
+        #expect(error?.code == .bodyNotReplayable)
         await lab.stop()
     }
 

@@ -50,7 +50,7 @@ struct ResponseCookieTests {
         var policy = CookieJarConfiguration()
         policy.acceptPolicy = .none
         let jar = CookieJar(configuration: policy)
-        let other = try await ClientLab(configure: { $0.jar = jar }, handler: Self.handler)
+        let other = try await ClientLab(jar: jar, handler: Self.handler)
         let refused = try await other.client.get(other.url("a.test", "/"))
         #expect(refused.cookies.map(\.outcome) == [.rejected(.policy), .rejected(.policy)])
         #expect(jar.allCookies().isEmpty)
@@ -62,7 +62,7 @@ struct ResponseCookieTests {
         var lenient = CookieJarConfiguration()
         lenient.acceptsInsecureSameSiteNone = true
         for (jar, names) in [(CookieJar(configuration: lenient), ["old"]), (CookieJar(), [])] {
-            let lab = try await ClientLab(configure: { $0.jar = jar }) { _ in
+            let lab = try await ClientLab(jar: jar) { _ in
                 .text("").adding(.setCookie, "old=1; SameSite=None")
             }
             #expect(try await lab.client.get(lab.url("a.test", "/")).cookies.map(\.cookie.name) == names)
@@ -72,12 +72,10 @@ struct ResponseCookieTests {
 
     @Test("the main document decides at each hop which cookies are sent and stored")
     func mainDocument() async throws {
+        var policy = CookieJarConfiguration()
+        policy.acceptPolicy = .onlyFromMainDocumentSite
         let lab = try await ClientLab(
-            configure: {
-                var policy = CookieJarConfiguration()
-                policy.acceptPolicy = .onlyFromMainDocumentSite
-                $0.jar = CookieJar(configuration: policy)
-            },
+            jar: CookieJar(configuration: policy),
             handler: { request in
                 guard request.path == "/go" else {
                     return .text("").adding(.setCookie, "own=1; Path=/")

@@ -89,7 +89,7 @@ struct RetryTests {
         let outcome: RetrySchedule.Outcome =
             switch row.outcome {
             case .status(let status, let after): .answered(status: status, retryAfter: after)
-            case .error(let code, let after): .failed(BeelineError.Code(code), afterOtherHops: after)
+            case .error(let code, let after): .failed(code, afterOtherHops: after)
             }
         #expect(schedule.next(after: outcome, timeLeft: row.left, chance: 0) == row.verdict)
     }
@@ -201,7 +201,7 @@ struct RetryTests {
         let error = await #expect(throws: BeelineError.self) {
             _ = try await lab.client.put(lab.url("a.test", "/lost"), body: once)
         }
-        #expect(error?.code == BeelineError.Code(.connectionLost))
+        #expect(error?.code == .connectionLost)
         #expect(error?.message.contains("can be read only once") == true)
         await lab.stop()
     }
@@ -216,7 +216,7 @@ struct RetryTests {
         try await clock.sleepers(atLeast: 1)
         task.cancel()
         let error = await #expect(throws: BeelineError.self) { try await task.value }
-        #expect(error?.code == BeelineError.Code(.cancelled))
+        #expect(error?.code == .cancelled)
         await lab.stop()
     }
 }

@@ -43,7 +43,7 @@ struct WebSocketTests {
         #expect(try await socket.receive() == nil)
         #expect(socket.closure?.code == .normal)
         #expect(socket.connection.endpoint == lab.site.endpoints[0])
-        let jar = try #require(lab.client.configuration.jar)
+        let jar = try #require(lab.client.jar)
         let names = jar.cookies(for: try HTTPURL(lab.url("a.test"))).map(\.name)
         #expect(Set(names) == ["sid", "seen"])
         #expect(lab.upstream.queries.count == 1, "HTTPDNS named the address, once for both")
@@ -79,9 +79,9 @@ struct WebSocketTests {
         let error = await #expect(throws: BeelineError.self) {
             _ = try await lab.client.webSocket("wss://a.test:\(lab.site.port)/closed")
         }
-        #expect(error?.code == BeelineError.Code(.upgradeRefused))
+        #expect(error?.code == .upgradeRefused)
         #expect((error?.underlyingError as? DirectHTTPError)?.response?.status == .forbidden)
-        let jar = try #require(lab.client.configuration.jar)
+        let jar = try #require(lab.client.jar)
         #expect(jar.cookies(for: try HTTPURL(lab.url("a.test"))).map(\.name) == ["why"])
         await lab.stop()
     }
@@ -108,7 +108,7 @@ struct WebSocketTests {
         let error = await #expect(throws: BeelineError.self) {
             _ = try await lab.client.webSocket("wss://a.test:\(lab.site.port)/closed")
         }
-        #expect(error?.code == BeelineError.Code(.upgradeRefused))
+        #expect(error?.code == .upgradeRefused)
         #expect(signing.seen.withLockedValue { $0 } == ["wss 101", "wss 403"])
         await lab.stop()
     }
@@ -123,7 +123,7 @@ struct WebSocketTests {
     func answered() async throws {
         let client = try plainClient { $0.interceptors = [Answering()] }
         let error = await #expect(throws: BeelineError.self) { _ = try await client.webSocket("ws://127.0.0.1:9/") }
-        #expect(error?.code == BeelineError.Code(.upgradeRefused))
+        #expect(error?.code == .upgradeRefused)
         #expect((error?.underlyingError as? DirectHTTPError)?.response?.status == .ok)
         await client.shutDown()
     }
@@ -206,7 +206,7 @@ struct WebSocketTests {
         )
         #expect(try await socket.receive() == .text("a.test:\(lab.site.port) a.test https://app.test -"))
         await socket.close()
-        let jar = try #require(lab.client.configuration.jar)
+        let jar = try #require(lab.client.jar)
         #expect(jar.cookies(for: try HTTPURL(lab.url("a.test"))).map(\.name) == ["sid"])
         let malformed = await #expect(throws: BeelineError.self) { _ = try await lab.client.webSocket("file:///etc") }
         #expect(malformed?.code == .unsupportedScheme)

@@ -48,7 +48,7 @@ struct BeelineURLProtocolTests {
         ]
     )
     func codes(_ cause: DirectHTTPError.Code, _ code: URLError.Code) {
-        #expect(URLError(BeelineError(BeelineError.Code(cause), "why"), for: nil).code == code)
+        #expect(URLError(BeelineError(cause, "why"), for: nil).code == code)
     }
 
     // MARK: Bodies

@@ -18,8 +18,7 @@ struct ClientBindingTests {
     private static func client(jar: CookieJar) throws -> BeelineClient {
         var configuration = ClientConfiguration()
         configuration.upstreams = []
-        configuration.jar = jar
-        return try BeelineClient(configuration)
+        return try BeelineClient(configuration, jar: jar)
     }
 
     @Test(

@@ -36,7 +36,7 @@ struct ProtocolCookieTests {
         #expect(me == "ada\n")
         let cookie = try #require(session.configuration.httpCookieStorage?.cookie("session"))
         #expect(cookie.value == "ada" && cookie.isHTTPOnly && cookie.domain == "a.test")
-        #expect(lab.client.configuration.jar?.pairs == (truth == .jar ? ["session=ada"] : []))
+        #expect(lab.client.jar?.pairs == (truth == .jar ? ["session=ada"] : []))
         await lab.stop()
     }
 
@@ -71,7 +71,7 @@ struct ProtocolCookieTests {
         try storage.set("session=ada; Path=/", from: "https://a.test/")
         let (me, _) = try await session.text(try lab.url("/me"))
         #expect(me == "log in first\n")
-        #expect(Self.sent(lab) == [:] && storage.pairs == [] && lab.client.configuration.jar?.pairs == [])
+        #expect(Self.sent(lab) == [:] && storage.pairs == [] && lab.client.jar?.pairs == [])
         await lab.stop()
     }
 
@@ -85,7 +85,7 @@ struct ProtocolCookieTests {
         }
         let (text, _) = try await lab.session().text(try lab.url("/"))
         #expect(text == "done\n")
-        #expect(lab.client.configuration.jar?.cookie("kept")?.value == "1")
+        #expect(lab.client.jar?.cookie("kept")?.value == "1")
         await lab.stop()
     }
 
@@ -107,7 +107,7 @@ struct ProtocolCookieTests {
         let lab = try await SessionLab()
         let session = lab.session()
         _ = try await session.text(try lab.url("/set-cookie?value=b%3D2"))
-        lab.client.configuration.jar?.store("c=3; Path=/", from: try HTTPURL("https://a.test/"))
+        lab.client.jar?.store("c=3; Path=/", from: try HTTPURL("https://a.test/"))
         // Foundation on Linux replaces the request's field when the storage has a cookie for the host.
         _ = try await session.text(URLRequest("GET", try lab.url("/echo", at: "b.test"), fields: ["Cookie": "own=1"]))
         #expect(Self.sent(lab) == ["own": "1"])
@@ -145,7 +145,7 @@ struct ProtocolCookieTests {
         let session = lab.session(delegate: recorder)
         _ = try await session.text(try lab.url("/set-cookie?value=sid%3D1"))
         let early = session.dataTask(with: try lab.url("/echo"))
-        lab.client.configuration.jar?.removeAll()
+        lab.client.jar?.removeAll()
         _ = try await session.text(try lab.url("/status/200"))
         early.resume()
         _ = try await recorder.end()
@@ -162,7 +162,7 @@ struct ProtocolCookieTests {
     )
     func wishes(_ wish: String, _ keepsNone: Bool) async throws {
         let lab = try await SessionLab()
-        let jar = try #require(lab.client.configuration.jar)
+        let jar = try #require(lab.client.jar)
         jar.store("a=1; Path=/", from: try HTTPURL("https://a.test/"))
         let session = lab.session { configuration in
             if wish == "no storage" { configuration.httpCookieStorage = nil }
@@ -185,7 +185,7 @@ struct ProtocolCookieTests {
         var request = URLRequest(url: try lab.url("/set-cookie?value=a%3D1"))
         request.mainDocumentURL = try URL(fromTest: page)
         _ = try await session.text(request)
-        #expect(lab.client.configuration.jar?.pairs == kept)
+        #expect(lab.client.jar?.pairs == kept)
         await lab.stop()
     }
 

@@ -133,7 +133,7 @@ struct ScenarioTests {
         let path = scenario.path.replacingOccurrences(of: "PORT", with: "\(lab.open.port)")
         let request = URLRequest(scenario.method, try lab.openURL(path), body: scenario.body, fields: scenario.fields)
         let carried = await Self.outcome(lab) { try await Self.load(request, by: lab.session()) }
-        lab.client.configuration.jar?.removeAll()
+        lab.client.jar?.removeAll()
         let own = await Self.outcome(lab) { try await Self.load(request, by: lab.client) }
         #expect(carried == own)
         #if !canImport(Darwin)

@@ -66,8 +66,7 @@ struct BrowserLab {
         settings.tls.trustsSystemRoots = false
         settings.tls.rootPEMs = [authority.rootPEM]
         settings.proxies = .none
-        settings.jar = jar
-        client = try BeelineClient(settings)
+        client = try BeelineClient(settings, jar: jar)
         var configuration = ProxyConfiguration()
         configuration.policy.tunnelPorts = []
         configuration.policy.allowsLocalAnswers = true

@@ -28,16 +28,17 @@ struct FetchPlanTests {
     // MARK: The client
 
     @Test func withoutOptionsTheClientIsTheLibrarysButForCurlsHabits() throws {
-        let client = try plan("http://a.test/").client
+        let plan = try plan("http://a.test/")
+        let client = plan.client
         #expect(client.upstreams == UpstreamSpec.standard)
         #expect(client.redirects == .none && !client.decodesContent && client.isHTTPDNSEnabled)
         #expect(client.limits.connect == .seconds(10) && client.limits.idle == nil && client.limits.whole == nil)
-        #expect(client.jar != nil && client.pinned.isEmpty && client.tls == TLSSettings())
+        #expect(plan.hasCookies && client.pinned.isEmpty && client.tls == TLSSettings())
         #expect(client.proxies == .none)
     }
 
     @Test func optionsSetTheClient() throws {
-        let client = try plan(
+        let plan = try plan(
             "-L",
             "--max-redirs",
             "3",
@@ -62,12 +63,13 @@ struct FetchPlanTests {
             "--noproxy",
             "b.test",
             "https://a.test/"
-        ).client
+        )
+        let client = plan.client
         #expect(client.redirects == .follow(limit: 3))
         #expect(!client.tls.verifiesCertificate && client.tls.rootFiles == ["ca.pem"] && client.tls.trustsSystemRoots)
         #expect(client.limits.connect == .milliseconds(1500) && client.limits.whole == .seconds(7))
         #expect(client.resolver.families == .v6 && !client.isHTTPDNSEnabled && client.resolver.check.allowsLocalAnswers)
-        #expect(client.decodesContent && client.jar == nil)
+        #expect(client.decodesContent && !plan.hasCookies)
         #expect(
             client.upstreams == [.system, .dnspod(at: [try Endpoint(parsing: "192.0.2.1:5353", defaultPort: nil)])]
         )

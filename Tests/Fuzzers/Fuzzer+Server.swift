@@ -62,7 +62,7 @@ extension Fuzzer {
             upstreams: [ScriptedUpstream("away") { _ in .fail(UpstreamError(.unreachable, "is away")) }],
             system: nil
         )
-        settings.networkMonitor = nil
+        settings.network.monitor = nil
         guard let files = try? ZoneFiles([]) else { violation("an empty list of zones is refused") }
         return ServerService(configuration, resolver: Resolver(settings), zones: files)
     }()

@@ -9,9 +9,7 @@ func keepCookies() async throws {
     let store = try await CookieDatabase.open("/home/me/.cache/app/cookies.sqlite")
     for message in store.report.messages { print(message) }
 
-    var configuration = ClientConfiguration()
-    configuration.jar = store.jar
-    let client = try BeelineClient(configuration)
+    let client = try BeelineClient(jar: store.jar)
     _ = try await client.get("https://www.example.com/")
 
     await client.shutDown()

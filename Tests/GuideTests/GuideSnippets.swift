@@ -21,7 +21,7 @@ func ownUpstreams() async throws {
         .dnspod(),
         .system,
     ]
-    configuration.resolver.denied = ["intranet.example"]  // always resolved by the system
+    configuration.resolver.names.denied = ["intranet.example"]  // always resolved by the system
     let client = try BeelineClient(configuration)
     await client.shutDown()
 }

@@ -48,9 +48,7 @@ func deleteCookies(_ original: URL) {
 }
 
 func oneJar() throws -> BeelineClient {
-    var configuration = ClientConfiguration()
-    configuration.jar = HTTPDNSCookieManager.shared.jar
-    return try BeelineClient(configuration)
+    try BeelineClient(jar: HTTPDNSCookieManager.shared.jar)
 }
 
 func mirror() async {
@@ -138,7 +136,5 @@ func webCookieManager(_ jar: CookieJar) throws {
 }
 
 func noCookies() throws -> BeelineClient {
-    var configuration = ClientConfiguration()
-    configuration.jar = nil  // setAcceptCookie(false)
-    return try BeelineClient(configuration)
+    try BeelineClient(jar: nil)  // setAcceptCookie(false)
 }

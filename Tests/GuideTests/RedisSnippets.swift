@@ -9,7 +9,7 @@ import BeelineRedis
 func shareAnswers() async throws {
     let redis = RedisAnswers(RedisConfiguration())
     var configuration = ClientConfiguration()
-    configuration.resolver.shared = redis
+    configuration.resolver.cache.shared = redis
     let client = try BeelineClient(configuration)
 
     _ = try await client.get("https://api.example.com/")

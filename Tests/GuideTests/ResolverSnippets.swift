@@ -24,11 +24,11 @@ func resolveNames() async throws {
 
 func keepAnswers() async throws {
     var configuration = ClientConfiguration()
-    configuration.resolver.store = AnswerDatabase(path: "/home/me/.cache/app/answers.sqlite")
-    configuration.resolver.staleWhileRefresh = .seconds(3_600)
-    configuration.resolver.maxStale = .seconds(86_400)
-    configuration.resolver.keptFresh = [try Host("api.example.com")]
-    configuration.resolver.ttlOverrides = ["cdn.example.com": .seconds(60) ... .seconds(600)]
+    configuration.resolver.cache.store = AnswerDatabase(path: "/home/me/.cache/app/answers.sqlite")
+    configuration.resolver.cache.staleWhileRefresh = .seconds(3_600)
+    configuration.resolver.cache.maxStale = .seconds(86_400)
+    configuration.resolver.refresh.hosts = [try Host("api.example.com")]
+    configuration.resolver.cache.ttlOverrides = ["cdn.example.com": .seconds(60) ... .seconds(600)]
     let client = try BeelineClient(configuration)
     let running = Task { await client.run() }
 

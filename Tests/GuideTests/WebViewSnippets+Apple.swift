@@ -11,9 +11,7 @@ import WebKit
 
 @MainActor
 func openWebView(_ url: URL, _ jar: CookieJar) async throws {
-    var configuration = ClientConfiguration()
-    configuration.jar = jar
-    let client = try BeelineClient(configuration)
+    let client = try BeelineClient(jar: jar)
 
     var settings = ProxyConfiguration()
     settings.credentials = .token()  // keeps other apps on the device out

@@ -173,7 +173,7 @@ struct ControlTests {
         let system = ScriptedUpstream("system", kind: .system) { _ in .answer(v4("192.0.2.9")) }
         var configuration = ResolverConfiguration(upstreams: [upstream], system: system)
         configuration.families = .v4
-        configuration.networkMonitor = nil
+        configuration.network.monitor = nil
         configuration.remoteSwitch = RemoteSwitch(
             try HTTPURL("https://192.0.2.80/switch.json"),
             transport: transport

@@ -19,7 +19,7 @@ struct KeepingTests {
     ) -> Resolver {
         var configuration = ResolverConfiguration(upstreams: upstreams, system: nil)
         configuration.families = .v4
-        configuration.networkMonitor = nil
+        configuration.network.monitor = nil
         change(&configuration)
         return Resolver(configuration, clock: clock, wallClock: { wall })
     }
@@ -63,7 +63,7 @@ struct KeepingTests {
     func overrides() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1", ttl: 60)) }
         let resolver = Self.resolver([upstream], clock: ManualClock()) {
-            $0.ttlOverrides = [
+            $0.cache.ttlOverrides = [
                 "example.com": .seconds(600) ... .seconds(900), "short.example.com": .zero ... .seconds(5),
             ]
         }
@@ -76,7 +76,7 @@ struct KeepingTests {
     func staleWhileRefresh() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
-        let resolver = Self.resolver([upstream], clock: clock) { $0.staleWhileRefresh = .seconds(30) }
+        let resolver = Self.resolver([upstream], clock: clock) { $0.cache.staleWhileRefresh = .seconds(30) }
         _ = try await resolver.resolve(Self.www)
         clock.advance(by: .seconds(80))
         let stale = try await resolver.resolve(Self.www)
@@ -185,7 +185,7 @@ struct KeepingTests {
     func keptFresh() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1", ttl: 100)) }
-        let resolver = Self.resolver([upstream], clock: clock) { $0.keptFresh = [Self.www] }
+        let resolver = Self.resolver([upstream], clock: clock) { $0.refresh.hosts = [Self.www] }
         let running = Task { await resolver.run() }
         for round in 1...3 {
             await until { upstream.questions.count == round }
@@ -274,7 +274,7 @@ struct KeepingTests {
     @Test("a prefetch asks for several names in one question, and asks for each missing name separately")
     func batch() async throws {
         let batch = Batch()
-        let resolver = Self.resolver([batch], clock: ManualClock()) { $0.prefetchWidth = 1 }
+        let resolver = Self.resolver([batch], clock: ManualClock()) { $0.limits.prefetchWidth = 1 }
         await resolver.prefetch((0..<6).map { host("n\($0).example") } + [host("n0.example"), host("192.0.2.1")])
         #expect(
             batch.asked.withLockedValue { $0 } == [
@@ -305,7 +305,7 @@ struct KeepingTests {
         for name in ["printer.local", "intranet", "pay.example.com"] {
             let service = ScriptedUpstream("one")
             let resolver = Self.resolver([service], clock: ManualClock()) {
-                $0.denied = ["pay.example.com"]
+                $0.names.denied = ["pay.example.com"]
                 $0.names.canary = Canary(percentage: 0, installation: "x")
                 $0.system = ScriptedUpstream("system", kind: .system, .answer(v4("127.0.1.1")))
             }
@@ -331,7 +331,7 @@ struct KeepingTests {
         let store = MemoryStore()
         let clock = ManualClock()
         let first = Self.resolver([ScriptedUpstream("one", .answer(v4("192.0.2.1")))], clock: clock, at: 1_000) {
-            $0.store = store
+            $0.cache.store = store
         }
         await first.networkChanged(to: Network(id: "home"))
         _ = try await first.resolve(Self.www)
@@ -339,7 +339,7 @@ struct KeepingTests {
         await first.save()
         #expect(store.answers.withLockedValue { $0 }.map(\.network) == ["home"])
         let second = Self.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_020) {
-            $0.store = store
+            $0.cache.store = store
         }
         await second.restore()
         await second.networkChanged(to: Network(id: "home"))
@@ -374,8 +374,8 @@ struct KeepingTests {
             }
         }
         let resolver = Self.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_000) {
-            $0.store = store
-            $0.ttlOverrides = ["example.com": .zero ... .seconds(60)]
+            $0.cache.store = store
+            $0.cache.ttlOverrides = ["example.com": .zero ... .seconds(60)]
         }
         await resolver.restore()
         #expect(resolver.cached(Self.www)?.ttl == .seconds(60))
@@ -407,7 +407,7 @@ struct KeepingTests {
             clock: ManualClock(),
             at: 100_000
         ) {
-            $0.store = store
+            $0.cache.store = store
         }
         await resolver.restore()
         #expect(resolver.cachedNames == 2)
@@ -420,7 +420,7 @@ struct KeepingTests {
     func storesServicesAlone() async throws {
         let store = MemoryStore()
         let table = FixedUpstream(HostsTable(parsing: "192.0.2.1 www.example.com"))
-        let resolver = Self.resolver([table], clock: ManualClock()) { $0.store = store }
+        let resolver = Self.resolver([table], clock: ManualClock()) { $0.cache.store = store }
         _ = try await resolver.resolve(Self.www)
         await resolver.save()
         #expect(store.answers.withLockedValue { $0 }.isEmpty)

@@ -136,7 +136,7 @@ struct LookupMachineTests {
 
     @Test("callers get an expired answer when the upstreams are slow, and when they fail")
     func stale() {
-        let script = MachineScript(["a"]) { $0.upstreamBudget = .seconds(4) }
+        let script = MachineScript(["a"]) { $0.limits.upstream = .seconds(4) }
         let expired: [Row] = [
             (0, .ask(1, "n.example"), ["wake 4000", "ask a n.example"]),
             (10, .answer("a", Self.one), ["resume 1: fresh 192.0.2.1"]), (4_000, .time, []),
@@ -159,7 +159,7 @@ struct LookupMachineTests {
     @Test("a name in use is refreshed once before its TTL ends")
     func refresh() {
         Self.play(
-            MachineScript(["a"]) { $0.refreshUses = 2 },
+            MachineScript(["a"]) { $0.refresh.minUses = 2 },
             [
                 (0, .use("n.example"), ["unknown", "ask a n.example", "wake 2000"]), (10, .answer("a", Self.one), []),
                 (59_000, .use("n.example"), ["cached 192.0.2.1"]),
@@ -173,7 +173,7 @@ struct LookupMachineTests {
     @Test("an upstream that is down is skipped, and probed in addition to the next one")
     func probing() {
         Self.play(
-            MachineScript(["a", "b"]) { $0.failuresUntilDown = 1 },
+            MachineScript(["a", "b"]) { $0.limits.failuresUntilDown = 1 },
             [
                 (0, .ask(1, "n1.example"), ["wake 2000", "ask a n1.example"]), (10, .fail("a"), ["ask b n1.example"]),
                 (20, .answer("b", Self.one), ["resume 1: fresh 192.0.2.1"]),
@@ -208,7 +208,7 @@ struct LookupMachineTests {
     @Test("each network has its answers, and results of the previous network do not count against an upstream")
     func networks() {
         Self.play(
-            MachineScript(["a"]) { $0.failuresUntilDown = 1 },
+            MachineScript(["a"]) { $0.limits.failuresUntilDown = 1 },
             [
                 (0, .ask(1, "n.example"), ["wake 2000", "ask a n.example"]),
                 (10, .answer("a", Self.one), ["resume 1: fresh 192.0.2.1"]),
@@ -239,7 +239,7 @@ struct LookupMachineTests {
     @Test("names above the limit of lookups are refused, and a shutdown ends all lookups")
     func limits() {
         Self.play(
-            MachineScript(["a"]) { $0.maxLookups = 2 },
+            MachineScript(["a"]) { $0.limits.maxLookups = 2 },
             [
                 (0, .ask(1, "n1.example"), ["wake 2000", "ask a n1.example"]),
                 (1, .ask(2, "n2.example"), ["ask a n2.example"]),

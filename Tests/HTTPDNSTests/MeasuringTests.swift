@@ -19,7 +19,7 @@ struct MeasuringTests {
         var configuration = ResolverConfiguration(upstreams: [upstream], system: nil)
         configuration.families = .v4
         configuration.check.allowsLocalAnswers = true
-        configuration.networkMonitor = nil
+        configuration.network.monitor = nil
         let resolver = Resolver(configuration)
         let name = host("www.a.test")
         await resolver.prefetch([name])

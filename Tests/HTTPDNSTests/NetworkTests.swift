@@ -81,7 +81,7 @@ struct NetworkTests {
     @Test("each network has its own answers, which are used again when the network returns")
     func answersByNetwork() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
-        let resolver = Self.resolver([upstream]) { $0.refreshedOnChange = 0 }
+        let resolver = Self.resolver([upstream]) { $0.refresh.maxNamesOnNetworkChange = 0 }
         let home = Network(id: "home", families: .both)
         await resolver.networkChanged(to: home)
         let first = try await resolver.resolve(host("a.example"))
@@ -101,7 +101,7 @@ struct NetworkTests {
         let seen = NIOLockedValueBox<[Network]>([])
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
         let resolver = Self.resolver([upstream]) {
-            $0.onNetworkChange = { network in seen.withLockedValue { $0.append(network) } }
+            $0.network.onChange = { network in seen.withLockedValue { $0.append(network) } }
         }
         for _ in 0..<3 { _ = try await resolver.resolve(host("hot.example")) }
         _ = try await resolver.resolve(host("cold.example"))
@@ -117,7 +117,7 @@ struct NetworkTests {
         let failure = ScriptedUpstream.Step.fail(UpstreamError(.unreachable, "no"))
         let first = ScriptedUpstream("one", failure, failure, failure, .answer(v4("192.0.2.1")))
         let second = ScriptedUpstream("two") { _ in .answer(v4("192.0.2.2")) }
-        let resolver = Self.resolver([first, second]) { $0.refreshedOnChange = 0 }
+        let resolver = Self.resolver([first, second]) { $0.refresh.maxNamesOnNetworkChange = 0 }
         for index in 0..<4 { _ = try await resolver.resolve(host("n\(index).example")) }
         #expect(first.questions.count == 3)
         await resolver.networkChanged(to: Network(id: "work", families: .both))
@@ -127,7 +127,7 @@ struct NetworkTests {
     @Test("addresses that the network cannot reach are left out unless there are no others")
     func families() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(.both("192.0.2.1", "2001:db8::1")) }
-        let resolver = Self.resolver([upstream], families: .both) { $0.refreshedOnChange = 0 }
+        let resolver = Self.resolver([upstream], families: .both) { $0.refresh.maxNamesOnNetworkChange = 0 }
         await resolver.networkChanged(to: Network(id: "v4", families: .v4))
         #expect(try await resolver.resolve(host("a.example")).addresses == addresses("192.0.2.1"))
         #expect(try await resolver.resolve(host("a.example"), families: .v6).addresses == addresses("2001:db8::1"))
@@ -138,7 +138,9 @@ struct NetworkTests {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.33")) }
         let probe = Answer(v6: .addresses(addresses("64:ff9b::c000:aa 64:ff9b::c000:ab"), ttl: nil))
         let system = ScriptedUpstream("system", kind: .system, .answer(probe))
-        let resolver = Self.resolver([upstream], system: system, families: .both) { $0.refreshedOnChange = 0 }
+        let resolver = Self.resolver([upstream], system: system, families: .both) {
+            $0.refresh.maxNamesOnNetworkChange = 0
+        }
         await resolver.networkChanged(to: Network(id: "v6", families: .v6))
         #expect(system.questions == [Question(host("ipv4only.arpa"), families: .v6)])
         #expect(resolver.network.nat64.map(\.description) == ["64:ff9b::/96"])
@@ -162,7 +164,7 @@ struct NetworkTests {
     func allThatCanBeDialledFailed(_ network: Network) async throws {
         let old = network.families == .v4 ? Answer.both("192.0.2.1", "2001:db8::1") : v4("192.0.2.1")
         let upstream = ScriptedUpstream("one", .answer(old), .answer(v4("192.0.2.2")))
-        let resolver = Self.resolver([upstream], families: .both) { $0.refreshedOnChange = 0 }
+        let resolver = Self.resolver([upstream], families: .both) { $0.refresh.maxNamesOnNetworkChange = 0 }
         await resolver.networkChanged(to: network)
         for endpoint in try await resolver.resolve(host("a.example")).endpoints {
             resolver.report(.failed, at: endpoint, for: host("a.example"))
@@ -181,7 +183,7 @@ struct NetworkTests {
             // With this prefix, 0.0.0.1 becomes ::1.
             system: FixedUpstream(HostsTable(parsing: "::c000:aa ipv4only.arpa"))
         )
-        configuration.onNetworkChange = { transport.networkChanged(to: $0) }
+        configuration.network.onChange = { transport.networkChanged(to: $0) }
         let resolver = Resolver(configuration)
         await resolver.networkChanged(to: Network(id: "v6", families: .v6))
         #expect(resolver.network.nat64.map(\.description) == ["::/96"])
@@ -310,7 +312,7 @@ struct NetworkTests {
         let clock = ManualClock()
         let monitor = ScriptedMonitor()
         var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one")], system: nil)
-        configuration.networkMonitor = monitor
+        configuration.network.monitor = monitor
         let resolver = Resolver(configuration, clock: clock)
         let running = Task { await resolver.run() }
         await until { resolver.network.id == "home" }
@@ -332,8 +334,8 @@ struct NetworkTests {
         let monitor = ScriptedMonitor()
         var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one")], system: system)
         // A long budget, so that the retry is the only short sleep.
-        configuration.upstreamBudget = .seconds(60)
-        configuration.networkMonitor = monitor
+        configuration.limits.upstream = .seconds(60)
+        configuration.network.monitor = monitor
         monitor.network.withLockedValue { $0 = Network(id: "v6", families: .v6) }
         let resolver = Resolver(configuration, clock: clock)
         let running = Task { await resolver.run() }
@@ -362,7 +364,7 @@ struct NetworkTests {
             upstreams: [AliyunUpstream(account: "100000", service: service, transport: transport)],
             system: nil
         )
-        configuration.networkMonitor = monitor
+        configuration.network.monitor = monitor
         let resolver = Resolver(configuration, clock: clock)
         let running = Task { await resolver.run() }
         await until { resolver.network.id == "home" && clock.hasSleeper(within: .seconds(8 * 3_600)) }

@@ -17,7 +17,7 @@ struct RaceTests {
     func healthOfAnotherNetwork() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .silence, .answer(v4("192.0.2.1")))
-        let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.failuresUntilDown = 1 }
+        let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.limits.failuresUntilDown = 1 }
         let lost = Task { try await resolver.resolve(Self.www) }
         await until { upstream.questions.count == 1 && clock.sleeperCount == 1 }
         await resolver.networkChanged(to: Network(id: "work", families: .both))
@@ -31,7 +31,7 @@ struct RaceTests {
         let clock = ManualClock()
         let slow = host("slow.example")
         let upstream = ScriptedUpstream("one") { $0.host == slow ? .silence : .answer(v4("192.0.2.1")) }
-        let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.failuresUntilDown = 1 }
+        let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.limits.failuresUntilDown = 1 }
         let lost = Task { try await resolver.resolve(slow) }
         await until { upstream.questions.count == 1 && clock.sleeperCount == 1 }
         clock.advance(by: .seconds(1))
@@ -150,7 +150,9 @@ struct RaceTests {
 
     @Test("work on many names ends with its task, and with the resolver", arguments: [true, false])
     func cancelledForEach(_ isCancelled: Bool) async throws {
-        let resolver = KeepingTests.resolver([ScriptedUpstream("one")], clock: ManualClock()) { $0.prefetchWidth = 1 }
+        let resolver = KeepingTests.resolver([ScriptedUpstream("one")], clock: ManualClock()) {
+            $0.limits.prefetchWidth = 1
+        }
         let gate = Gate()
         let done = NIOLockedValueBox(0)
         let work = Task {
@@ -214,7 +216,7 @@ struct RaceTests {
         let clock = ManualClock()
         let monitor = NetworkTests.ScriptedMonitor()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .silence, .silence, .silence)
-        let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.networkMonitor = monitor }
+        let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.network.monitor = monitor }
         let running = Task { await resolver.run() }
         await until { resolver.state.withLockedValue { $0.machine.answers.scope } == 2 }
         for _ in 0..<3 { _ = try await resolver.resolve(Self.www) }
@@ -259,7 +261,7 @@ struct RaceTests {
     func shutdownWhileSharing() async throws {
         let shared = StuckAnswers()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")))
-        let resolver = KeepingTests.resolver([upstream], clock: ManualClock()) { $0.shared = shared }
+        let resolver = KeepingTests.resolver([upstream], clock: ManualClock()) { $0.cache.shared = shared }
         _ = try await resolver.resolve(Self.www)
         try await shared.gate.arrivals(atLeast: 1)
         try await withTimeLimit(.seconds(20), for: { "the shutdown" }) { await resolver.shutDown() }
@@ -279,7 +281,7 @@ struct RaceTests {
         let listener = Listener()
         let box = NIOLockedValueBox<Resolver?>(nil)
         let resolver = KeepingTests.resolver([listener], clock: ManualClock()) {
-            $0.onNetworkChange = { network in
+            $0.network.onChange = { network in
                 guard network.id == "older", let resolver = box.withLockedValue({ $0 }) else { return }
                 resolver.handle(.networkChanged(Network(id: "newer", families: .both)), now: resolver.time.now())
             }

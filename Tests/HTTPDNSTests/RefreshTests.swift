@@ -28,8 +28,8 @@ struct RefreshTests {
         let gate = Gate()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 100)), .hold(gate, v4("192.0.2.2")))
         let resolver = KeepingTests.resolver([upstream], clock: clock) {
-            $0.maxStale = .zero
-            $0.refreshUses = 1
+            $0.cache.maxStale = .zero
+            $0.refresh.minUses = 1
         }
         _ = try await resolver.resolve(Self.www)
         clock.advance(by: .milliseconds(99_500))
@@ -52,8 +52,8 @@ struct RefreshTests {
             .answer(v4("192.0.2.2"))
         )
         let resolver = KeepingTests.resolver([upstream], clock: clock) {
-            $0.maxStale = .zero
-            $0.refreshUses = 1
+            $0.cache.maxStale = .zero
+            $0.refresh.minUses = 1
         }
         _ = try await resolver.resolve(Self.www)
         clock.advance(by: .seconds(95))
@@ -91,8 +91,8 @@ struct RefreshTests {
         let gate = Gate()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .hold(gate, v4("192.0.2.2")))
         let resolver = KeepingTests.resolver([upstream], clock: clock) {
-            $0.upstreamBudget = .seconds(20)
-            $0.timeLimit = .seconds(20)
+            $0.limits.upstream = .seconds(20)
+            $0.limits.whole = .seconds(20)
         }
         _ = try await resolver.resolve(Self.www)
         clock.advance(by: .seconds(600))
@@ -119,9 +119,9 @@ struct RefreshTests {
         let gate = Gate()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 100)), .hold(gate, v4("192.0.2.2")))
         let resolver = KeepingTests.resolver([upstream], clock: clock) {
-            $0.refreshUses = 1
-            $0.upstreamBudget = .seconds(20)
-            $0.timeLimit = .seconds(20)
+            $0.refresh.minUses = 1
+            $0.limits.upstream = .seconds(20)
+            $0.limits.whole = .seconds(20)
         }
         _ = try await resolver.resolve(Self.www)
         clock.advance(by: .milliseconds(99_500))
@@ -152,7 +152,7 @@ struct RefreshTests {
     @Test("with maxStale = 0, failed endpoints do not remove an answer before its TTL ends")
     func reportKeepsAnswer() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), Self.failure)
-        let resolver = KeepingTests.resolver([upstream], clock: ManualClock()) { $0.maxStale = .zero }
+        let resolver = KeepingTests.resolver([upstream], clock: ManualClock()) { $0.cache.maxStale = .zero }
         let endpoints = try await resolver.resolve(Self.www).endpoints
         resolver.report(.failed, at: endpoints[0], for: Self.www)
         await resolver.waitUntilIdle()
@@ -202,7 +202,7 @@ struct RefreshTests {
             $0 = [StoredAnswer(name: "www.example.com", network: "", upstream: "one", v4: part)]
         }
         let resolver = KeepingTests.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_000) {
-            $0.store = store
+            $0.cache.store = store
         }
         await resolver.restore()
         for _ in 0..<3 { await resolver.save() }
@@ -219,7 +219,7 @@ struct RefreshTests {
             $0 = [StoredAnswer(name: "www.example.com", network: "", upstream: "one", v4: part)]
         }
         let resolver = KeepingTests.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_000) {
-            $0.store = store
+            $0.cache.store = store
         }
         await resolver.restore()
         await resolver.save()

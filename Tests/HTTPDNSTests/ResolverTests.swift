@@ -311,7 +311,7 @@ struct ResolverTests {
     func denied() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")))
         let system = ScriptedUpstream("system", kind: .system, .answer(v4("127.0.0.1", ttl: nil)))
-        let resolver = Self.resolver([upstream], system: system) { $0.denied = ["corp.example"] }
+        let resolver = Self.resolver([upstream], system: system) { $0.names.denied = ["corp.example"] }
         #expect(try await resolver.resolve(host("a.corp.example")).source == .system)
         #expect(try await resolver.resolve(host("acorp.example")).upstream == "one")
         #expect(system.questions.map(\.host.text) == ["a.corp.example"])
@@ -413,7 +413,7 @@ struct ResolverTests {
     @Test("a prefetch asks only for unknown names, a few at a time")
     func prefetch() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
-        let resolver = Self.resolver([upstream]) { $0.prefetchWidth = 2 }
+        let resolver = Self.resolver([upstream]) { $0.limits.prefetchWidth = 2 }
         let hosts = (0..<20).map { host("n\($0).example") }
         await resolver.prefetch(hosts)
         await resolver.prefetch(hosts)
@@ -425,7 +425,7 @@ struct ResolverTests {
     func tooMany() async throws {
         let gate = Gate()
         let upstream = ScriptedUpstream("one") { _ in .hold(gate, v4("192.0.2.1")) }
-        let resolver = Self.resolver([upstream]) { $0.maxLookups = 1 }
+        let resolver = Self.resolver([upstream]) { $0.limits.maxLookups = 1 }
         async let first = resolver.resolve(host("a.example"))
         try await gate.arrivals(atLeast: 1)
         let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(host("b.example")) }

@@ -26,9 +26,9 @@ struct CacheBench {
     func run() async throws {
         let base = ProcessMemory.kibibytes("VmRSS")
         var configuration = ResolverConfiguration(upstreams: [Table()], system: nil)
-        configuration.maxCachedNames = max(configuration.maxCachedNames, names + names / 4)
-        configuration.maxCachedOctets = .max
-        configuration.prefetchWidth = 64
+        configuration.cache.maxNames = max(configuration.cache.maxNames, names + names / 4)
+        configuration.cache.maxOctets = .max
+        configuration.limits.prefetchWidth = 64
         let resolver = Resolver(configuration)
         for index in 0..<names { _ = try await resolver.resolve(try Self.host(index), families: .v4) }
         let filled = ProcessMemory.kibibytes("VmRSS")

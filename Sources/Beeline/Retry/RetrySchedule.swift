@@ -75,9 +75,8 @@ struct RetrySchedule {
     }
 
     /// Errors that prove that no part of the request was sent.
-    private static let beforeSending: Set<BeelineError.Code> = Set(
-        [.unresolved, .connectFailed, .connectTimeout, .poolExhausted, .tlsFailed, .certificateRejected].map(
-            BeelineError.Code.init
-        ) + [.proxyUnresolved]
-    )
+    private static let beforeSending: Set<BeelineError.Code> = [
+        .unresolved, .proxyUnresolved, .connectFailed, .connectTimeout, .poolExhausted, .tlsFailed,
+        .certificateRejected,
+    ]
 }

@@ -66,7 +66,7 @@ extension Call {
             }
             guard next.body.isReplayable || proposal?.body != nil else {
                 throw BeelineError(
-                    BeelineError.Code(.bodyNotReplayable),
+                    .bodyNotReplayable,
                     "\(hop.url) redirects to \(next.url) with the body, which can be read only once: use RequestBody.stream"
                 )
             }

@@ -211,6 +211,6 @@ private final class CallCounter: Sendable {
 
 extension BeelineError {
     static func cancelled(_ request: ClientRequest) -> BeelineError {
-        BeelineError(Code(.cancelled), "the request to \(request.url.origin) was cancelled")
+        BeelineError(.cancelled, "the request to \(request.url.origin) was cancelled")
     }
 }

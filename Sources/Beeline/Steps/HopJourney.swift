@@ -181,7 +181,7 @@ struct HopJourney {
         else { return false }
         guard hop.body.isReplayable else {
             throw BeelineError(
-                BeelineError.Code(.bodyNotReplayable),
+                .bodyNotReplayable,
                 "\(hop.url) asks for credentials, but the body can be read only once: use RequestBody.stream",
                 hops: hops
             )
@@ -191,5 +191,5 @@ struct HopJourney {
 }
 
 extension Call {
-    fileprivate func jar(of request: ClientRequest) -> CookieJar? { request.options.jar ?? client.configuration.jar }
+    fileprivate func jar(of request: ClientRequest) -> CookieJar? { request.options.jar ?? client.jar }
 }

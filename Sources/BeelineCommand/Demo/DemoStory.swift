@@ -64,7 +64,7 @@ struct DemoStory {
             body: .bytes("user=ada&password=lovelace".utf8)
         )
         try expect(response.status == .ok, "the login was answered \(response.status)")
-        let cookies = world.client.configuration.jar?.allCookies() ?? []
+        let cookies = world.client.jar?.allCookies() ?? []
         try expect(cookies.map(\.domain) == [DemoWorld.shop], "the jar has cookies of \(cookies.map(\.domain))")
         return "26 bytes of body arrived, cookie \"session\" of \(cookies[0].domain)"
     }
@@ -119,7 +119,7 @@ struct DemoStory {
             let response = try await world.client.get(world.url(DemoWorld.shop))
             throw Failure(description: "\(response.endpoint) was trusted")
         } catch let error as BeelineError {
-            try expect(error.code == BeelineError.Code(.certificateRejected), "it ended with \(error.code)")
+            try expect(error.code == .certificateRejected, "it ended with \(error.code)")
             return error
         }
     }

@@ -31,8 +31,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var html: String?
 
     func run() async throws {
-        var configuration = try ClientConfiguration(names, defaults: try Defaults.load(), files: .real)
-        configuration.jar = nil
+        let configuration = try ClientConfiguration(names, defaults: try Defaults.load(), files: .real)
         let patience = try Duration(seconds: connectTimeout, option: "--connect-timeout") ?? .seconds(5)
         let url: HTTPURL
         do {
@@ -40,10 +39,10 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure(.malformedURL, error.message)
         }
-        let (settings, json, html) = (configuration, json, html)
+        let (json, html) = (json, html)
         let status = await Interruption.run {
             do throws(CommandFailure) {
-                let diagnosis = try await Self.examine(url, configuration: settings, patience: patience)
+                let diagnosis = try await Self.examine(url, configuration: configuration, patience: patience)
                 guard !Task.isCancelled else { return .interrupted }
                 try Self.tell(diagnosis, json: json, html: html)
                 return diagnosis.verdict.status
@@ -62,7 +61,7 @@ struct DoctorCommand: AsyncParsableCommand {
     ) async throws(CommandFailure) -> Diagnosis {
         let client: BeelineClient
         do {
-            client = try BeelineClient(configuration)
+            client = try BeelineClient(configuration, jar: nil)
         } catch {
             throw CommandFailure(.usage, error.message)
         }

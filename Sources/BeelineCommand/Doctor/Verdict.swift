@@ -72,7 +72,7 @@ struct Verdict: Hashable, Sendable {
         let order: [DirectHTTPError.Code] = [.certificateRejected, .tlsFailed, .connectTimeout, .connectFailed]
         let others = codes.first { !order.contains($0) }
         guard let code = others ?? order.first(where: codes.contains) else { return .connectFailed }
-        return CommandStatus(BeelineError.Code(code), isClosedInOrder: true)
+        return CommandStatus(code, isClosedInOrder: true)
     }
 
     // MARK: Findings

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
-import CookieJar
 
 extension ClientConfiguration {
     /// Makes the client configuration for `fetch`.
@@ -23,7 +22,6 @@ extension ClientConfiguration {
         redirects =
             connection.location ? .follow(limit: connection.maxRedirs == -1 ? .max : connection.maxRedirs) : .none
         decodesContent = command.request.compressed
-        jar = command.cookies.noCookies ? nil : CookieJar(configuration: try command.cookies.bound.configuration())
     }
 
     /// Makes the client configuration for any command that resolves names.

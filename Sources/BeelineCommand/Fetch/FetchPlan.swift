@@ -20,6 +20,8 @@ struct FetchPlan: Sendable {
     var transfers: [Transfer]
     /// The configuration of the client for all transfers.
     var client: ClientConfiguration
+    /// Whether the client sends and keeps cookies; false with `--no-cookies`.
+    var hasCookies: Bool
     /// `--jar`: read before the transfers and written after them. An SQLite jar is written during them.
     var jar: JarFile?
     /// The limits of the jar.
@@ -58,7 +60,8 @@ struct FetchPlan: Sendable {
         client.accept = draft.accept.resolved(client.accept)
         transfers = try Transfer.all(command, draft: draft, files: files)
 
-        if client.jar != nil {
+        hasCookies = !command.cookies.noCookies
+        if hasCookies {
             jar = (command.cookies.jar ?? defaults.jar).map { JarFile($0) }
             jarBounds = try command.cookies.bound.configuration()
             cookieFiles = draft.cookieFiles.map { JarFile($0) }

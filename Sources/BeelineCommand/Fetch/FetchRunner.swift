@@ -16,22 +16,22 @@ struct FetchRunner: Sendable {
     /// - Throws: ``CommandFailure`` for invalid upstreams and unreadable cookies.
     init(_ plan: FetchPlan) async throws(CommandFailure) {
         self.plan = plan
-        var configuration = plan.client
+        var memory = plan.hasCookies ? CookieJar(configuration: plan.jarBounds) : nil
         // Read the files before opening the jar: the jar's own file may be among them.
         var cookies: [(path: String, cookies: [Cookie])] = []
         for file in plan.cookieFiles {
             cookies.append((file.path, try await file.cookies(from: plan.transfers.first?.url)))
         }
         var messages: [String] = []
-        if configuration.jar != nil, let file = plan.jar {
+        if let file = plan.jar {
             let open = try await OpenJar(file, bounds: plan.jarBounds)
-            configuration.jar = open.jar
+            memory = open.jar
             messages = open.messages
             jar = open
         } else {
             jar = nil
         }
-        if let memory = configuration.jar {
+        if let memory {
             for (path, cookies) in cookies {
                 let insertion = CookieInsertion(cookies, into: memory, isOfThisSession: false)
                 messages += insertion.messages(of: path, plan.jarBounds)
@@ -39,7 +39,7 @@ struct FetchRunner: Sendable {
         }
         self.messages = messages
         do {
-            client = try BeelineClient(configuration)
+            client = try BeelineClient(plan.client, jar: memory)
         } catch {
             await jar?.abandon()
             throw CommandFailure(.usage, error.message)
@@ -103,7 +103,7 @@ struct FetchRunner: Sendable {
         } catch {
             written = .failure(error)
         }
-        if let jar = client.configuration.jar { try plan.cookieJar?.save(jar) }
+        if let jar = client.jar { try plan.cookieJar?.save(jar) }
         try written.get()
     }
 }

@@ -134,7 +134,7 @@ struct TransferRun {
             if plan.includesHead, offset == 0, !record.heads.isEmpty { try writeHeads(of: record) }
             let failure = CommandFailure(error)
             // curl has separate exit codes for the kinds of proxies; the library has one error code.
-            throw error.code == BeelineError.Code(.proxyRefused) && error.proxy?.kind == .socks5
+            throw error.code == .proxyRefused && error.proxy?.kind == .socks5
                 ? CommandFailure(.proxyFailed, failure.message) : failure
         }
     }
@@ -253,7 +253,7 @@ struct TransferRun {
             try? sink.close()
             if let failure = error as? CommandFailure { throw failure }
             guard let error = error as? DirectHTTPError else { throw CommandFailure(.internalFault, "\(error)") }
-            record.error = BeelineError(BeelineError.Code(error.code), error.message, hops: record.hops)
+            record.error = BeelineError(error.code, error.message, hops: record.hops)
             throw CommandFailure(body: error, of: response.url)
         }
         try sink.close()

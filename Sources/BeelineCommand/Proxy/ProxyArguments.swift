@@ -3,6 +3,7 @@
 import ArgumentParser
 import Beeline
 import BeelineProxy
+import CookieJar
 
 /// Options for the proxy's targets and its upstream proxy.
 struct ProxyArguments: ParsableArguments {
@@ -30,11 +31,10 @@ struct ProxyArguments: ParsableArguments {
         hasCookies: Bool = false
     ) throws(CommandFailure) -> BeelineClient {
         var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
-        if !hasCookies { configuration.jar = nil }
         configuration.proxies = try ClientConfiguration.proxies(proxy, except: noproxy, defaults)
         if noHttpdns { configuration.isHTTPDNSEnabled = false }
         do throws(UpstreamError) {
-            return try BeelineClient(configuration)
+            return try BeelineClient(configuration, jar: hasCookies ? CookieJar() : nil)
         } catch {
             throw CommandFailure(.usage, error.message)
         }

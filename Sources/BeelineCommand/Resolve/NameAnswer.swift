@@ -68,7 +68,7 @@ struct NameAnswer: Hashable, Sendable {
         for family in settings.families.members {
             guard let records = answer[family] else { continue }
             addresses += records.addresses
-            ttls += records.addresses.map { _ in records.ttl ?? settings.defaultTTL }
+            ttls += records.addresses.map { _ in records.ttl ?? settings.cache.defaultTTL }
         }
         guard addresses.isEmpty else {
             source = report.kind == .fixed ? .fixed : report.kind == .system ? .system : .fresh

@@ -28,8 +28,7 @@ struct ResolveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let defaults = try Defaults.load()
-        var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
-        configuration.jar = nil
+        let configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
         let hosts = try host.map { text throws(CommandFailure) in
             do throws(NameError) {
                 return try Host(text)
@@ -37,9 +36,8 @@ struct ResolveCommand: AsyncParsableCommand {
                 throw CommandFailure(.malformedURL, error.message)
             }
         }
-        let settings = configuration
         let options = ResolveRunner.Options(all: all, fresh: fresh, json: json)
-        let status = await Interruption.run { await ResolveRunner(settings, options).run(hosts) }
+        let status = await Interruption.run { await ResolveRunner(configuration, options).run(hosts) }
         if status != .ok { throw ExitCode(status.rawValue) }
     }
 }

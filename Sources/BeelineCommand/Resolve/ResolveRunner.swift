@@ -28,7 +28,7 @@ struct ResolveRunner: Sendable {
     func run(_ hosts: [Host]) async -> CommandStatus {
         let client: BeelineClient
         do {
-            client = try BeelineClient(configuration)
+            client = try BeelineClient(configuration, jar: nil)
         } catch {
             let failure = CommandFailure(.usage, error.message)
             failure.print()

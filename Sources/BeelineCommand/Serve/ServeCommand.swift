@@ -31,13 +31,12 @@ struct ServeCommand: AsyncParsableCommand {
         DescriptorLimit.raise()
         let defaults = try Defaults.load()
         var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
-        configuration.jar = nil
-        configuration.resolver.maxCachedNames = 100_000
-        configuration.resolver.maxCachedOctets = 64 << 20
+        configuration.resolver.cache.maxNames = 100_000
+        configuration.resolver.cache.maxOctets = 64 << 20
         let socket = try PassedSocket.find(in: defaults.environment, process: getpid())
         let plan = try ServePlan(options, files: .real, socket: socket)
         let shared = try SharedCache(options, files: .real)
-        configuration.resolver.shared = shared.answers
+        configuration.resolver.cache.shared = shared.answers
         let client = configuration
         // SIGHUP is not in the list because it reloads the files.
         let status = await Interruption.run(signals: [SIGINT, SIGTERM]) {

@@ -25,7 +25,7 @@ struct ServeRunner: Sendable {
     func run() async throws(CommandFailure) -> CommandStatus {
         let client: BeelineClient
         do {
-            client = try BeelineClient(self.client)
+            client = try BeelineClient(self.client, jar: nil)
         } catch {
             throw CommandFailure(.usage, error.message)
         }

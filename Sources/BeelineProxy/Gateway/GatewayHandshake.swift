@@ -22,7 +22,7 @@ struct GatewayHandshake {
         if let user = url.user, fields[.authorization] == nil {
             fields[.authorization] = BasicCredentials(user: user, password: url.password ?? "").fieldValue
         }
-        let cookie = CookieStep.outgoing(client.configuration.jar, url: url, explicit: fields[.cookie])
+        let cookie = CookieStep.outgoing(client.jar, url: url, explicit: fields[.cookie])
         fields[.cookie] = nil
         if let field = cookie.field { fields.append(field) }
         return RequestHead(
@@ -37,7 +37,7 @@ struct GatewayHandshake {
     /// The response for the player. Its cookies are stored in the jar.
     func mapped(_ head: ResponseHead) -> ResponseHead {
         let fields = head.fields.httpFields
-        _ = CookieStep.incoming(client.configuration.jar, url: url, fields: fields)
+        _ = CookieStep.incoming(client.jar, url: url, fields: fields)
         var head = head
         head.fields = head.fields.replacing(
             GatewayFields.response(fields, of: .init(url: url, kind: nil), links: links)

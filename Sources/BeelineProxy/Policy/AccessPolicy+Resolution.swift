@@ -14,7 +14,7 @@ extension AccessPolicy.Source {
         if resolution.source == .literal {
             self = .literal
         } else {
-            self = resolver.configuration.denied.contains(resolution.host) ? .trusted : .answer
+            self = resolver.configuration.names.denied.contains(resolution.host) ? .trusted : .answer
         }
     }
 }

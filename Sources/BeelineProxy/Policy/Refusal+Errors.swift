@@ -20,7 +20,7 @@ extension Refusal {
                 self.init(Self.status(of: cause), error.message)
             } else {
                 let slow: [DirectHTTPError.Code] = [.connectTimeout, .idleTimeout, .deadlineExceeded]
-                self.init(slow.contains { $0 ~= error } ? 504 : 502, error.message)
+                self.init(slow.contains(error.code) ? 504 : 502, error.message)
             }
         default: self.init(502, "\(place): \(error)")
         }

@@ -128,7 +128,7 @@ final class ServerService: Sendable {
     /// client from taking all the concurrent lookups of the resolver.
     func began(_ client: IPAddress, lookups: Int = 1, now: NIODeadline = .now()) -> Bool {
         let key = RateLimiter.key(client)
-        let limit = max(64, resolver.configuration.maxLookups / 4)
+        let limit = max(64, resolver.configuration.limits.maxLookups / 4)
         return state.withLockedValue { state in
             let own = state.waiting[key] ?? 0
             // Without a rate limiter, all clients may share one address, for example behind a load balancer.

@@ -16,7 +16,7 @@ import Glibc
 /// upstream.
 ///
 /// ```swift
-/// configuration.store = AnswerDatabase(path: "answers.sqlite")
+/// configuration.cache.store = AnswerDatabase(path: "answers.sqlite")
 /// ```
 ///
 /// The file is a cache. Each save replaces the whole file atomically: a process that ends during a save leaves the old file,

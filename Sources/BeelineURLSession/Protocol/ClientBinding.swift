@@ -74,7 +74,7 @@ final class ClientBinding: Sendable {
             if let index = mirrors.firstIndex(where: { $0.storage === storage }) {
                 mirrors.append(mirrors.remove(at: index))
             } else {
-                let jar = settings.truth == .jar ? client.configuration.jar : nil
+                let jar = settings.truth == .jar ? client.jar : nil
                 var configuration = CookieStorageMirror.Configuration()
                 configuration.truth = jar == nil ? .storage : .jar
                 if let jar {

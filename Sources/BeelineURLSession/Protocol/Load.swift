@@ -59,7 +59,7 @@ final class Load: Sendable {
             await delivery.end(URLError(error, for: plan.original.url))
         } catch let error as DirectHTTPError {
             await delivery.end(
-                URLError(BeelineError(BeelineError.Code(error.code), error.message), for: plan.original.url)
+                URLError(BeelineError(error.code, error.message), for: plan.original.url)
             )
         } catch {
             await delivery.end(error)

@@ -61,7 +61,6 @@ final class BrowserConnection: Sendable {
         self.hint = hint
         var configuration = ClientConfiguration()
         configuration.upstreams = []
-        configuration.jar = nil
         configuration.proxies = .none
         var settings = WebSocketSettings()
         settings.maxMessageBytes = 64 << 20
@@ -70,7 +69,7 @@ final class BrowserConnection: Sendable {
         settings.closeTimeout = .seconds(1)
         let fields: HTTPFields = origin.map { [.origin: $0] } ?? [:]
         do {
-            client = try BeelineClient(configuration)
+            client = try BeelineClient(configuration, jar: nil)
         } catch {
             throw Self.unreachable(url, error)
         }

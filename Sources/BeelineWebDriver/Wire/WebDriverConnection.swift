@@ -28,11 +28,10 @@ final class WebDriverConnection: Sendable {
         root = "http://127.0.0.1:\(port)"
         var configuration = ClientConfiguration()
         configuration.upstreams = []
-        configuration.jar = nil
         configuration.proxies = .none
         configuration.limits = Self.limits(limit)
         do throws(UpstreamError) {
-            client = try BeelineClient(configuration)
+            client = try BeelineClient(configuration, jar: nil)
         } catch {
             throw WebDriverError(.cannotStart, error.message, underlyingError: error)
         }
@@ -75,7 +74,7 @@ final class WebDriverConnection: Sendable {
             status = response.status.code
             octets = Data(try await response.collect(upTo: Self.answerLimit).readableBytesView)
         } catch {
-            let isLate = error.code == .init(.deadlineExceeded) || error.code == .init(.idleTimeout)
+            let isLate = error.code == .deadlineExceeded || error.code == .idleTimeout
             throw WebDriverError(isLate ? .timedOut : .ended, "the driver: \(error.message)", underlyingError: error)
         }
         let isSuccess = (200..<300).contains(status)

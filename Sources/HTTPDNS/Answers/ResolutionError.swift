@@ -18,7 +18,7 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
         public static let bogusAnswer = Code(description: "bogusAnswer")
         /// The resolution exceeded its time limit.
         public static let timeLimit = Code(description: "timeLimit")
-        /// The limit of concurrent lookups (``ResolverConfiguration/maxLookups``) is reached.
+        /// The limit of concurrent lookups (``ResolverConfiguration/Limits/maxLookups``) is reached.
         public static let tooManyLookups = Code(description: "tooManyLookups")
         /// The task was cancelled.
         public static let cancelled = Code(description: "cancelled")

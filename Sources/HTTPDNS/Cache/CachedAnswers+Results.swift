@@ -31,7 +31,7 @@ extension CachedAnswers {
         let isDenial = !outcome.answer.families.isEmpty && outcome.answer.isUnvouchedDenial
         guard let index = outcome.upstream, !(isDenial && isUsable(context, now: now)) else {
             if let found = fallBack(context, failures: failures, now: now) { return .success(found) }
-            let limit = configuration.timeLimit
+            let limit = configuration.limits.whole
             return .failure(
                 outcome.isOverdue
                     ? .overdue(request.host, limit: limit, failures: failures)
@@ -106,7 +106,7 @@ extension CachedAnswers {
 
     /// The cached answer that may be used past its TTL because no upstream has a new one; nil if there is none.
     ///
-    /// The answer is used for ``ResolverConfiguration/staleRecheck`` before the upstreams are asked again. If there is
+    /// The answer is used for ``ResolverConfiguration/Cache/staleRecheck`` before the upstreams are asked again. If there is
     /// no answer, the failure is cached.
     private mutating func fallBack(
         _ context: LookupContext,

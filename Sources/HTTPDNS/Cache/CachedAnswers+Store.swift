@@ -4,7 +4,7 @@ import Names
 
 extension CachedAnswers {
     /// Adds an answer of a store. Skips answers that are more than
-    /// ``ResolverConfiguration/maxStale`` past their TTL, names that are already cached, because those are newer,
+    /// ``ResolverConfiguration/Cache/maxStale`` past their TTL, names that are already cached, because those are newer,
     /// upstreams that are not configured, and names that are not for the upstreams now.
     ///
     /// - Parameter wall: Seconds since 1970.

@@ -40,8 +40,8 @@ struct CachedAnswers {
         self.upstreams = upstreams
         self.scope = scope
         rules = configuration.useRules
-        cache = AnswerCache(maxEntries: configuration.maxCachedNames, maxOctets: configuration.maxCachedOctets)
-        book = AddressBook(maxAddresses: configuration.maxRememberedAddresses)
+        cache = AnswerCache(maxEntries: configuration.cache.maxNames, maxOctets: configuration.cache.maxOctets)
+        book = AddressBook(maxAddresses: configuration.cache.maxRememberedAddresses)
         use(scope, network: "")
     }
 
@@ -103,9 +103,9 @@ struct CachedAnswers {
     }
 
     /// The names that were found in the cache in this network, the most used first; at most
-    /// ``ResolverConfiguration/refreshedOnChange``.
+    /// ``ResolverConfiguration/Refresh/maxNamesOnNetworkChange``.
     func namesInUse() -> [Host] {
-        let count = configuration.refreshedOnChange
+        let count = configuration.refresh.maxNamesOnNetworkChange
         // The names that were used last are enough to choose from; a large cache takes long to read.
         return cache.all(atMost: min(count, 1_024) * 64)
             .filter { $0.key.scope == scope && $0.entry.uses > 0 }

@@ -52,7 +52,7 @@ extension LookupMachine {
             var candidate = UpstreamSchedule.Candidate(
                 upstream: index,
                 answersOneFamily: upstreams[index].answersOneFamily,
-                budget: configuration.upstreamBudget
+                budget: configuration.limits.upstream
             )
             if configuration.order == .hedge {
                 let usual = health.usualTime(index) ?? UpstreamOrder.firstHedge
@@ -62,8 +62,8 @@ extension LookupMachine {
         }
         var plan = UpstreamSchedule.Plan(
             candidates: candidates,
-            limit: configuration.timeLimit,
-            resolutionDelay: configuration.resolutionDelay
+            limit: configuration.limits.whole,
+            resolutionDelay: configuration.limits.resolutionDelay
         )
         if case .race(let width) = configuration.order.kind { plan.atOnce = width }
         return plan

@@ -187,13 +187,13 @@ struct LookupMachine {
         }
         let known =
             checksCache || caller != nil ? answers.cachedResult(for: request, now: now) : (result: nil, isUsable: false)
-        let staleAt = known.isUsable ? now + configuration.staleAnswerDelay : .never
+        let staleAt = known.isUsable ? now + configuration.cache.staleAnswerDelay : .never
         if let lookup = lookups[LookupKey(request, scope: scope)] {
             return join(lookup, caller: caller, staleAt: staleAt)
         }
         if checksCache, let result = known.result { return resume([caller].compactMap { $0 }, with: result) }
-        guard lookups.count < configuration.maxLookups else {
-            let count = configuration.maxLookups
+        guard lookups.count < configuration.limits.maxLookups else {
+            let count = configuration.limits.maxLookups
             return refuse(
                 caller,
                 with: .tooManyLookups,
@@ -339,7 +339,7 @@ struct LookupMachine {
         resume(lookups.takeCallers(of: id), with: result)
     }
 
-    /// Delivers a stale answer to callers that have waited ``ResolverConfiguration/staleAnswerDelay`` for a new one
+    /// Delivers a stale answer to callers that have waited ``ResolverConfiguration/Cache/staleAnswerDelay`` for a new one
     /// (RFC 8767 §5).
     private mutating func deliverStale(to id: LookupID, now: Moment) {
         guard let context = lookups[id]?.context, context.scope.isKept,

@@ -5,37 +5,37 @@ import Names
 extension ResolverConfiguration {
     var healthLimits: UpstreamHealth.Limits {
         UpstreamHealth.Limits(
-            failuresUntilDown: failuresUntilDown,
-            probeInterval: probeInterval,
-            pauseAfterRefusal: pauseAfterRefusal
+            failuresUntilDown: limits.failuresUntilDown,
+            probeInterval: ranking.probeInterval,
+            pauseAfterRefusal: ranking.pauseAfterRefusal
         )
     }
 
     var rankingLimits: EndpointRanking.Limits {
         EndpointRanking.Limits(
-            maxEndpoints: maxRankedEndpoints,
-            firstDemotion: demotion.lowerBound,
-            longestDemotion: demotion.upperBound
+            maxEndpoints: ranking.maxEndpoints,
+            firstDemotion: ranking.demotion.lowerBound,
+            longestDemotion: ranking.demotion.upperBound
         )
     }
 
     var useRules: UseRules {
         UseRules(
-            refreshUses: refreshUses,
-            failureTTL: failureTTL,
-            maxStale: maxStale,
-            staleWhileRefresh: staleWhileRefresh,
-            staleRecheck: staleRecheck,
-            forcedRefreshInterval: forcedRefreshInterval
+            refreshUses: refresh.minUses,
+            failureTTL: cache.failureTTL,
+            maxStale: cache.maxStale,
+            staleWhileRefresh: cache.staleWhileRefresh,
+            staleRecheck: cache.staleRecheck,
+            forcedRefreshInterval: refresh.forcedInterval
         )
     }
 
     func keepingRules(for host: Host) -> KeepingRules {
         KeepingRules(
-            ttlRange: ttlOverrides[host] ?? ttlRange,
-            defaultTTL: defaultTTL,
-            maxNegativeTTL: maxNegativeTTL,
-            defaultNegativeTTL: defaultNegativeTTL
+            ttlRange: cache.ttlOverrides[host] ?? cache.ttlRange,
+            defaultTTL: cache.defaultTTL,
+            maxNegativeTTL: cache.maxNegativeTTL,
+            defaultNegativeTTL: cache.defaultNegativeTTL
         )
     }
 }

@@ -62,7 +62,7 @@ extension Resolver {
         let result = await withinBudget {
             await self.checkedAnswer(to: question, from: index, isTrusted: isTrusted)
         }
-        let late = UpstreamError(.timeLimit, "no answer within \(configuration.upstreamBudget)")
+        let late = UpstreamError(.timeLimit, "no answer within \(configuration.limits.upstream)")
         return UpstreamReport(
             upstream: upstream.name,
             kind: upstream.kind,

@@ -101,7 +101,7 @@ extension Resolver {
     /// next, so that the newest is the last.
     private func announceNetworks() {
         while let network = state.withLockedValue({ $0.takeUnannounced() }) {
-            configuration.onNetworkChange?(network)
+            configuration.network.onChange?(network)
             for case let upstream as any NetworkAware in configuration.upstreams {
                 upstream.networkChanged(to: network)
             }
@@ -161,7 +161,7 @@ extension Resolver {
     }
 
     private func ask(_ question: UpstreamQuestion, since begin: Moment) async {
-        if configuration.shared != nil {
+        if configuration.cache.shared != nil {
             await askSharing(question)
         } else {
             answered(question, with: await result(of: question), since: begin)
@@ -169,7 +169,7 @@ extension Resolver {
         questionEnded { $0.questions[question.id] = nil }
     }
 
-    /// Asks ``ResolverConfiguration/shared`` first, and shares a new answer.
+    /// Asks ``ResolverConfiguration/Cache/shared`` first, and shares a new answer.
     private func askSharing(_ question: UpstreamQuestion) async {
         if !question.isFresh, let answer = await sharedAnswer(to: question) {
             return handle(.answered(question, .success(answer), after: nil), now: time.now())
@@ -185,7 +185,7 @@ extension Resolver {
     /// An upstream's answer to another resolver, checked like an answer to this one.
     private func sharedAnswer(to question: UpstreamQuestion) async -> Answer? {
         let upstream = upstream(question.id.upstream)
-        guard let shared = configuration.shared, upstream.kind == .service,
+        guard let shared = configuration.cache.shared, upstream.kind == .service,
             let answer = await shared.answer(to: question.question, from: upstream.name),
             var checked = try? configuration.check.checked(answer, from: upstream.kind)
         else { return nil }
@@ -198,7 +198,7 @@ extension Resolver {
     /// specific to the client.
     private func share(_ answer: Answer, to question: UpstreamQuestion) async {
         let upstream = upstream(question.id.upstream)
-        guard let shared = configuration.shared, answer.extra == nil, upstream.kind == .service else { return }
+        guard let shared = configuration.cache.shared, answer.extra == nil, upstream.kind == .service else { return }
         await shared.share(answer, to: question.question, from: upstream.name)
     }
 

@@ -106,7 +106,7 @@ extension Resolver {
             guard let resolution = try? await resolve(host, port: port), resolution.addresses.count > 1 else {
                 continue
             }
-            places += resolution.endpoints.prefix(configuration.maxProbedEndpoints).map { (host, $0) }
+            places += resolution.endpoints.prefix(configuration.limits.maxProbedEndpoints).map { (host, $0) }
         }
         await forEach(places) { place in
             let begin = self.time.now()
@@ -120,7 +120,7 @@ extension Resolver {
     private func connects(to endpoint: Endpoint) async -> Bool {
         do {
             let address = try SocketAddress(ipAddress: "\(endpoint.address)", port: Int(endpoint.port))
-            let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(configuration.probeLimit))
+            let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(configuration.limits.probe))
             // The server may have closed the connection already; only that it was established counts.
             try await bootstrap.connect(to: address).get().close(promise: nil)
             return true
@@ -136,18 +136,18 @@ extension Resolver {
     func forEach<Element: Sendable>(_ elements: [Element], _ body: @escaping @Sendable (Element) async -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             for (index, element) in elements.enumerated() {
-                if index >= max(1, configuration.prefetchWidth) { await group.next() }
+                if index >= max(1, configuration.limits.prefetchWidth) { await group.next() }
                 guard !Task.isCancelled, !state.withLockedValue({ $0.machine.isClosed }) else { break }
                 group.addTask { await body(element) }
             }
         }
     }
 
-    /// Runs `work` within ``ResolverConfiguration/upstreamBudget``; nil if the time runs out or the resolver is shut
+    /// Runs `work` within ``ResolverConfiguration/Limits/upstream``; nil if the time runs out or the resolver is shut
     /// down.
     func withinBudget<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value? {
         let sleep = time.sleep
-        let budget = configuration.upstreamBudget
+        let budget = configuration.limits.upstream
         return await withTaskGroup(of: Value?.self) { group in
             group.addTask { await work() }
             group.addTask {

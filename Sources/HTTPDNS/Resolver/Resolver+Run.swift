@@ -39,7 +39,7 @@ extension Resolver {
                 group.addTask { await self.repeatedly(number) { _ in await upstream.reschedule() } }
             }
             group.addTask { await self.watchNAT64(number: self.configuration.upstreams.count) }
-            for host in configuration.keptFresh {
+            for host in configuration.refresh.hosts {
                 group.addTask { await self.keepFresh(host) }
             }
             group.addTask { await self.closed() }
@@ -96,14 +96,14 @@ extension Resolver {
     // MARK: Background work
 
     private func watchNetwork() async {
-        guard let monitor = configuration.networkMonitor else { return }
+        guard let monitor = configuration.network.monitor else { return }
         let changes = monitor.changes()
         var last = monitor.current()
         if last != network { await networkChanged(to: last, isFirst: true) }
         // Asking again takes long in a network that does not answer; run it in a task so that the next change is seen.
         var asking: Task<Void, Never>?
         for await _ in changes {
-            guard (try? await time.sleep(configuration.networkDebounce)) != nil else { break }
+            guard (try? await time.sleep(configuration.network.debounce)) != nil else { break }
             let now = monitor.current()
             guard now != last else { continue }
             last = now
@@ -178,10 +178,10 @@ extension Resolver {
 
     // MARK: The store
 
-    /// Reads the store's answers into the cache. Skips answers that are more than ``ResolverConfiguration/maxStale``
+    /// Reads the store's answers into the cache. Skips answers that are more than ``ResolverConfiguration/Cache/maxStale``
     /// past their TTL, and names that are already cached, because those are newer. ``run()`` calls it at its start.
     public func restore() async {
-        guard let store = configuration.store else { return }
+        guard let store = configuration.cache.store else { return }
         guard let answers = try? await store.load() else {
             return state.withLockedValue { state in
                 if let failed = state.background.failedRestores { state.background.failedRestores = failed + 1 }
@@ -190,7 +190,7 @@ extension Resolver {
         state.withLockedValue { $0.background.failedRestores = nil }
         let wall = time.wall()
         let now = time.now()
-        let known = Array(answers.prefix(configuration.maxCachedNames))
+        let known = Array(answers.prefix(configuration.cache.maxNames))
         // A few at a time, because callers wait for the lock.
         for start in stride(from: 0, to: known.count, by: 64) {
             handle(.restored(Array(known[start..<min(start + 64, known.count)]), wall: wall), now: now)
@@ -202,7 +202,7 @@ extension Resolver {
 
     /// Writes the answers of services to the store. ``run()`` calls it every minute and at its end.
     public func save() async {
-        guard let store = configuration.store else { return }
+        guard let store = configuration.cache.store else { return }
         // A store that is temporarily unreadable must not be replaced by the few names of this run; a damaged one must.
         if state.withLockedValue({ $0.background.failedRestores }) != nil {
             await restore()
@@ -218,7 +218,7 @@ extension Resolver {
                     entry,
                     name: key.name,
                     network: network,
-                    maxStale: configuration.maxStale,
+                    maxStale: configuration.cache.maxStale,
                     wall: wall,
                     now: now
                 )
@@ -228,7 +228,7 @@ extension Resolver {
     }
 
     private func writeRegularly() async {
-        guard configuration.store != nil else { return }
-        while (try? await time.sleep(configuration.storeInterval)) != nil { await save() }
+        guard configuration.cache.store != nil else { return }
+        while (try? await time.sleep(configuration.cache.storeInterval)) != nil { await save() }
     }
 }

@@ -95,7 +95,8 @@ public final class Resolver: Sendable {
             case .absent(let error): throw error
             case .stale(let resolution, let mayAsk):
                 // A stale resolution with a remaining TTL has only one family, and the caller wants both.
-                guard mayAsk, resolution.ttl > .zero || resolution.ttl <= .zero - configuration.staleWhileRefresh else {
+                guard mayAsk, resolution.ttl > .zero || resolution.ttl <= .zero - configuration.cache.staleWhileRefresh
+                else {
                     if mayAsk { handle(.missed(request), now: now) }
                     return resolution
                 }
@@ -127,7 +128,7 @@ public final class Resolver: Sendable {
     /// them for the next call.
     ///
     /// - Returns: Nil if there is no usable address. A ``Resolution/Source/stale`` resolution is at most
-    ///   ``ResolverConfiguration/maxStale`` past its TTL.
+    ///   ``ResolverConfiguration/Cache/maxStale`` past its TTL.
     public func cached(
         _ host: Host,
         port: UInt16 = 443,

@@ -36,7 +36,7 @@ public struct EngineTransport: UpstreamTransport {
     }
 
     /// Sets the machine's network. In an IPv6-only network, upstreams with IPv4 addresses are reached through its
-    /// NAT64. Call it from ``ResolverConfiguration/onNetworkChange``.
+    /// NAT64. Call it from ``ResolverConfiguration/NetworkWatch/onChange``.
     public func networkChanged(to network: Network) { parts.network.withLockedValue { $0 = network } }
 
     /// Sends the request and collects its reply.

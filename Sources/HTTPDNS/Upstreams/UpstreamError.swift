@@ -53,7 +53,7 @@ public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible 
         case tryElsewhere
         /// Do not ask this upstream the same question again; it may answer others.
         case doNotRepeat
-        /// Do not ask this upstream for ``ResolverConfiguration/pauseAfterRefusal``.
+        /// Do not ask this upstream for ``ResolverConfiguration/Ranking/pauseAfterRefusal``.
         case leaveAlone
     }
 
