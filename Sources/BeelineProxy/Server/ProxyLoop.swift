@@ -14,7 +14,6 @@ final class ProxyLoop {
     let client: BeelineClient
     let configuration: ProxyConfiguration
     let origins: OriginPool
-    let silentTunnels: DelayedACKRelease
     /// Nil if no hosts are configured.
     let gateway: GatewayLinks?
     private(set) var own: OwnEndpoints
@@ -47,7 +46,6 @@ final class ProxyLoop {
         own = OwnEndpoints(listening: configuration.listen)
         budget = DescriptorBudget(connections: configuration.limits.connections)
         origins = OriginPool(limits: configuration.limits)
-        silentTunnels = DelayedACKRelease(on: loop)
     }
 
     // MARK: Listening

@@ -35,8 +35,6 @@ final class Tunnel: WireOwner {
         if fromClient.readableBytes > 0 {
             sent += Int64(fromClient.readableBytes)
             origin.send(fromClient)
-        } else if !origin.hasWritten {
-            server.silentTunnels.add(origin)
         }
         if fromOrigin.readableBytes > 0 {
             received += Int64(fromOrigin.readableBytes)

@@ -39,8 +39,6 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private(set) var hasFailed = false
     /// Whether the connection was authenticated by a client's login, so that no other client may use it.
     var isTied = false
-    /// Whether anything was written.
-    private(set) var hasWritten = false
     /// Whether each direction can end separately. False with TLS.
     let halfCloses: Bool
     /// The server that counts the client's socket; nil for sockets to origins.
@@ -114,7 +112,6 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
 
     func write(_ bytes: ByteBuffer) {
         guard !isClosing else { return }
-        hasWritten = true
         written &+= Int64(bytes.readableBytes)
         pieces += 1
         guard pieces >= Self.maxPieces, !hasManyPieces, let context else {
@@ -141,17 +138,10 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     /// Sends bytes. The future completes when the kernel has accepted them, and fails if it never will.
     func sendAll(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void> {
         guard let context, !isClosing else { return loop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
-        hasWritten = true
         self.written &+= Int64(bytes.readableBytes)
         let written = loop.makePromise(of: Void.self)
         context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
         return written.futureResult
-    }
-
-    /// Sends the delayed ACK of the TCP handshake if nothing was written; see ``DelayedACKRelease``.
-    func endHandshake() {
-        guard let context, !hasWritten else { return }
-        DelayedHandshakeACK.send(on: context.channel)
     }
 
     /// Stops reading until ``resume()``. The peer stops when the socket's buffers are full.
