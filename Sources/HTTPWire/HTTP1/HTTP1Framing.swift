@@ -11,11 +11,20 @@ package enum HTTP1BodyFraming: Equatable {
 
 /// The fields that say where a message ends and whether its connection can be reused (RFC 9112 §6, §9.3).
 package struct HTTP1Framing {
-    /// The fields, in the order in which they were defined.
-    package enum Field: Sendable {
+    package enum Field {
         case contentLength
         case transferEncoding
         case connection
+
+        /// The field with this name; nil for every other name.
+        init?(_ name: Bytes) {
+            switch name.count {
+            case 10 where name.equals("connection"): self = .connection
+            case 14 where name.equals("content-length"): self = .contentLength
+            case 17 where name.equals("transfer-encoding"): self = .transferEncoding
+            default: return nil
+            }
+        }
     }
 
     package private(set) var contentLength: Int64?

@@ -54,11 +54,11 @@ package struct HTTP1ResponseHead {
         while let line = lines.next() {
             guard fields.count < limit else { throw .tooLarge("it has more than \(limit) header fields") }
             let (name, value) = try HTTP1Lines.field(line)
-            guard let known = FieldNames.name(name) else {
+            guard let fieldName = HTTPField.Name(name.text) else {
                 throw .malformed("a header field's name has a forbidden character")
             }
-            fields.append(try field(known.name, value))
-            if let role = known.role { try framing?.note(role, value: value, nameLimit: limit) }
+            fields.append(try field(fieldName, value))
+            if let role = HTTP1Framing.Field(name) { try framing?.note(role, value: value, nameLimit: limit) }
         }
         return fields
     }
