@@ -33,28 +33,17 @@ struct OverloadTests {
             return .hold(gate, Answer(v4: .addresses([IPAddress(v4: 0xc633_6400 + last)], ttl: .seconds(60))))
         }
         let resolver = Self.resolver(upstream)
+        var configuration = ServerConfiguration()
+        configuration.passesSubnets = false
         let answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
-        let subnets = SubnetRule(isOn: false, v4: 24, v6: 56)
+        let router = Router(configuration, answerer: answerer, clock: { 0 })
         let names = ["e.test", "d.test", "c.test", "b.test", "a.test"]
         let list = names.joined(separator: ",")
-        let aliyun = AliyunDialect(
-            answerer: answerer,
-            accounts: Accounts([]),
-            subnets: subnets,
-            announced: [],
-            clock: { 0 }
-        )
+        let aliyun = AliyunDialect(router: router)
         let handling =
             switch form {
             case "dnspod":
-                DNSPodDialect(
-                    answerer: answerer,
-                    accounts: Accounts([]),
-                    subnets: subnets,
-                    requiresAccount: false,
-                    clock: { 0 }
-                )
-                .handle(ServerRequest(.get, target: "/d?dn=\(list)", client: Self.client))
+                DNSPodDialect(router: router).handle(ServerRequest(.get, target: "/d?dn=\(list)", client: Self.client))
             case "aliyun":
                 aliyun.handle(
                     ServerRequest(.get, target: "/1/resolve?host=\(list)", client: Self.client),

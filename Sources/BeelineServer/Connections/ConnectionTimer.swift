@@ -20,7 +20,6 @@ final class ConnectionTimer {
         channel.closeFuture.assumeIsolated().whenComplete { [self] _ in end() }
     }
 
-    /// Starts the time limit of the TLS handshake.
     func beginHandshake(_ limit: TimeAmount) { wait(for: limit) }
 
     /// Starts the idle limit, which ends when a request arrives.

@@ -21,7 +21,6 @@ final class RequestHandler: ChannelInboundHandler {
     private var underWay = 0
     /// The task that waits for an upstream. Cancelled when the connection closes.
     private var work: Task<Void, Never>?
-    /// Whether the end of a reply is being written.
     private var isEnding = false
     /// Whether the connection closes after the reply whose end must be written next. Nil without such a reply.
     private var nextEnd: Bool?

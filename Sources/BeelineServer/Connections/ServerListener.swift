@@ -102,10 +102,7 @@ final class ServerListener: Sendable {
     /// Binds a socket, or takes over the one of the configuration.
     private func bind(_ bootstrap: ServerBootstrap) async throws -> any Channel {
         guard let socket = configuration.listeningSocket else {
-            let listen = configuration.listen
-            return try await bootstrap.bind(
-                to: SocketAddress(ipAddress: "\(listen.address)", port: Int(listen.port))
-            ).get()
+            return try await bootstrap.bind(to: SocketAddress(configuration.listen)).get()
         }
         // NIO traps if it cannot listen on a descriptor.
         guard Self.isListening(socket) else {

@@ -21,7 +21,6 @@ struct ZoneFile {
     /// Parses the octets of a file.
     ///
     /// - Parameters:
-    ///   - octets: The content of the file.
     ///   - path: The path of the file. Paths of included files are relative to its folder.
     ///   - open: Reads an included file. Returns nil if it cannot be read.
     /// - Throws: ``ServerError`` with code `badZone` and the line's number.
