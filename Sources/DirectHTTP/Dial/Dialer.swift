@@ -34,6 +34,7 @@ struct Dialer: Sendable {
                     on: loop,
                     to: list.endpoints,
                     of: target,
+                    after: earlier,
                     settings: settings,
                     deadline: deadline,
                     ended: attempted
@@ -52,9 +53,7 @@ struct Dialer: Sendable {
             return try outcome.get()
         } catch {
             let isShutDown = error.code == .cancelled && pending.isShutDown && !Task.isCancelled
-            var error = isShutDown ? .shutDown.with(attempts: error.attempts) : error
-            error.attempts = earlier + error.attempts
-            throw error
+            throw isShutDown ? .shutDown.with(attempts: error.attempts) : error
         }
     }
 
@@ -62,7 +61,7 @@ struct Dialer: Sendable {
         ConnectionInfo(
             endpoint: won.winner.endpoint,
             localEndpoint: won.channel.localAddress.flatMap(Endpoint.init),
-            attempts: earlier + won.attempts,
+            attempts: won.attempts,
             context: list.context,
             applicationProtocol: won.applicationProtocol,
             resolveTime: resolveTime,
