@@ -26,7 +26,6 @@ public final class BeelineProxy: Sendable {
     private let links: GatewayLinks?
     private let loop: any EventLoop
     private let server: NIOLoopBound<ProxyLoop>
-    /// Guards the endpoint it listens on.
     private let listening: NIOLockedValueBox<Endpoint>
 
     /// Starts a proxy.

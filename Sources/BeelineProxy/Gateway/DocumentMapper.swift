@@ -7,7 +7,6 @@ import Names
 /// (draft-pantos-hls-rfc8216bis, "Interstitials" and §7 "Content Steering"; DASH uses the same steering format).
 struct DocumentMapper {
     let links: GatewayLinks
-    /// The URL of the document.
     let base: HTTPURL
     /// The gateway's URL as the player knows it, `http://127.0.0.1:…`. Links in these documents become absolute URLs.
     let gateway: String

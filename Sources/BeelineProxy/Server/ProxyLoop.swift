@@ -18,12 +18,10 @@ final class ProxyLoop {
     let gateway: GatewayLinks?
     private(set) var own: OwnEndpoints
     private(set) var counts = ProxyCounts()
-    /// The endpoint it listens on.
     let endpoint: NIOLockedValueBox<Endpoint>
     private var listener: (any Channel)?
     /// The last call of ``listen(at:)``. Calls are serialised, because concurrent ones would leave a listener open.
     private var lastListening: EventLoopFuture<Void>
-    /// The client connections.
     private var clients: [ObjectIdentifier: Wire] = [:]
     private var tally = ClientTally()
     private var budget: DescriptorBudget
@@ -77,11 +75,7 @@ final class ProxyLoop {
                 channel.eventLoop.makeCompletedFuture { try me.value.accept(channel) }
             }
         do {
-            let address = try SocketAddress(
-                packedIPAddress: ByteBuffer(bytes: endpoint.address.octets),
-                port: Int(endpoint.port)
-            )
-            return bootstrap.bind(to: address)
+            return bootstrap.bind(to: try SocketAddress(endpoint))
         } catch {
             return loop.makeFailedFuture(error)
         }
@@ -109,7 +103,7 @@ final class ProxyLoop {
         guard let address = channel.remoteAddress.flatMap(Endpoint.init)?.address else {
             throw ChannelError.ioOnClosedChannel
         }
-        let client = ClientTally.client(at: address)
+        let client = address.ofSubscriber
         guard tally.add(client, limit: configuration.limits.connectionsPerClient(at: address)) else {
             report(.refused(nil, Refusal(503, "\(client) has reached the limit of connections of one client")))
             throw Self.tooMany

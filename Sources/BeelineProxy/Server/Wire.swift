@@ -6,7 +6,6 @@ import Names
 
 /// Receives the events of a socket. All methods run on the event loop.
 protocol WireOwner: AnyObject {
-    /// Bytes arrived.
     func received(_ bytes: ByteBuffer, from wire: Wire)
     /// The current read is complete, so pending writes can be flushed.
     func receivedAll(from wire: Wire)
@@ -14,7 +13,6 @@ protocol WireOwner: AnyObject {
     func inputEnded(of wire: Wire)
     /// The socket's writability changed; see ``Wire/isWritable``.
     func writabilityChanged(of wire: Wire)
-    /// The socket is closed.
     func closed(_ wire: Wire)
     /// Called periodically to check time limits.
     func check(_ wire: Wire, now: NIODeadline)
@@ -29,7 +27,6 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
 
     /// The owner of the socket. Closing the socket clears it, which breaks reference cycles; a closed socket accepts no owner.
     var owner: (any WireOwner)? { didSet { if isGone, owner != nil { owner = nil } } }
-    /// Whether the peer has ended its output.
     private(set) var isInputEnded = false
     private var isOutputEnded = false
     private(set) var lastActivity: NIODeadline
@@ -65,8 +62,6 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private let unacknowledgedBytes: (any Channel) -> Int?
 
     /// - Parameters:
-    ///   - now: the current time.
-    ///   - halfCloses: whether each direction can end separately.
     ///   - server: informed when a client's socket closes; nil for a socket to an origin.
     ///   - client: the address under which the socket is counted.
     ///   - unacknowledgedBytes: the bytes that the peer of a channel has not received; nil if unknown.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOCore
+package import NIOCore
 
 extension ByteBuffer {
     /// The same bytes, copied if they are part of a buffer larger than 32 KiB.
@@ -15,7 +15,7 @@ extension ByteBuffer {
     /// The same bytes, copied if their buffer is more than four times as large.
     ///
     /// Otherwise a peer that sends one byte at a time would make each byte keep a whole buffer in memory.
-    func compacted() -> ByteBuffer {
+    package func compacted() -> ByteBuffer {
         storageCapacity / 4 > readableBytes ? copied() : self
     }
 
