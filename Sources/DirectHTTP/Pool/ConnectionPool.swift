@@ -11,13 +11,8 @@ import Names
 /// origin has its own. A new answer of the resolver closes no live connection.
 final class ConnectionPool: Sendable {
     typealias State = PoolState<PoolKey, Connection>
-
-    enum Lease {
-        case reuse(Connection)
-        case open
-        /// No connection is free. Wait with ``turn(of:key:deadline:)``.
-        case wait(State.WaiterID)
-    }
+    /// Wait with ``turn(of:key:deadline:)`` if no connection is free.
+    typealias Lease = State.Lease
 
     private typealias Turn = Result<Lease, DirectHTTPError>
 
@@ -108,7 +103,7 @@ final class ConnectionPool: Sendable {
         let now = clock()
         var retired: [Connection] = []
         defer { for connection in retired { connection.drain() } }
-        let decision = shared.withLockedValue { shared -> State.Lease? in
+        let lease = shared.withLockedValue { shared -> Lease? in
             guard !shared.isShutDown else { return nil }
             if shared.sleep.hasSlept(now: now) { retired = shared.retire() }
             let mayShare = key.origin.scheme.isSecure && key.tls.offersHTTP2
@@ -120,17 +115,12 @@ final class ConnectionPool: Sendable {
                 isAvoided: endpoints.isEmpty ? nil : { endpoints.contains($0.info.endpoint) }
             )
         }
-        switch decision {
-        case .reuse(let connection): return .reuse(connection)
-        case .open: return .open
-        case .wait(let waiter): return .wait(waiter)
-        case .full:
-            throw DirectHTTPError(
-                .poolExhausted,
-                "too many requests wait for a connection to \(key.origin): raise waitersPerOrigin or send fewer"
-            )
-        case nil: throw .shutDown
-        }
+        guard let lease else { throw .shutDown }
+        guard case .full = lease else { return lease }
+        throw DirectHTTPError(
+            .poolExhausted,
+            "too many requests wait for a connection to \(key.origin): raise waitersPerOrigin or send fewer"
+        )
     }
 
     /// Returns a lent connection to the pool after an exchange.
@@ -256,30 +246,28 @@ final class ConnectionPool: Sendable {
                 timer?.cancel()
                 continuation.resume(returning: early)
             } else if Task.isCancelled {
-                removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
+                cancel(waiter, key: key)
             } else if let deadline, deadline <= .now() {
                 // The timer may have fired before the waiter was registered.
                 expire(waiter, key: key)
             }
         } onCancel: {
-            removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
+            cancel(waiter, key: key)
         }
         return try turn.get()
+    }
+
+    private func cancel(_ waiter: State.WaiterID, key: PoolKey) {
+        removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
     }
 
     /// Fails a waiter whose deadline has passed.
     private func expire(_ waiter: State.WaiterID, key: PoolKey) {
         // If no connection is open and one is being opened, the endpoints do not answer. Otherwise all connections are busy.
-        if shared.withLockedValue({ $0.pool.isOpeningFirst(key) }) {
-            removeWaiter(waiter, key: key, code: .connectTimeout, message: "no connection to \(key.origin) in time")
-        } else {
-            removeWaiter(
-                waiter,
-                key: key,
-                code: .poolExhausted,
-                message: "every connection to \(key.origin) stayed busy"
-            )
-        }
+        let isUnreachable = shared.withLockedValue { $0.pool.isOpeningFirst(key) }
+        let why =
+            isUnreachable ? "no connection to \(key.origin) in time" : "every connection to \(key.origin) stayed busy"
+        removeWaiter(waiter, key: key, code: isUnreachable ? .connectTimeout : .poolExhausted, message: why)
     }
 
     /// The error of a caller that spent most of its time in the queue before it opened a connection. If no endpoint failed, the
