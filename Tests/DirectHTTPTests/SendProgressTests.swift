@@ -165,7 +165,6 @@ struct SendProgressTests {
             settings: settings,
             deflate: nil,
             inbox: WebSocketInbox(bound: 1_000) {},
-            end: WebSocketEnd(),
             progress: queue.progress
         ) {}
         try channel.pipeline.syncOperations.addHandler(handler)

@@ -5,7 +5,6 @@ import Names
 /// The target of a dial, with the steps from a TCP connection to a connection to the origin.
 struct DialTarget: Sendable {
     let key: PoolKey
-    /// The steps, in order.
     let steps: [DialStep]
     /// The challenges of proxies.
     let proxies: AuthMemory

@@ -51,12 +51,11 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     // MARK: Time
 
-    var liveness: HTTP2Liveness
+    var liveness: PeerLiveness
     var rest = ActivityWatch()
     var timer: Scheduled<Void>?
     var timerDue: NIODeadline?
 
-    /// - Parameter now: the time of the event loop.
     init(
         streamWindow: Int,
         limits: HTTP1ResponseReader.Limits,
@@ -79,7 +78,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         self.keepIdle = keepIdle
         self.wakes = wakes
         self.notify = notify
-        liveness = HTTP2Liveness(pingAfter: pingAfter, pingTimeout: pingTimeout, now: now)
+        liveness = PeerLiveness(pingAfter: pingAfter, pingTimeout: pingTimeout, now: now)
     }
 
     // MARK: Exchanges

@@ -12,11 +12,8 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// A request with its body.
     package struct Request {
-        /// The stream to reply on.
         package let stream: UInt32
-        /// The request method.
         package let method: String
         /// The path and query.
         package let target: String
@@ -41,7 +38,6 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         }
     }
 
-    /// The limits of a client.
     package struct Limits: Sendable {
         /// Concurrent streams; further ones are refused.
         package var streams = 250
@@ -95,7 +91,6 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     /// Creates a handler.
     ///
     /// - Parameters:
-    ///   - limits: the limits of the client.
     ///   - onRequest: receives each request. The reply is sent with ``reply(_:fields:body:to:)``, at once or later.
     ///   - onCancel: called with a stream whose reply is no longer needed.
     package init(
@@ -119,11 +114,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     /// Replies on a stream; does nothing if the stream has ended.
     ///
-    /// - Parameters:
-    ///   - status: the status code.
-    ///   - fields: names in lower case, values, and whether later replies repeat the field.
-    ///   - body: the body.
-    ///   - id: the stream.
+    /// - Parameter fields: names in lower case, values, and whether later replies repeat the field.
     package func reply(
         _ status: Int,
         fields: [(name: String, value: String, repeats: Bool)],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 import NIOCore
 
 /// Assembles frames into messages (RFC 6455 §5.4, §5.6) and checks the order of frames.
@@ -73,7 +74,6 @@ struct WebSocketAssembler {
         return WebSocketClosure(code: code, reason: try text(payload))
     }
 
-    /// Decodes UTF-8.
     static func text(_ bytes: ByteBuffer) throws(WebSocketViolation) -> String {
         // Decoding replaces invalid UTF-8, so the text then differs from the bytes.
         let text = String(buffer: bytes)
