@@ -19,7 +19,6 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawPointer(found) - base
     }
 
-    /// Whether these octets are at an index.
     package func contains(_ octets: [UInt8], at index: Int) -> Bool {
         guard count - index >= octets.count, let start = baseAddress else { return false }
         return octets.withUnsafeBytes { octets in

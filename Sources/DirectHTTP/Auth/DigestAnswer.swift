@@ -11,7 +11,6 @@ struct DigestAnswer {
     var method: String
     /// The request target as sent.
     var uri: String
-    /// The nonce count, with this request.
     var count: UInt32
     var clientNonce: String
     /// The body if it is in memory.

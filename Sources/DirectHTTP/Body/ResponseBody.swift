@@ -134,7 +134,6 @@ public struct ResponseBody: AsyncSequence, Sendable {
     private static let discardTime = TimeAmount.seconds(1)
 }
 
-/// The source of a body.
 private enum Source: Sendable {
     case exchange(BodyOwner)
     /// The unread bytes of a body in memory.

@@ -21,7 +21,6 @@ public final class Engine: Sendable {
     let group: any EventLoopGroup
     /// An ``EventLoopTaskExecutor`` for each loop; empty on older systems, which do not support it.
     let executors: [ObjectIdentifier: any Executor]
-    /// A queue for each loop.
     let wakes: [ObjectIdentifier: WakeQueue]
     let contexts: TLSContexts
     /// The challenges of proxies.

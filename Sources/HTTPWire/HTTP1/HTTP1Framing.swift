@@ -56,8 +56,6 @@ package struct HTTP1Framing {
     /// Notes a field.
     ///
     /// - Parameters:
-    ///   - field: the field.
-    ///   - value: its value.
     ///   - allowsRepetition: whether the same length may be given several times, as in responses (RFC 9112 §6.3).
     ///   - nameLimit: the maximum number of names in Connection.
     package mutating func note(

@@ -19,7 +19,6 @@ package struct HTTP1HeadReader {
     private var searched = 0
     private var lineStart = 0
     private var isFolded = false
-    /// The end of the start line.
     private var startLineEnd = 0
     /// The start of the last line that continues no other one.
     private var fieldStart = 0

@@ -20,8 +20,6 @@ extension HTTP2Connection {
     }
 
     /// The next event; nil if more bytes are needed.
-    ///
-    /// - Parameter now: the current time.
     package mutating func next(now: NIODeadline) throws(HTTP2ConnectionError) -> Event? {
         while let frame = try reader.next() {
             let event: Event?

@@ -13,7 +13,6 @@ struct HTTP2FrameReader {
     enum Event: Equatable {
         /// A piece of a DATA frame. `charged` is its flow-control cost in bytes, including padding (RFC 9113 §6.1).
         case data(stream: UInt32, ByteBuffer, charged: Int, endStream: Bool)
-        /// A complete header block.
         case headers(stream: UInt32, block: ByteBuffer, endStream: Bool)
         /// A complete frame of another type.
         case frame(Header, ByteBuffer)
