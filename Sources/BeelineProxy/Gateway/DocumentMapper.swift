@@ -66,18 +66,13 @@ struct DocumentMapper {
         // A relative link becomes as long as its base.
         try budget.take(base.target.utf8.count + gateway.utf8.count)
         guard let text = value.string, let url = try? base.resolving(text), let path = links.path(for: url, as: kind)
-        else {
-            return value
-        }
+        else { return value }
         return .string(gateway + path)
     }
 
     /// A pathway clone whose URIs stay at the gateway: its host becomes a query parameter, which the gateway reads. Nil if the
     /// clone also has URIs of its own: players would add the parameter to them too, so such clones are removed.
-    private func clone(
-        _ value: JSONValue,
-        budget: inout MappingBudget
-    ) throws(MappingBudget.Fault) -> JSONValue? {
+    private func clone(_ value: JSONValue, budget: inout MappingBudget) throws(MappingBudget.Fault) -> JSONValue? {
         guard case .object(var rules)? = value["URI-REPLACEMENT"] else { return value }
         let lists = ["PER-VARIANT-URIS", "PER-RENDITION-URIS"]
         if let host = rules.removeValue(forKey: "HOST")?.string {

@@ -35,9 +35,7 @@ struct GatewayLinks: Sendable {
         }
         guard let slash = rest.firstIndex(of: "/"), let scheme = Self.scheme(rest[..<slash]) else { return nil }
         guard let url = try? HTTPURL("\(scheme)://\(rest[rest.index(after: slash)...])"), hosts.contains(url.host)
-        else {
-            return nil
-        }
+        else { return nil }
         return Target(url: url, kind: kind)
     }
 
@@ -70,12 +68,7 @@ struct GatewayLinks: Sendable {
     ///   - base: the URL of the document.
     ///   - baseRoot: ``root(of:)`` of the base, to avoid computing it for each link.
     ///   - isBeginning: whether more of the link follows, so that no slash is added after the host.
-    func mapped(
-        _ link: Substring,
-        base: HTTPURL,
-        baseRoot: String? = nil,
-        isBeginning: Bool = false
-    ) -> String? {
+    func mapped(_ link: Substring, base: HTTPURL, baseRoot: String? = nil, isBeginning: Bool = false) -> String? {
         if link.hasPrefix("//") {
             return mapped(link.dropFirst(2), scheme: base.origin.scheme.name, isBeginning: isBeginning)
         }

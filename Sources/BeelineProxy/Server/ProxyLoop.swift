@@ -29,12 +29,7 @@ final class ProxyLoop {
     private var isDraining = false
     private var drained: [EventLoopPromise<Void>] = []
 
-    init(
-        on loop: any EventLoop,
-        client: BeelineClient,
-        configuration: ProxyConfiguration,
-        gateway: GatewayLinks?
-    ) {
+    init(on loop: any EventLoop, client: BeelineClient, configuration: ProxyConfiguration, gateway: GatewayLinks?) {
         self.gateway = gateway
         self.loop = loop
         endpoint = NIOLockedValueBox(configuration.listen)

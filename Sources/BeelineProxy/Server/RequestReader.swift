@@ -79,9 +79,7 @@ final class RequestReader: WireOwner {
     }
 
     /// Closes an idle connection.
-    func drain() {
-        if case .resting = state { client.closeAfterFlush() }
-    }
+    func drain() { if case .resting = state { client.closeAfterFlush() } }
 
     // MARK: Socket events
 

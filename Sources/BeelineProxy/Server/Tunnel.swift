@@ -51,9 +51,7 @@ final class Tunnel: WireOwner {
         other(wire).send(bytes)
     }
 
-    func receivedAll(from wire: Wire) {
-        if !other(wire).isWritable { wire.pause() }
-    }
+    func receivedAll(from wire: Wire) { if !other(wire).isWritable { wire.pause() } }
 
     func writabilityChanged(of wire: Wire) {
         if wire.isWritable { other(wire).resume() } else { other(wire).pause() }

@@ -29,9 +29,7 @@ final class ConnectionTimer {
     }
 
     /// Starts the time limit of a request when its first octets arrive.
-    func received() {
-        if isQuiet { beginRequest() }
-    }
+    func received() { if isQuiet { beginRequest() } }
 
     /// Starts the time limit of a request that has arrived partially.
     func beginRequest() {

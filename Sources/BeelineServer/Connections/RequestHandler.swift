@@ -77,12 +77,7 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    private func write(
-        _ reply: ServerReply,
-        hasContent: Bool,
-        keepsAlive: Bool,
-        _ context: ChannelHandlerContext
-    ) {
+    private func write(_ reply: ServerReply, hasContent: Bool, keepsAlive: Bool, _ context: ChannelHandlerContext) {
         work = nil
         guard context.channel.isActive else { return }
         let closes = !keepsAlive || service.isDraining
@@ -141,9 +136,7 @@ final class RequestHandler: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.close(promise: nil)
-    }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
 extension HTTPHeaders {

@@ -31,10 +31,7 @@ final class ServerListener: Sendable {
     init(_ configuration: ServerConfiguration, _ service: ServerService) throws(ServerError) {
         self.configuration = configuration
         self.service = service
-        maxConnections = Self.connections(
-            allowed: configuration.maxConnections,
-            descriptors: DescriptorLimit.current
-        )
+        maxConnections = Self.connections(allowed: configuration.maxConnections, descriptors: DescriptorLimit.current)
         limits = Self.limits(configuration)
         tls = NIOLockedValueBox(try Self.context(configuration.tls))
     }
@@ -233,7 +230,5 @@ final class ServerListener: Sendable {
 private final class FaultCloser: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.close(promise: nil)
-    }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }

@@ -76,11 +76,7 @@ final class ServerService: Sendable {
 
     private func metrics() -> ServerReply {
         let counters = state.withLockedValue { $0.counters }
-        let text = counters.text(
-            cache: resolver.counts,
-            cachedNames: resolver.cachedNames,
-            zoneNames: zones.set.count
-        )
+        let text = counters.text(cache: resolver.counts, cachedNames: resolver.cachedNames, zoneNames: zones.set.count)
         return ServerReply(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
     }
 
@@ -121,9 +117,7 @@ final class ServerService: Sendable {
     var isDraining: Bool { state.withLockedValue { $0.isDraining } }
     func drain() { state.withLockedValue { $0.isDraining = true } }
 
-    func use(_ accounts: [ServerAccount]) {
-        state.withLockedValue { $0.router = $0.router.with(accounts) }
-    }
+    func use(_ accounts: [ServerAccount]) { state.withLockedValue { $0.router = $0.router.with(accounts) } }
 
     func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
 

@@ -50,12 +50,7 @@ struct AliyunDialect: Sendable {
         }
     }
 
-    private func checkSigned(
-        account: String,
-        text: String,
-        fields: [String: String],
-        isSigned: Bool
-    ) throws(Refusal) {
+    private func checkSigned(account: String, text: String, fields: [String: String], isSigned: Bool) throws(Refusal) {
         guard isSigned else {
             // With accounts, unsigned questions are refused.
             guard router.accounts.isEmpty else {

@@ -172,9 +172,7 @@ extension DNSResponseCode {
 
 extension DNSType {
     /// The name of the type, or `TYPEnn`.
-    var label: String {
-        Self.labels[rawValue] ?? "TYPE\(rawValue)"
-    }
+    var label: String { Self.labels[rawValue] ?? "TYPE\(rawValue)" }
 
     private static let labels: [UInt16: String] = [
         1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA", 33: "SRV", 35: "NAPTR",

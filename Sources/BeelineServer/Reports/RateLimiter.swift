@@ -38,11 +38,7 @@ struct RateLimiter {
         change(client, now: now) { $0.questions -= Double(questions) }
     }
 
-    private mutating func change<Result>(
-        _ client: IPAddress,
-        now: Int64,
-        body: (inout Bucket) -> Result
-    ) -> Result {
+    private mutating func change<Result>(_ client: IPAddress, now: Int64, body: (inout Bucket) -> Result) -> Result {
         let key = client.ofSubscriber
         var bucket = buckets[key] ?? Bucket(questions: burst, seen: now)
         bucket.questions = filled(bucket, now)

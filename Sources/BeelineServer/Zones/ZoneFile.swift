@@ -40,10 +40,7 @@ struct ZoneFile {
             throw ServerError(.badZone, "\(stranger.name) is not in the zone \(apex)")
         }
         if let name = Self.badAlias(records) {
-            throw ServerError(
-                .badZone,
-                "\(name) has a CNAME and other records: an alias has no other records"
-            )
+            throw ServerError(.badZone, "\(name) has a CNAME and other records: an alias has no other records")
         }
     }
 

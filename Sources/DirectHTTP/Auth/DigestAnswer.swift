@@ -50,9 +50,7 @@ struct DigestAnswer {
         var request = "\(method):\(uri)"
         if protection == .requestAndBody, let body { request += ":" + challenge.algorithm.hash(body.readableBytesView) }
         guard let protection else { return hash("\(secret):\(challenge.nonce):\(hash(request))") }
-        return hash(
-            "\(secret):\(challenge.nonce):\(countText):\(clientNonce):\(protection.rawValue):\(hash(request))"
-        )
+        return hash("\(secret):\(challenge.nonce):\(countText):\(clientNonce):\(protection.rawValue):\(hash(request))")
     }
 
     private var countText: String {

@@ -47,12 +47,7 @@ package final class ChannelDial {
         tls.offersHTTP2 = false
         let key = PoolKey(origin: origin, tls: tls, route: route)
         race = Result { () throws(DirectHTTPError) in
-            let target = try DialTarget(
-                key: key,
-                contexts: Self.contexts,
-                proxies: Self.proxies,
-                isTunnel: isTunnel
-            )
+            let target = try DialTarget(key: key, contexts: Self.contexts, proxies: Self.proxies, isTunnel: isTunnel)
             return DialRace(
                 on: loop,
                 to: endpoints,
@@ -69,11 +64,7 @@ package final class ChannelDial {
                         if halfCloses {
                             try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
                         }
-                        return Dialed(
-                            channel: won.channel,
-                            endpoint: won.winner.endpoint,
-                            halfCloses: halfCloses
-                        )
+                        return Dialed(channel: won.channel, endpoint: won.winner.endpoint, halfCloses: halfCloses)
                     }
                 )
             }

@@ -88,13 +88,9 @@ final class DialRace {
     }
 
     /// Ends the race because its time is over.
-    func expire() {
-        end(with: .connectTimeout, "no connection to \(target.key.origin) in time")
-    }
+    func expire() { end(with: .connectTimeout, "no connection to \(target.key.origin) in time") }
 
-    func cancel() {
-        end(with: .cancelled, "connecting to \(target.key.origin) was cancelled")
-    }
+    func cancel() { end(with: .cancelled, "connecting to \(target.key.origin) was cancelled") }
 
     private func send(_ event: RacePlan.Event) {
         guard !isOver else { return }

@@ -45,9 +45,7 @@ struct DialTarget: Sendable {
     }
 
     /// Whether the connection uses TLS.
-    var isSecured: Bool {
-        steps.contains { if case .tls = $0 { true } else { false } }
-    }
+    var isSecured: Bool { steps.contains { if case .tls = $0 { true } else { false } } }
 }
 
 /// One step from a TCP connection to a connection to the origin.
@@ -89,7 +87,5 @@ final class PoolKey: Hashable, Sendable {
             || one.hash == other.hash && one.origin == other.origin && one.tls == other.tls && one.route == other.route
     }
 
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(hash)
-    }
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }

@@ -246,17 +246,9 @@ extension Engine {
         case .failure where pending.isShutDown:
             throw .shutDown
         case .failure(let error) where deadline.map({ $0 <= .now() }) ?? false:
-            throw DirectHTTPError(
-                .connectTimeout,
-                "\(dialled.host) was not resolved in time",
-                underlyingError: error
-            )
+            throw DirectHTTPError(.connectTimeout, "\(dialled.host) was not resolved in time", underlyingError: error)
         case .failure(let error):
-            throw DirectHTTPError(
-                .unresolved,
-                "\(dialled.host) was not resolved: \(error)",
-                underlyingError: error
-            )
+            throw DirectHTTPError(.unresolved, "\(dialled.host) was not resolved: \(error)", underlyingError: error)
         }
     }
 }

@@ -8,9 +8,7 @@ extension ByteBuffer {
     /// NIOSSL decrypts into one buffer again and again. While a reader holds a slice of it, NIOSSL copies the whole buffer,
     /// unused space included, and each slice keeps a whole buffer in memory. The buffer starts at 32 KiB and grows to hundreds of
     /// KiB after large reads.
-    func detached() -> ByteBuffer {
-        storageCapacity > 32 * 1024 ? copied() : self
-    }
+    func detached() -> ByteBuffer { storageCapacity > 32 * 1024 ? copied() : self }
 
     /// The same bytes, copied if their buffer is more than four times as large.
     ///

@@ -323,9 +323,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         case .head(let response, let raw, let keepAlive):
             reportHead(response, raw: raw)
             let status = response.status.code
-            guard status != 101 else {
-                throw .malformed("it switches protocols without being asked")
-            }
+            guard status != 101 else { throw .malformed("it switches protocols without being asked") }
             // A server that refuses a request may not have read its body, and some servers, such as squid, do not read the rest
             // of it before the next request.
             self.keepAlive = keepAlive && !(hasLongBody && status >= 400)

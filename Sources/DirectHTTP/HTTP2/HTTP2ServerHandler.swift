@@ -93,11 +93,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     /// - Parameters:
     ///   - onRequest: receives each request. The reply is sent with ``reply(_:fields:body:to:)``, at once or later.
     ///   - onCancel: called with a stream whose reply is no longer needed.
-    package init(
-        limits: Limits,
-        onRequest: @escaping (Request) -> Void,
-        onCancel: @escaping (UInt32) -> Void
-    ) {
+    package init(limits: Limits, onRequest: @escaping (Request) -> Void, onCancel: @escaping (UInt32) -> Void) {
         self.limits = limits
         self.onRequest = onRequest
         self.onCancel = onCancel
@@ -161,9 +157,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     /// Writes queued frames, one of each stream in turn, as far as the windows allow.
-    private func sendQueued() {
-        while let id = connection.writeNextFrame() { removeIfEnded(id) }
-    }
+    private func sendQueued() { while let id = connection.writeNextFrame() { removeIfEnded(id) } }
 
     // MARK: Streams
 

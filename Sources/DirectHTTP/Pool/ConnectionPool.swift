@@ -94,11 +94,7 @@ final class ConnectionPool: Sendable {
     }
 
     /// Returns a connection for the key, or whether the caller must open one or wait.
-    func lease(
-        _ key: PoolKey,
-        fresh: Bool,
-        avoiding endpoints: Set<Endpoint> = []
-    ) throws(DirectHTTPError) -> Lease {
+    func lease(_ key: PoolKey, fresh: Bool, avoiding endpoints: Set<Endpoint> = []) throws(DirectHTTPError) -> Lease {
         let loop = MultiThreadedEventLoopGroup.currentEventLoop
         let now = clock()
         var retired: [Connection] = []
@@ -161,9 +157,7 @@ final class ConnectionPool: Sendable {
     }
 
     /// Stops lending a shared connection. Its exchanges continue.
-    func withdraw(_ connection: Connection) {
-        change { $0.withdraw(connection, key: connection.key) }
-    }
+    func withdraw(_ connection: Connection) { change { $0.withdraw(connection, key: connection.key) } }
 
     func closed(_ connection: Connection) {
         change { $0.closed(connection, key: connection.key, isShared: connection.isShared) }
@@ -176,9 +170,7 @@ final class ConnectionPool: Sendable {
         for waiter in drained { waiter.resume() }
     }
 
-    func openingFailed(_ key: PoolKey) {
-        change { $0.openingFailed(key) }
-    }
+    func openingFailed(_ key: PoolKey) { change { $0.openingFailed(key) } }
 
     private func change(_ body: (inout State) -> [State.Wake]) {
         let turns = shared.withLockedValue { shared in shared.take(body(&shared.pool)) }
@@ -227,11 +219,7 @@ final class ConnectionPool: Sendable {
     }
 
     /// Waits for a connection or for permission to open one.
-    func turn(
-        of waiter: State.WaiterID,
-        key: PoolKey,
-        deadline: NIODeadline?
-    ) async throws(DirectHTTPError) -> Lease {
+    func turn(of waiter: State.WaiterID, key: PoolKey, deadline: NIODeadline?) async throws(DirectHTTPError) -> Lease {
         let turn = await waitCancellably { (continuation: UnsafeContinuation<Turn, Never>) in
             let timer = deadline.map { deadline in
                 group.next().scheduleTask(deadline: deadline) { [self] in expire(waiter, key: key) }

@@ -50,9 +50,7 @@ struct WebSocketAssembler {
             }
             guard whole.bytes.readableBytes + frame.payload.readableBytes <= maxBytes,
                 whole.fragments < Self.maxFragments
-            else {
-                throw WebSocketViolation("it sent a message of more than \(maxBytes) bytes", code: .messageTooBig)
-            }
+            else { throw WebSocketViolation("it sent a message of more than \(maxBytes) bytes", code: .messageTooBig) }
             partial = nil
             whole.bytes.writeImmutableBuffer(frame.payload)
             whole.fragments += 1

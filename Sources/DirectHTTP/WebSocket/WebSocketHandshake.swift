@@ -65,9 +65,7 @@ struct WebSocketHandshake {
     /// - Throws: `upgradeRefused` for another status than 101, `malformedResponse` for an invalid handshake.
     func check(_ response: HTTPResponse) throws(DirectHTTPError) -> Agreement {
         let fields = response.headerFields
-        guard response.status.code == 101 else {
-            throw .upgradeRefused(by: request.origin, response)
-        }
+        guard response.status.code == 101 else { throw .upgradeRefused(by: request.origin, response) }
         guard fields[.upgrade]?.lowercased() == "websocket", Self.tokens(fields[.connection]).contains("upgrade") else {
             throw .noWebSocket("it switches to another protocol")
         }

@@ -101,9 +101,7 @@ package struct HTTP1Framing {
     }
 
     private mutating func noteLength(_ value: Bytes, _ allowsRepetition: Bool) throws(HTTP1Error) {
-        guard contentLength == nil || allowsRepetition else {
-            throw .malformed("it has several Content-Length fields")
-        }
+        guard contentLength == nil || allowsRepetition else { throw .malformed("it has several Content-Length fields") }
         if let length = Self.number(value) {
             guard contentLength ?? length == length else { throw .malformed("it has several lengths") }
             contentLength = length

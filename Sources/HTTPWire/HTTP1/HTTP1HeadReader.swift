@@ -36,9 +36,7 @@ package struct HTTP1HeadReader {
         let end = try bytes.withUnsafeReadableBytes { bytes in
             Result { () throws(HTTP1Error) in try findEnd(bytes) }
         }.get()
-        guard (end ?? bytes.readableBytes) <= limit else {
-            throw .tooLarge("its head is larger than \(limit) bytes")
-        }
+        guard (end ?? bytes.readableBytes) <= limit else { throw .tooLarge("its head is larger than \(limit) bytes") }
         guard let end, let raw = bytes.readSlice(length: end) else { return nil }
         defer { self = Self(strictness, limit: limit) }
         return HTTP1Head(raw: raw, isFolded: isFolded)

@@ -74,10 +74,7 @@ struct HTTP2FrameReader {
 
     private mutating func readHeader() throws(HTTP2ConnectionError) -> Header? {
         guard
-            let (first, flags, stream) = buffer.readMultipleIntegers(
-                endianness: .big,
-                as: (UInt32, UInt8, UInt32).self
-            )
+            let (first, flags, stream) = buffer.readMultipleIntegers(endianness: .big, as: (UInt32, UInt8, UInt32).self)
         else { return nil }
         let header = Header(
             length: Int(first >> 8),

@@ -23,12 +23,7 @@ package struct WebSocketFrame: Equatable {
     /// The payload, unmasked.
     package var payload: ByteBuffer
 
-    package init(
-        opcode: Opcode,
-        isFinal: Bool = true,
-        isCompressed: Bool = false,
-        payload: ByteBuffer = ByteBuffer()
-    ) {
+    package init(opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, payload: ByteBuffer = ByteBuffer()) {
         self.opcode = opcode
         self.isFinal = isFinal
         self.isCompressed = isCompressed

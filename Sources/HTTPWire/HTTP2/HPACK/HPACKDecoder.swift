@@ -35,10 +35,7 @@ struct HPACKDecoder {
     }
 
     /// Calls `body` with each field of a block, in order.
-    mutating func decode(
-        _ block: UnsafeRawBufferPointer,
-        _ body: (HPACKField) -> Void
-    ) throws(Failure) {
+    mutating func decode(_ block: UnsafeRawBufferPointer, _ body: (HPACKField) -> Void) throws(Failure) {
         (readsTable, insertionCount) = (false, 0)
         // An idle connection should hold little memory.
         defer { if scratch.count > Self.largestScratch { scratch = [] } }
@@ -81,11 +78,7 @@ struct HPACKDecoder {
         for field in fields { insert(field) }
     }
 
-    private func integer(
-        in block: UnsafeRawBufferPointer,
-        at index: inout Int,
-        prefix: Int
-    ) throws(Failure) -> Int {
+    private func integer(in block: UnsafeRawBufferPointer, at index: inout Int, prefix: Int) throws(Failure) -> Int {
         guard let value = HPACKInteger.read(block, at: &index, prefix: prefix) else { throw .malformed }
         return value
     }

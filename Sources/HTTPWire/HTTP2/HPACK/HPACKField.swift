@@ -58,11 +58,7 @@ package final class HPACKField: Sendable {
 
     /// A field with a known name and a new value.
     convenience init(name: HPACKField, value: UnsafeRawBufferPointer) {
-        self.init(
-            name: name.hasName ? name.field.name : nil,
-            nameLength: name.nameLength,
-            value: value
-        )
+        self.init(name: name.hasName ? name.field.name : nil, nameLength: name.nameLength, value: value)
     }
 
     private init(name: HTTPField.Name?, nameLength: Int, value: UnsafeRawBufferPointer) {
