@@ -123,7 +123,7 @@ struct OverloadTests {
         let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
         let (channel, socket) = (EmbeddedChannel(), FullSocket())
         try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        let timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
+        let timer = ConnectionTimer(channel, ServerConfiguration())
         let ends = ConnectionEnds(peer: Self.client, trusting: [])
         try channel.pipeline.syncOperations.addHandlers([
             socket, RequestHandler(service, ends: ends, timer: timer, isOverTLS: true),
@@ -168,7 +168,7 @@ struct OverloadTests {
         init(_ resolver: Resolver) throws {
             let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
             try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-            timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
+            timer = ConnectionTimer(channel, ServerConfiguration())
             handler = RequestHandler(
                 service,
                 ends: ConnectionEnds(peer: OverloadTests.client, trusting: []),

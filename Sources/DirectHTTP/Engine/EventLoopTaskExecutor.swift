@@ -92,7 +92,7 @@ private final class LoopJobs {
 extension EventLoop {
     /// Does `work` on the loop after the jobs of tasks that wait there. Called from such a job, it runs when these jobs are done
     /// and needs no turn of the loop; otherwise in the loop's next turn.
-    func executeAfterJobs(_ work: @escaping () -> Void) {
+    package func executeAfterJobs(_ work: @escaping () -> Void) {
         if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *), LoopJobs.hasTaken(work) { return }
         assumeIsolated().execute(work)
     }
