@@ -249,7 +249,3 @@ final class DialRace {
 
     private var elapsed: Duration { Duration(loop.now - begin) }
 }
-
-extension Duration {
-    init(_ amount: TimeAmount) { self = .nanoseconds(amount.nanoseconds) }
-}

@@ -50,11 +50,7 @@ struct HTTP2LivenessTests {
         let channel = EmbeddedChannel()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
         let handler = HTTP2Handler(
-            streamWindow: 65_535,
-            limits: .init(),
-            keepIdle: .hours(1),
-            pingAfter: .seconds(15),
-            pingTimeout: .seconds(5),
+            .test(pingAfter: .seconds(15)),
             now: channel.eventLoop.now,
             wakes: WakeQueue(channel.embeddedEventLoop)
         ) { _ in }
