@@ -84,7 +84,6 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     /// Collects the pieces that are already there. Returns whether they were the rest of the body.
-    @inline(never)
     private func isAllAtHand(_ whole: inout ByteBuffer, _ limit: Int) throws(DirectHTTPError) -> Bool {
         guard codings.isEmpty else { return false }
         while let ready = source.pieceIfReady() {

@@ -47,8 +47,6 @@ extension Engine {
         )
     }
 
-    /// Kept out of `send` so that its async frame stays small: most requests reuse a connection.
-    @inline(never)
     private func sendOnNewConnection(
         _ exchange: Exchange,
         for key: PoolKey,
@@ -164,7 +162,6 @@ extension Engine {
     }
 
     /// A dialer for the endpoints that a source has after all of a dialer's failed; nil if there are none.
-    @inline(never)
     private func dialer(
         after error: DirectHTTPError,
         of dialer: Dialer,
