@@ -177,8 +177,8 @@ let package = Package(
         .target(
             name: "BeelineServer",
             dependencies: [
-                "Names", "DirectHTTP", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
-                nio("NIOHTTP1"), nio("NIOTLS"), nioSSL,
+                "Names", "HTTPWire", "DirectHTTP", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"), nioSSL, httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -329,7 +329,8 @@ let package = Package(
         .testTarget(
             name: "BeelineServerTests",
             dependencies: [
-                "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "Names", httpTypes, nio("NIOCore"),
+                "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "HTTPWire", "Names", httpTypes,
+                nio("NIOCore"),
                 nio("NIOConcurrencyHelpers"), nio("NIOEmbedded"), nio("NIOHTTP1"),
             ],
             swiftSettings: settings

@@ -26,7 +26,6 @@ public final class BeelineProxy: Sendable {
     private let links: GatewayLinks?
     private let loop: any EventLoop
     private let server: NIOLoopBound<ProxyLoop>
-    /// Guards the endpoint it listens on.
     private let listening: NIOLockedValueBox<Endpoint>
 
     /// Starts a proxy.
@@ -49,12 +48,7 @@ public final class BeelineProxy: Sendable {
         let links = configuration.gatewayHosts.isEmpty ? nil : GatewayLinks(hosts: configuration.gatewayHosts)
         do {
             let (server, listening) = try await loop.flatSubmit {
-                let server = ProxyLoop(
-                    on: loop,
-                    client: client,
-                    configuration: configuration,
-                    gateway: links
-                )
+                let server = ProxyLoop(on: loop, client: client, configuration: configuration, gateway: links)
                 let bound = NIOLoopBound(server, eventLoop: loop)
                 let listening = server.endpoint
                 return server.listen(at: configuration.listen).map { _ in (bound, listening) }

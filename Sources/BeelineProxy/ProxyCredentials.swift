@@ -44,7 +44,6 @@ public struct ProxyCredentials: Hashable, Sendable {
     }
 }
 
-/// Random secrets.
 enum Token {
     /// A token of 160 random bits, in characters that need no escaping in a URL.
     static func make() -> String {

@@ -35,6 +35,9 @@ public struct ProxyLimits: Hashable, Sendable {
     /// Creates the default limits.
     public init() {}
 
+    /// The time for a peer to take the last bytes of a connection that has ended.
+    var lastBytes: Duration { halfClosed ?? .seconds(120) }
+
     /// The effective ``connectionsPerClient`` for an address.
     func connectionsPerClient(at address: IPAddress) -> Int {
         connectionsPerClient ?? (address.isLoopback ? .max : 1_000)

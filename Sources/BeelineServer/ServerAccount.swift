@@ -56,7 +56,6 @@ struct AccountCiphers: Sendable {
     }
 }
 
-/// The accounts of a server, by ID.
 struct Accounts: Sendable {
     private let byID: [String: ServerAccount]
 

@@ -39,7 +39,6 @@ public struct PreparedRequest: Sendable {
     /// The Host header or `:authority`: the origin's own, or the one that the caller set.
     package var authority: String { checked.value.authority }
     var framing: Framing { checked.value.framing }
-    /// Whether the body waits for `100 Continue`.
     var expectsContinue: Bool { checked.value.expectsContinue }
     /// Whether a gzip or deflate body is decoded. Default true.
     public var decodesContent = true
@@ -157,7 +156,6 @@ public struct PreparedRequest: Sendable {
         )
     }
 
-    /// The request with credentials for the proxy.
     func with(proxyAuthorization: String) -> PreparedRequest {
         var request = self
         request.proxyAuthorization = proxyAuthorization

@@ -13,13 +13,10 @@ extension UnsafeRawBufferPointer {
     /// The first index at or after `start` that holds `octet`; nil if there is none.
     package func firstIndex(of octet: UInt8, from start: Int) -> Int? {
         guard start < count, let base = baseAddress, let found = memchr(base + start, Int32(octet), count - start)
-        else {
-            return nil
-        }
+        else { return nil }
         return UnsafeRawPointer(found) - base
     }
 
-    /// Whether these octets are at an index.
     package func contains(_ octets: [UInt8], at index: Int) -> Bool {
         guard count - index >= octets.count, let start = baseAddress else { return false }
         return octets.withUnsafeBytes { octets in

@@ -49,6 +49,13 @@ extension IPAddress {
     /// The IPv4 address of an IPv4-mapped address; any other address unchanged.
     public var unmapped: IPAddress { isV4Mapped ? IPAddress(v4: UInt32(truncatingIfNeeded: low)) : self }
 
+    /// The address that stands for a subscriber: an IPv4 address, or the first address of an IPv6 /64 network.
+    package var ofSubscriber: IPAddress {
+        let address = unmapped
+        guard address.family == .v6, let network = IPNetwork(address, prefixLength: 64) else { return address }
+        return network.first
+    }
+
     /// The IPv4 address embedded in a NAT64 or 6to4 address; nil for any other address.
     package var translated: IPAddress? {
         guard family == .v6 else { return nil }

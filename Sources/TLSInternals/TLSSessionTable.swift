@@ -26,7 +26,6 @@ struct TLSSessionTable<Session: Sendable>: Sendable {
         return servers[server]?.sessions.popLast()
     }
 
-    /// Removes all sessions of a server.
     mutating func forget(_ server: String) { servers[server] = nil }
 
     mutating func keep(_ session: Session, for server: String) {

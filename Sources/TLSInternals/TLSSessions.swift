@@ -59,7 +59,6 @@ package final class TLSSessions: Sendable {
 
     private func take(for server: String) -> Session? { state.withLockedValue { $0.take(for: server) } }
 
-    /// Removes all sessions of a server.
     package func forget(_ server: String) { state.withLockedValue { $0.forget(server) } }
 
     private func keep(_ session: Session, for server: String) {

@@ -288,13 +288,13 @@ struct WireTests {
         var large = ByteBuffer(repeating: 0x20, count: 256 * 1024)
         let piece = large.readSlice(length: 1)
         let rest = try #require(piece)
-        #expect(rest.storageCapacity >= 256 * 1024 && rest.withoutSlack.storageCapacity <= 64)
-        #expect(rest.withoutSlack == rest)
+        #expect(rest.storageCapacity >= 256 * 1024 && rest.compacted().storageCapacity <= 64)
+        #expect(rest.compacted() == rest)
     }
 
     @Test("connections are counted by IPv4 address and by IPv6 /64 network")
     func clients() throws {
-        func client(_ text: String) throws -> IPAddress { ClientTally.client(at: try #require(IPAddress(text))) }
+        func client(_ text: String) throws -> IPAddress { try #require(IPAddress(text)).ofSubscriber }
         #expect(try client("::ffff:192.0.2.1") == client("192.0.2.1"))
         #expect(try client("2001:db8::1") == client("2001:db8::ffff:0:0:1"))
         #expect(try client("2001:db8::1") != client("2001:db8:0:1::1"))

@@ -102,7 +102,7 @@ struct LimitTests {
         for (what, act, limit) in phases {
             let channel = EmbeddedChannel()
             try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-            let timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
+            let timer = ConnectionTimer(channel, ServerConfiguration())
             act(timer)
             channel.embeddedEventLoop.advanceTime(by: .seconds(limit.map { $0 - 1 } ?? 1_000))
             #expect(channel.isActive, "\(what)")
@@ -117,7 +117,7 @@ struct LimitTests {
     func trickle() throws {
         let channel = EmbeddedChannel()
         try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        let timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
+        let timer = ConnectionTimer(channel, ServerConfiguration())
         timer.waitForRequest()
         for _ in 0..<9 {
             timer.received()

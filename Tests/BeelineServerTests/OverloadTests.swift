@@ -33,28 +33,17 @@ struct OverloadTests {
             return .hold(gate, Answer(v4: .addresses([IPAddress(v4: 0xc633_6400 + last)], ttl: .seconds(60))))
         }
         let resolver = Self.resolver(upstream)
+        var configuration = ServerConfiguration()
+        configuration.passesSubnets = false
         let answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
-        let subnets = SubnetRule(isOn: false, v4: 24, v6: 56)
+        let router = Router(configuration, answerer: answerer, clock: { 0 })
         let names = ["e.test", "d.test", "c.test", "b.test", "a.test"]
         let list = names.joined(separator: ",")
-        let aliyun = AliyunDialect(
-            answerer: answerer,
-            accounts: Accounts([]),
-            subnets: subnets,
-            announced: [],
-            clock: { 0 }
-        )
+        let aliyun = AliyunDialect(router: router)
         let handling =
             switch form {
             case "dnspod":
-                DNSPodDialect(
-                    answerer: answerer,
-                    accounts: Accounts([]),
-                    subnets: subnets,
-                    requiresAccount: false,
-                    clock: { 0 }
-                )
-                .handle(ServerRequest(.get, target: "/d?dn=\(list)", client: Self.client))
+                DNSPodDialect(router: router).handle(ServerRequest(.get, target: "/d?dn=\(list)", client: Self.client))
             case "aliyun":
                 aliyun.handle(
                     ServerRequest(.get, target: "/1/resolve?host=\(list)", client: Self.client),
@@ -134,7 +123,7 @@ struct OverloadTests {
         let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
         let (channel, socket) = (EmbeddedChannel(), FullSocket())
         try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        let timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
+        let timer = ConnectionTimer(channel, ServerConfiguration())
         let ends = ConnectionEnds(peer: Self.client, trusting: [])
         try channel.pipeline.syncOperations.addHandlers([
             socket, RequestHandler(service, ends: ends, timer: timer, isOverTLS: true),
@@ -179,7 +168,7 @@ struct OverloadTests {
         init(_ resolver: Resolver) throws {
             let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
             try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-            timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
+            timer = ConnectionTimer(channel, ServerConfiguration())
             handler = RequestHandler(
                 service,
                 ends: ConnectionEnds(peer: OverloadTests.client, trusting: []),

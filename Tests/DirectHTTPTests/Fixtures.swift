@@ -3,6 +3,8 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
+@testable import DirectHTTP
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -67,5 +69,21 @@ final class Watermark: Sendable {
             last = height
             for _ in 0..<1000 { await Task.yield() }
         }
+    }
+}
+
+extension EngineConfiguration {
+    /// The settings of a handler without an engine.
+    static func test(
+        window: Int = 65_535,
+        pingAfter: TimeAmount? = nil,
+        keepIdle: TimeAmount = .hours(1)
+    ) -> EngineConfiguration {
+        var configuration = EngineConfiguration()
+        configuration.bufferedBodyBytes = window
+        configuration.pingAfter = pingAfter.map { Duration($0) }
+        configuration.pingTimeout = .seconds(5)
+        configuration.keepIdle = Duration(keepIdle)
+        return configuration
     }
 }

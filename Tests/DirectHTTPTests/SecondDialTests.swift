@@ -55,6 +55,31 @@ struct SecondDialTests {
         await engine.shutDown()
     }
 
+    @Test("an error after a second dial names the attempts of both, and has the code that says most")
+    func errorOfBoth() async throws {
+        let authority = try TestAuthority()
+        let other = try await LoopbackOrigin.start(tls: ServerTLS(try authority.certificate(for: "b.test"))) { _ in
+            .text("ok")
+        }
+        let dead = try RefusedEndpoint(address: "127.0.0.9", port: other.port)
+        let engine = Engine()
+        let source = Source(other.endpoints) { [dead.endpoint] }
+        var tls = TLSSettings()
+        tls.rootPEMs = [authority.rootPEM]
+        let request = try PreparedRequest(.get, HTTPURL("https://a.test:\(other.port)/"))
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await engine.exchange(request, from: source, tls: tls)
+        }
+        #expect(error?.code == .certificateRejected)
+        #expect(error?.attempts.map(\.endpoint) == other.endpoints + [dead.endpoint])
+        for endpoint in other.endpoints + [dead.endpoint] {
+            #expect(error?.message.contains("\(endpoint)") == true, "\(endpoint)")
+        }
+        dead.close()
+        await engine.shutDown()
+        await other.stop()
+    }
+
     @Test("the second request of a hedge avoids the first one's endpoint also among the other endpoints")
     func hedge() async throws {
         let origin = try await LoopbackOrigin.start(addresses: ["127.0.0.1", "127.0.0.2"]) { _ in .text("ok") }

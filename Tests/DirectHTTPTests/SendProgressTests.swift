@@ -77,11 +77,7 @@ struct SendProgressTests {
         pingAfter: TimeAmount?
     ) throws -> HTTP2Handler {
         let handler = HTTP2Handler(
-            streamWindow: 65_535,
-            limits: .init(),
-            keepIdle: .hours(1),
-            pingAfter: pingAfter,
-            pingTimeout: .seconds(5),
+            .test(pingAfter: pingAfter),
             now: channel.eventLoop.now,
             wakes: WakeQueue(channel.embeddedEventLoop),
             progress: queue.progress
@@ -122,9 +118,8 @@ struct SendProgressTests {
             try http2(channel, queue, pingAfter: nil).start(exchange, now: channel.eventLoop.now)
         } else {
             let handler = HTTP1Handler(
+                .test(),
                 isForwarded: false,
-                limits: .init(),
-                keepIdle: .hours(1),
                 isSecured: false,
                 wakes: WakeQueue(channel.embeddedEventLoop),
                 progress: queue.progress
@@ -165,7 +160,6 @@ struct SendProgressTests {
             settings: settings,
             deflate: nil,
             inbox: WebSocketInbox(bound: 1_000) {},
-            end: WebSocketEnd(),
             progress: queue.progress
         ) {}
         try channel.pipeline.syncOperations.addHandler(handler)

@@ -21,19 +21,14 @@ struct SlowSourceTests {
         let handler: any ConnectionHandler & ChannelHandler =
             http2
             ? HTTP2Handler(
-                streamWindow: 65_535,
-                limits: .init(),
-                keepIdle: .hours(1),
-                pingAfter: nil,
-                pingTimeout: .seconds(5),
+                .test(),
                 now: channel.eventLoop.now,
                 wakes: wakes,
                 notify: { _ in }
             )
             : HTTP1Handler(
+                .test(),
                 isForwarded: false,
-                limits: .init(),
-                keepIdle: .hours(1),
                 isSecured: false,
                 wakes: wakes,
                 notify: { _ in }

@@ -27,19 +27,14 @@ struct UploadEndingTests {
         let handler: any ConnectionHandler & ChannelHandler =
             http2
             ? HTTP2Handler(
-                streamWindow: 65_535,
-                limits: .init(),
-                keepIdle: keepIdle,
-                pingAfter: nil,
-                pingTimeout: .seconds(5),
+                .test(keepIdle: keepIdle),
                 now: channel.eventLoop.now,
                 wakes: wakes,
                 notify: { _ in }
             )
             : HTTP1Handler(
+                .test(keepIdle: keepIdle),
                 isForwarded: false,
-                limits: .init(),
-                keepIdle: keepIdle,
                 isSecured: isSecured,
                 wakes: wakes,
                 notify: { _ in }

@@ -5,6 +5,7 @@ import NIOEmbedded
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("A WebSocket with a slow reader", .timeLimit(.minutes(1)))
 struct WebSocketBackPressureTests {
@@ -32,8 +33,7 @@ struct WebSocketBackPressureTests {
         let handler = WebSocketHandler(
             settings: settings,
             deflate: nil,
-            inbox: WebSocketInbox(bound: 1_000) {},
-            end: WebSocketEnd()
+            inbox: WebSocketInbox(bound: 1_000) {}
         ) {}
         try channel.pipeline.syncOperations.addHandlers(SlowSocket(), handler)
         let done = OneShot<Void>()
@@ -98,7 +98,7 @@ struct WebSocketBackPressureTests {
         try await socket.channel.writeInbound(socket.frames(count: 50, close: true))
         for _ in 0..<50 { #expect(try await socket.inbox.next() == .binary(socket.message)) }
         #expect(try await socket.inbox.next() == nil)
-        #expect(socket.end.closure?.code == .normal)
+        #expect(socket.inbox.closure?.code == .normal)
         try? await socket.channel.close()
     }
 
@@ -130,7 +130,7 @@ struct WebSocketBackPressureTests {
         try await socket.channel.testingEventLoop.executeInContext { [box = socket.box] in
             box.value?.close(WebSocketClosure())
         }
-        #expect(socket.end.closure?.code == .normal)
+        #expect(socket.inbox.closure?.code == .normal)
         #expect(try await socket.inbox.next() == .binary(socket.message))
         #expect(try await socket.inbox.next() == nil)
         try? await socket.channel.close()
@@ -164,7 +164,6 @@ struct WebSocketBackPressureTests {
 private struct Socket {
     let channel = NIOAsyncTestingChannel()
     let inbox: WebSocketInbox
-    let end = WebSocketEnd()
     let box: NIOLoopBoundBox<WebSocketHandler?>
     /// The content of each compressed frame of ``frames(count:close:)``.
     let message = ByteBuffer(repeating: 7, count: 100_000)
@@ -174,12 +173,11 @@ private struct Socket {
         let box = NIOLoopBoundBox<WebSocketHandler?>.makeEmptyBox(valueType: WebSocketHandler.self, eventLoop: loop)
         inbox = WebSocketInbox(bound: bound) { loop.execute { box.value?.resumeReading() } }
         self.box = box
-        try await loop.executeInContext { [channel, inbox, end] in
+        try await loop.executeInContext { [channel, inbox] in
             let handler = WebSocketHandler(
                 settings: settings,
                 deflate: WebSocketDeflate.Agreement(fieldValue: "permessage-deflate"),
-                inbox: inbox,
-                end: end
+                inbox: inbox
             ) {
                 box.value = nil
             }

@@ -5,6 +5,7 @@ import NIOCore
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("permessage-deflate (RFC 7692)")
 struct WebSocketDeflateTests {

@@ -5,6 +5,7 @@ import NIOCore
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("WebSocket frames and messages (RFC 6455 §5)")
 struct WebSocketFrameTests {
@@ -71,9 +72,9 @@ struct WebSocketFrameTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let bytes: [UInt8]
-        var code = WebSocketCloseCode.protocolError
+        var code = WebSocketViolation.Code.protocolError
 
-        init(_ what: String, bytes: [UInt8], code: WebSocketCloseCode = .protocolError) {
+        init(_ what: String, bytes: [UInt8], code: WebSocketViolation.Code = .protocolError) {
             testDescription = what
             self.bytes = bytes
             self.code = code

@@ -6,6 +6,7 @@ import NIOCore
 import NIOEmbedded
 import Names
 
+@testable import BeelineServer
 @testable import DirectHTTP
 @testable import HTTPWire
 
@@ -37,9 +38,12 @@ extension Fuzzer {
         Fuzzer("http2-server", seeds: [0, 1].map { serverSeed(body: $0) }) { bytes in
             let channel = EmbeddedChannel()
             defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
-            var limits = HTTP2ServerHandler.Limits()
-            limits.body = 100
-            let handler = HTTP2ServerHandler(limits: limits, onRequest: { _ in }, onCancel: { _ in })
+            let handler = HTTP2ServerHandler(
+                ServerConfiguration(),
+                maxBody: 100,
+                onRequest: { _ in },
+                onCancel: { _ in }
+            )
             try channel.pipeline.syncOperations.addHandler(handler)
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
             try channel.writeInbound(ByteBuffer(bytes: RawFrame.preface + bytes))

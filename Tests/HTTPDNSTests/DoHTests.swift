@@ -75,6 +75,38 @@ struct DoHTests {
         #expect(request.body == DNSMessageTests.query)
     }
 
+    @Test(
+        "a server that refuses EDNS is asked again without it",
+        arguments: [DNSResponseCode.formatError, .notImplemented]
+    )
+    func refusalOfEDNS(code: DNSResponseCode) async throws {
+        let refusal = Self.response("example.com", [], bits: 0x8180 | UInt16(code.rawValue))
+        let transport = ScriptedTransport(.octets(refusal), .octets(Self.good))
+        let upstream = try Self.upstream(method: .post, isPadded: true, through: transport)
+        #expect(try await upstream.answer(Question(host("example.com"), families: .v4)) == v4("192.0.2.1"))
+        let queries = try transport.requests.map { try DNSMessage(octets: $0.body) }
+        #expect(queries.map { $0.additionals.count } == [1, 0])
+    }
+
+    @Test("a server that refuses the question without EDNS too is asked twice at most")
+    func refusal() async throws {
+        let refusal = Self.response("example.com", [], bits: 0x8181)
+        let transport = ScriptedTransport(.octets(refusal), .octets(refusal))
+        let upstream = try Self.upstream(isPadded: true, through: transport)
+        let error = await #expect(throws: UpstreamError.self) {
+            _ = try await upstream.answer(Question(host("example.com"), families: .v4))
+        }
+        #expect(error?.code == .questionRefused)
+    }
+
+    @Test("an error of a SPEC does not show the user and the password of its URL", arguments: ["doh", "json"])
+    func secretInSpec(kind: String) {
+        for spec in ["\(kind):https://me:s3cret@dns.example:x/q", "\(kind):https://me:s3c/ret@dns.example/q"] {
+            let error = #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: spec) }
+            #expect(error?.message.contains("s3c") == false, "\(error?.message ?? "")")
+        }
+    }
+
     @Test("padded queries all have one length (RFC 8467)")
     func padding() async throws {
         for name in ["a.example", "a-much-longer-name.sub-domain.example.com"] {

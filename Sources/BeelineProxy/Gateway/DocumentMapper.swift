@@ -7,7 +7,6 @@ import Names
 /// (draft-pantos-hls-rfc8216bis, "Interstitials" and §7 "Content Steering"; DASH uses the same steering format).
 struct DocumentMapper {
     let links: GatewayLinks
-    /// The URL of the document.
     let base: HTTPURL
     /// The gateway's URL as the player knows it, `http://127.0.0.1:…`. Links in these documents become absolute URLs.
     let gateway: String
@@ -67,18 +66,13 @@ struct DocumentMapper {
         // A relative link becomes as long as its base.
         try budget.take(base.target.utf8.count + gateway.utf8.count)
         guard let text = value.string, let url = try? base.resolving(text), let path = links.path(for: url, as: kind)
-        else {
-            return value
-        }
+        else { return value }
         return .string(gateway + path)
     }
 
     /// A pathway clone whose URIs stay at the gateway: its host becomes a query parameter, which the gateway reads. Nil if the
     /// clone also has URIs of its own: players would add the parameter to them too, so such clones are removed.
-    private func clone(
-        _ value: JSONValue,
-        budget: inout MappingBudget
-    ) throws(MappingBudget.Fault) -> JSONValue? {
+    private func clone(_ value: JSONValue, budget: inout MappingBudget) throws(MappingBudget.Fault) -> JSONValue? {
         guard case .object(var rules)? = value["URI-REPLACEMENT"] else { return value }
         let lists = ["PER-VARIANT-URIS", "PER-RENDITION-URIS"]
         if let host = rules.removeValue(forKey: "HOST")?.string {

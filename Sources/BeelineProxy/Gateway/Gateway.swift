@@ -30,9 +30,7 @@ public struct Gateway: Sendable {
     public func localURL(for url: HTTPURL) throws(ProxyError) -> HTTPURL {
         let scheme: Scheme = url.origin.httpEquivalent == url.origin ? .http : .ws
         guard let path = links.path(for: url), let local = try? HTTPURL("\(scheme.name)://\(proxy.endpoint)\(path)")
-        else {
-            throw ProxyError(.notListed, "the gateway does not carry \(url.origin): list its host in gatewayHosts")
-        }
+        else { throw ProxyError(.notListed, "the gateway does not carry \(url.origin): list its host in gatewayHosts") }
         return local
     }
 }

@@ -127,23 +127,17 @@ struct GatewayCarrier: Sendable {
                 try await send(piece, false)
                 continue
             }
-            var chunk = ByteBuffer(string: String(piece.readableBytes, radix: 16) + "\r\n")
-            chunk.writeImmutableBuffer(piece)
-            chunk.writeStaticString("\r\n")
-            try await send(chunk, false)
+            if let chunk = ByteBuffer.chunk(of: piece) { try await send(chunk, false) }
         }
         guard left ?? 0 == 0 else { throw Refusal.badOrigin("its body is too short") }
-        if isChunked { try await send(ByteBuffer(string: "0\r\n\r\n"), false) }
+        if isChunked { try await send(.lastChunk, false) }
     }
 
     private func head(_ response: Response, framing: String, isDecoded: Bool = false) -> ByteBuffer {
         var head = ByteBuffer(string: "HTTP/1.1 \(response.status.code) \(response.status.reasonPhrase)\r\n")
         for field in GatewayFields.response(response.fields, of: target, links: links) {
             if isDecoded, field.name == .contentEncoding { continue }
-            head.writeString("\(field.name.rawName): ")
-            // Copy the bytes: the value may not be UTF-8.
-            field.withUnsafeBytesOfValue { _ = head.writeBytes($0) }
-            head.writeStaticString("\r\n")
+            head.writeField(field)
         }
         head.writeString(framing)
         head.writeStaticString("\r\n")

@@ -127,20 +127,8 @@ final class GatewayExchange: WireOwner {
         task?.cancel()
         task = nil
         upload?.end(isWhole: false)
-        if hasResponseBegun {
-            // The player must not take an incomplete response for a complete one, but it gets the part that has arrived.
-            let limit = server.configuration.limits.halfClosed ?? .seconds(120)
-            switch (closes, refusal) {
-            case (true, .timedOut): client.reset()
-            case (true, _): client.resetAfterDelivery(within: limit)
-            case (false, .timedOut): client.close()
-            case (false, _): client.closeAfterFlush(within: limit)
-            }
-        } else if request.isEnded {
-            reader.takeBack(input, refusing: refusal, of: head)
-        } else {
-            reader.refuse(refusal, to: head, closes: true)
-        }
+        let rest = request.isEnded ? input : nil
+        reader.end(with: refusal, of: head, rest: rest, hasResponse: hasResponseBegun, endsByClosing: closes)
     }
 
     // MARK: Socket events

@@ -10,10 +10,7 @@ import Names
 enum GatewayFields {
     /// The fields of a player's request for the origin.
     ///
-    /// - Parameters:
-    ///   - head: the request.
-    ///   - url: the URL at the origin.
-    ///   - kind: the kind of playlist that the path names; nil if none.
+    /// - Parameter kind: the kind of playlist that the path names; nil if none.
     static func request(
         _ head: RequestHead,
         for url: HTTPURL,

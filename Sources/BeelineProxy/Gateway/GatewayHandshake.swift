@@ -12,7 +12,6 @@ struct GatewayHandshake {
     let links: GatewayLinks
     let url: HTTPURL
 
-    /// The origin's host and port.
     var destination: Destination { Destination(url.host, port: url.origin.port) }
 
     /// The request for the origin, with its authority, its `Origin` and the jar's cookies.

@@ -9,9 +9,7 @@ extension GatewayLinks {
     /// Whether a relative link has more `..` segments than its base has directories. Players would resolve it outside the
     /// origin's path at the gateway, although RFC 3986 §5.2.4 stops at the origin's root.
     ///
-    /// - Parameters:
-    ///   - link: a reference.
-    ///   - depth: the number of directories in the document's path.
+    /// - Parameter depth: the number of directories in the document's path.
     func leadsAboveRoot(_ link: Substring, depth: Int) -> Bool {
         guard link.contains(".."), !link.contains(":"), !link.hasPrefix("/") else { return false }
         var depth = depth

@@ -8,7 +8,6 @@ import Names
 /// templates and escapes in the rest are preserved. If only the playlist tells the kind of a document, the kind follows the
 /// token: `/TOKEN/assets/https/…`.
 struct GatewayLinks: Sendable {
-    /// The target of a gateway path.
     struct Target: Equatable {
         let url: HTTPURL
         /// The kind of the document, if the path names it.
@@ -36,17 +35,13 @@ struct GatewayLinks: Sendable {
         }
         guard let slash = rest.firstIndex(of: "/"), let scheme = Self.scheme(rest[..<slash]) else { return nil }
         guard let url = try? HTTPURL("\(scheme)://\(rest[rest.index(after: slash)...])"), hosts.contains(url.host)
-        else {
-            return nil
-        }
+        else { return nil }
         return Target(url: url, kind: kind)
     }
 
     /// The gateway path for a URL; nil if its host is not listed.
     ///
-    /// - Parameters:
-    ///   - url: the URL.
-    ///   - kind: the kind of the document, if the document itself does not show it.
+    /// - Parameter kind: the kind of the document, if the document itself does not show it.
     func path(for url: HTTPURL, as kind: PlaylistMapper.Kind? = nil) -> String? {
         guard hosts.contains(url.host) else { return nil }
         return place(of: url.origin, as: kind, Self.userInfo(of: url)) + url.target
@@ -55,7 +50,6 @@ struct GatewayLinks: Sendable {
     /// The path prefix of an origin. A `ws` origin has the prefix of its `http` equivalent.
     ///
     /// - Parameters:
-    ///   - origin: the origin.
     ///   - kind: the kind of the document, if the document itself does not show it.
     ///   - userInfo: user and password followed by `@`, as in a URL; empty for none.
     func place(of origin: Origin, as kind: PlaylistMapper.Kind? = nil, _ userInfo: String = "") -> String {
@@ -74,12 +68,7 @@ struct GatewayLinks: Sendable {
     ///   - base: the URL of the document.
     ///   - baseRoot: ``root(of:)`` of the base, to avoid computing it for each link.
     ///   - isBeginning: whether more of the link follows, so that no slash is added after the host.
-    func mapped(
-        _ link: Substring,
-        base: HTTPURL,
-        baseRoot: String? = nil,
-        isBeginning: Bool = false
-    ) -> String? {
+    func mapped(_ link: Substring, base: HTTPURL, baseRoot: String? = nil, isBeginning: Bool = false) -> String? {
         if link.hasPrefix("//") {
             return mapped(link.dropFirst(2), scheme: base.origin.scheme.name, isBeginning: isBeginning)
         }

@@ -21,7 +21,6 @@ struct MappingBudget {
     private var left = Self.limit
     private var steps = 0
 
-    /// Deducts bytes.
     mutating func take(_ bytes: Int) throws(Fault) {
         steps += 1
         if steps == Self.period {

@@ -35,7 +35,6 @@ struct PlaylistMapper: Sendable {
     static let sizeLimit = 8 << 20
 
     private let links: GatewayLinks
-    /// The URL of the document.
     private let base: HTTPURL
     /// The number of directories in the document's path.
     private let depth: Int
@@ -194,9 +193,9 @@ struct PlaylistMapper: Sendable {
             let tag = rest[open...]
             let end: Substring.Index?
             if tag.hasPrefix("<!--") {
-                end = tag.range(of: "-->")
+                end = tag.firstRange(of: "-->")?.upperBound
             } else if tag.hasPrefix("<![CDATA[") {
-                end = tag.range(of: "]]>")
+                end = tag.firstRange(of: "]]>")?.upperBound
             } else {
                 end = Self.endOfTag(tag)
             }
@@ -262,10 +261,7 @@ struct PlaylistMapper: Sendable {
         return String(name.split(separator: ":").last ?? "")
     }
 
-    /// - Parameters:
-    ///   - tag: the tag.
-    ///   - isClock: whether the tag's `value` is a list of time server URLs, separated by spaces.
-    ///   - result: receives the mapped tag.
+    /// - Parameter isClock: whether the tag's `value` is a list of time server URLs, separated by spaces.
     private func mapAttributes(
         _ tag: Substring,
         isClock: Bool,
@@ -304,17 +300,5 @@ struct PlaylistMapper: Sendable {
         return String(
             text.suffix(from: text.lastIndex(where: \.isWhitespace).map(text.index(after:)) ?? text.startIndex)
         )
-    }
-}
-
-extension Substring {
-    /// The index after the first occurrence of a text; nil if there is none.
-    fileprivate func range(of mark: String) -> Index? {
-        var index = startIndex
-        while index < endIndex {
-            if self[index...].hasPrefix(mark) { return self.index(index, offsetBy: mark.count) }
-            index = self.index(after: index)
-        }
-        return nil
     }
 }

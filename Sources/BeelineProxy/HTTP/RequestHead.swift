@@ -6,7 +6,6 @@ import Names
 
 /// The head of a request to the proxy, parsed strictly: ambiguous requests are refused (RFC 9112 §11.2).
 struct RequestHead {
-    /// The target of the request.
     enum Target: Equatable {
         /// A tunnel (CONNECT).
         case tunnel(Destination)
@@ -72,7 +71,6 @@ struct RequestHead {
         }
     }
 
-    /// The framing of the request's body.
     var framing: HTTP1BodyFraming { fields.framing.ofRequest }
 
     /// Whether the client's connection can be reused.

@@ -18,9 +18,7 @@ struct ResponseHead {
 
     /// Parses a head.
     ///
-    /// - Parameters:
-    ///   - head: the head.
-    ///   - method: the request's method, which decides whether there is a body.
+    /// - Parameter method: the request's method, which decides whether there is a body.
     /// - Throws: ``Refusal`` with status 502.
     init(_ head: HTTP1Head, to method: String) throws(Refusal) {
         do throws(HTTP1Error) {
@@ -53,11 +51,7 @@ struct ResponseHead {
 
     /// The head for the client.
     ///
-    /// - Parameters:
-    ///   - closes: whether the connection closes after the response.
-    ///   - saysKeepAlive: whether to send `Connection: keep-alive` if it does not.
-    ///   - addsVia: whether to add a Via field.
-    ///   - includesFraming: false if the body is forwarded without its chunk framing.
+    /// - Parameter includesFraming: false if the body is forwarded without its chunk framing.
     func forwarded(closes: Bool, saysKeepAlive: Bool, addsVia: Bool, includesFraming: Bool = true) -> ByteBuffer {
         var head = ByteBuffer()
         head.reserveCapacity(fields.lines.readableBytes + 192)

@@ -39,13 +39,8 @@ public struct AccessPolicy: Hashable, Sendable {
 
     /// The endpoints that may be dialled for a destination, in order.
     ///
-    /// - Parameters:
-    ///   - endpoints: the known endpoints of the destination.
-    ///   - destination: the destination that the client asked for.
-    ///   - source: the source of the endpoints.
-    ///   - own: the endpoints that the proxy listens on.
-    ///   - prefixes: the NAT64 prefixes of the network. An address under such a prefix is checked as the IPv4 address it
-    ///     contains.
+    /// - Parameter prefixes: the NAT64 prefixes of the network. An address under such a prefix is checked as the IPv4 address it
+    ///   contains.
     /// - Throws: ``Refusal`` with status 403 if no endpoint is left, with the reason for the first.
     package func permitted(
         _ endpoints: [Endpoint],

@@ -7,9 +7,7 @@ package struct OwnEndpoints: Hashable, Sendable {
     private let port: UInt16
     private let addresses: Set<IPAddress>
 
-    /// - Parameters:
-    ///   - listening: the address and port of the listening socket.
-    ///   - interfaces: the machine's addresses, used if the socket listens on an unspecified address.
+    /// - Parameter interfaces: the machine's addresses, used if the socket listens on an unspecified address.
     package init(listening: Endpoint, interfaces: [IPAddress] = []) {
         port = listening.port
         let address = listening.address.unmapped

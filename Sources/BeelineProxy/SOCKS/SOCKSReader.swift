@@ -51,7 +51,6 @@ struct SOCKSReader {
     private let credentials: ProxyCredentials?
     private var state = State.greeting
 
-    /// - Parameter credentials: the required credentials; nil if none are required.
     init(credentials: ProxyCredentials?) { self.credentials = credentials }
 
     /// The next event; nil if more bytes are needed.

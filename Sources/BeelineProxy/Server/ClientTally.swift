@@ -18,11 +18,4 @@ struct ClientTally {
         guard let count = counts[client] else { return }
         counts[client] = count > 1 ? count - 1 : nil
     }
-
-    /// The address that identifies a client: its IPv4 address, or its IPv6 /64 network, which is what one subscriber gets.
-    static func client(at address: IPAddress) -> IPAddress {
-        let address = address.unmapped
-        guard address.family == .v6, let network = IPNetwork(address, prefixLength: 64) else { return address }
-        return network.first
-    }
 }

@@ -10,9 +10,7 @@ struct DescriptorBudget {
     /// The maximum number of further clients that receive a refusal. Connections beyond that are closed at once.
     let refusals: Int
 
-    /// - Parameters:
-    ///   - connections: the configured maximum.
-    ///   - descriptors: the process's descriptor limit; nil if unknown.
+    /// - Parameter descriptors: the process's descriptor limit; nil if unknown.
     init(connections: Int, descriptors: Int? = DescriptorLimit.current) {
         // Half of the reserve is for the rest of the process.
         let reserve = min(512, (descriptors ?? .max) / 4)

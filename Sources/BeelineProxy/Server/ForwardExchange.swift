@@ -287,7 +287,7 @@ final class ForwardExchange: WireOwner {
 
     // MARK: End of the exchange
 
-    /// Ends the exchange with an error. The client gets an error response if it has received nothing of the response.
+    /// Ends the exchange with an error.
     private func fail(_ refusal: Refusal) {
         guard !isOver else { return }
         isOver = true
@@ -295,20 +295,14 @@ final class ForwardExchange: WireOwner {
         origin?.close()
         connector?.cancel()
         connector = nil
-        if case .body(let body) = response, heldHead == nil {
-            // The client must not take an incomplete response for a complete one, but it gets the part that has arrived.
-            let limit = server.configuration.limits.halfClosed ?? .seconds(120)
-            switch (body.isUntilClose || unchunks, refusal) {
-            case (true, .timedOut): client.reset()
-            case (true, _): client.resetAfterDelivery(within: limit)
-            case (false, .timedOut): client.close()
-            case (false, _): client.closeAfterFlush(within: limit)
-            }
-        } else if !request.isEnded {
-            reader.refuse(refusal, to: head, closes: true)
-        } else {
-            reader.takeBack(input, refusing: refusal, of: head)
+        var isUntilClose = unchunks
+        var hasResponse = false
+        if case .body(let body) = response {
+            hasResponse = heldHead == nil
+            isUntilClose = isUntilClose || body.isUntilClose
         }
+        let rest = request.isEnded ? input : nil
+        reader.end(with: refusal, of: head, rest: rest, hasResponse: hasResponse, endsByClosing: isUntilClose)
     }
 
     /// Handles the end of the origin's connection.

@@ -8,13 +8,11 @@ import Names
 /// Connects to one destination as its routing says: finds its endpoints, applies the policy and races them. Runs on the event
 /// loop, and ends once unless it is cancelled.
 final class OriginConnector {
-    /// An established connection.
     struct Connection {
         let wire: Wire
         let endpoint: Endpoint
     }
 
-    /// The purpose of the connection.
     enum Purpose {
         /// A tunnel for the client's bytes.
         case tunnel
@@ -25,7 +23,6 @@ final class OriginConnector {
 
         fileprivate var isTunnel: Bool { if case .tunnel = self { true } else { false } }
 
-        /// The origin at a destination.
         func origin(of destination: Destination) -> Origin {
             let scheme: Scheme =
                 switch self {
@@ -49,11 +46,7 @@ final class OriginConnector {
     /// The failure of all endpoints of the first list, while another list is awaited.
     private var firstFailure: Refusal?
 
-    /// - Parameters:
-    ///   - server: provides the client and the policy.
-    ///   - destination: the destination to connect to.
-    ///   - purpose: the purpose of the connection.
-    ///   - done: called once on the event loop, possibly before ``start()`` returns.
+    /// - Parameter done: called once on the event loop, possibly before ``start()`` returns.
     init(
         _ server: ProxyLoop,
         to destination: Destination,
@@ -128,11 +121,12 @@ final class OriginConnector {
         }
     }
 
-    /// - Parameter isLast: whether these endpoints replace others that failed.
-    private func race(_ list: EndpointList, isLast: Bool = false) {
+    /// - Parameter earlier: the attempts at the endpoints that these replace; empty for the first ones.
+    private func race(_ list: EndpointList, after earlier: [Attempt] = []) {
         let dial = ChannelDial(
             to: list.endpoints,
             for: origin,
+            after: earlier,
             route: source.routing.route,
             on: server.loop,
             settings: server.client.configuration.engine.dial,
@@ -144,7 +138,7 @@ final class OriginConnector {
                 switch result {
                 case .success(let dialed) where done == nil: dialed.channel.close(promise: nil)
                 case .success(let dialed): connected(dialed)
-                case .failure(let error) where error.isOfAllEndpoints && !isLast && done != nil:
+                case .failure(let error) where error.isOfAllEndpoints && earlier.isEmpty && done != nil:
                     let refusal = Refusal(error, at: destination)
                     firstFailure = refusal
                     find { [source, origin] in
@@ -153,7 +147,7 @@ final class OriginConnector {
                         }
                         return other
                     } found: { [self] in
-                        race($0, isLast: true)
+                        race($0, after: error.attempts)
                     }
                 case .failure(let error): end(.failure(Refusal(error, at: destination)))
                 }

@@ -71,9 +71,7 @@ final class OriginPool {
         for kept in idle.values.joined() where now - kept.since >= limit { kept.wire.close() }
     }
 
-    func closeAll() {
-        for kept in idle.values.joined() { kept.wire.close() }
-    }
+    func closeAll() { for kept in idle.values.joined() { kept.wire.close() } }
 
     private func remove(_ kept: Kept) {
         guard let index = idle[kept.key]?.firstIndex(where: { $0 === kept }) else { return }

@@ -14,17 +14,14 @@ final class ProxyLoop {
     let client: BeelineClient
     let configuration: ProxyConfiguration
     let origins: OriginPool
-    let silentTunnels: DelayedACKRelease
     /// Nil if no hosts are configured.
     let gateway: GatewayLinks?
     private(set) var own: OwnEndpoints
     private(set) var counts = ProxyCounts()
-    /// The endpoint it listens on.
     let endpoint: NIOLockedValueBox<Endpoint>
     private var listener: (any Channel)?
     /// The last call of ``listen(at:)``. Calls are serialised, because concurrent ones would leave a listener open.
     private var lastListening: EventLoopFuture<Void>
-    /// The client connections.
     private var clients: [ObjectIdentifier: Wire] = [:]
     private var tally = ClientTally()
     private var budget: DescriptorBudget
@@ -32,12 +29,7 @@ final class ProxyLoop {
     private var isDraining = false
     private var drained: [EventLoopPromise<Void>] = []
 
-    init(
-        on loop: any EventLoop,
-        client: BeelineClient,
-        configuration: ProxyConfiguration,
-        gateway: GatewayLinks?
-    ) {
+    init(on loop: any EventLoop, client: BeelineClient, configuration: ProxyConfiguration, gateway: GatewayLinks?) {
         self.gateway = gateway
         self.loop = loop
         endpoint = NIOLockedValueBox(configuration.listen)
@@ -47,7 +39,6 @@ final class ProxyLoop {
         own = OwnEndpoints(listening: configuration.listen)
         budget = DescriptorBudget(connections: configuration.limits.connections)
         origins = OriginPool(limits: configuration.limits)
-        silentTunnels = DelayedACKRelease(on: loop)
     }
 
     // MARK: Listening
@@ -79,11 +70,7 @@ final class ProxyLoop {
                 channel.eventLoop.makeCompletedFuture { try me.value.accept(channel) }
             }
         do {
-            let address = try SocketAddress(
-                packedIPAddress: ByteBuffer(bytes: endpoint.address.octets),
-                port: Int(endpoint.port)
-            )
-            return bootstrap.bind(to: address)
+            return bootstrap.bind(to: try SocketAddress(endpoint))
         } catch {
             return loop.makeFailedFuture(error)
         }
@@ -111,7 +98,7 @@ final class ProxyLoop {
         guard let address = channel.remoteAddress.flatMap(Endpoint.init)?.address else {
             throw ChannelError.ioOnClosedChannel
         }
-        let client = ClientTally.client(at: address)
+        let client = address.ofSubscriber
         guard tally.add(client, limit: configuration.limits.connectionsPerClient(at: address)) else {
             report(.refused(nil, Refusal(503, "\(client) has reached the limit of connections of one client")))
             throw Self.tooMany

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import HTTPWire
 import NIOCore
 import Names
@@ -47,23 +48,38 @@ final class RequestReader: WireOwner {
         since = server.loop.now
         isFirst = false
         // Copy the bytes out of a much larger read buffer, which they would keep alive.
-        input = rest.withoutSlack
+        input = rest.compacted()
         client.resume()
         proceed()
     }
 
-    /// Takes the socket back from an exchange that produced no response, and refuses its request.
-    func takeBack(_ rest: ByteBuffer, refusing refusal: Refusal, of head: RequestHead) {
-        client.owner = self
-        isFirst = false
-        input = rest
-        refuse(refusal, to: head)
+    /// Takes the socket back from an exchange that failed. The client gets an error response if it has received nothing of the
+    /// response.
+    ///
+    /// - Parameters:
+    ///   - rest: the bytes behind the request; nil if the request is incomplete.
+    ///   - hasResponse: whether a part of the response was sent.
+    ///   - endsByClosing: whether only the end of the connection ends that response.
+    func end(with refusal: Refusal, of head: RequestHead, rest: ByteBuffer?, hasResponse: Bool, endsByClosing: Bool) {
+        guard hasResponse else {
+            guard let rest else { return refuse(refusal, to: head, closes: true) }
+            client.owner = self
+            isFirst = false
+            input = rest
+            return refuse(refusal, to: head)
+        }
+        // The client must not take an incomplete response for a complete one, but it gets the part that has arrived.
+        let limit = server.configuration.limits.lastBytes
+        switch (endsByClosing, refusal) {
+        case (true, .timedOut): client.reset()
+        case (true, _): client.resetAfterDelivery(within: limit)
+        case (false, .timedOut): client.close()
+        case (false, _): client.closeAfterFlush(within: limit)
+        }
     }
 
     /// Closes an idle connection.
-    func drain() {
-        if case .resting = state { client.closeAfterFlush() }
-    }
+    func drain() { if case .resting = state { client.closeAfterFlush() } }
 
     // MARK: Socket events
 
@@ -344,10 +360,9 @@ final class RequestReader: WireOwner {
     /// Refuses a request. The connection stays open if the request was read completely.
     ///
     /// - Parameters:
-    ///   - refusal: the reason.
     ///   - head: the request; nil if it could not be parsed.
     ///   - closes: whether to close the connection, because the start of the next request is unknown.
-    func refuse(_ refusal: Refusal, to head: RequestHead?, closes: Bool = false) {
+    private func refuse(_ refusal: Refusal, to head: RequestHead?, closes: Bool = false) {
         server.report(.refused(head?.destination, refusal))
         let isHead = head?.method == "HEAD"
         guard let head, refusal != self.refusal, !closes else {

@@ -15,11 +15,6 @@ final class Tunnel: WireOwner {
     private var received: Int64 = 0
     private var isOver = false
 
-    /// - Parameters:
-    ///   - server: provides the limits and receives the event for the tunnel's end.
-    ///   - client: the client's socket.
-    ///   - origin: the origin's socket.
-    ///   - destination: the destination in the event for the tunnel's end; nil for no event.
     init(_ server: ProxyLoop, client: Wire, origin: Wire, to destination: Destination? = nil) {
         self.server = server
         self.client = client
@@ -35,8 +30,6 @@ final class Tunnel: WireOwner {
         if fromClient.readableBytes > 0 {
             sent += Int64(fromClient.readableBytes)
             origin.send(fromClient)
-        } else if !origin.hasWritten {
-            server.silentTunnels.add(origin)
         }
         if fromOrigin.readableBytes > 0 {
             received += Int64(fromOrigin.readableBytes)
@@ -58,9 +51,7 @@ final class Tunnel: WireOwner {
         other(wire).send(bytes)
     }
 
-    func receivedAll(from wire: Wire) {
-        if !other(wire).isWritable { wire.pause() }
-    }
+    func receivedAll(from wire: Wire) { if !other(wire).isWritable { wire.pause() } }
 
     func writabilityChanged(of wire: Wire) {
         if wire.isWritable { other(wire).resume() } else { other(wire).pause() }
@@ -76,7 +67,7 @@ final class Tunnel: WireOwner {
         isOver = true
         // The last bytes of the closed side are still sent, but with a time limit, because no owner checks this socket any more.
         let rest = other(wire)
-        let limit = server.configuration.limits.halfClosed ?? .seconds(120)
+        let limit = server.configuration.limits.lastBytes
         // If the protocol ends messages by closing, an orderly close after a reset would make a truncated message look complete.
         if wire.hasFailed { rest.resetAfterDelivery(within: limit) } else { rest.closeAfterFlush(within: limit) }
         if let destination {

@@ -6,7 +6,6 @@ import Names
 
 /// Receives the events of a socket. All methods run on the event loop.
 protocol WireOwner: AnyObject {
-    /// Bytes arrived.
     func received(_ bytes: ByteBuffer, from wire: Wire)
     /// The current read is complete, so pending writes can be flushed.
     func receivedAll(from wire: Wire)
@@ -14,7 +13,6 @@ protocol WireOwner: AnyObject {
     func inputEnded(of wire: Wire)
     /// The socket's writability changed; see ``Wire/isWritable``.
     func writabilityChanged(of wire: Wire)
-    /// The socket is closed.
     func closed(_ wire: Wire)
     /// Called periodically to check time limits.
     func check(_ wire: Wire, now: NIODeadline)
@@ -29,7 +27,6 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
 
     /// The owner of the socket. Closing the socket clears it, which breaks reference cycles; a closed socket accepts no owner.
     var owner: (any WireOwner)? { didSet { if isGone, owner != nil { owner = nil } } }
-    /// Whether the peer has ended its output.
     private(set) var isInputEnded = false
     private var isOutputEnded = false
     private(set) var lastActivity: NIODeadline
@@ -39,8 +36,6 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private(set) var hasFailed = false
     /// Whether the connection was authenticated by a client's login, so that no other client may use it.
     var isTied = false
-    /// Whether anything was written.
-    private(set) var hasWritten = false
     /// Whether each direction can end separately. False with TLS.
     let halfCloses: Bool
     /// The server that counts the client's socket; nil for sockets to origins.
@@ -67,8 +62,6 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private let unacknowledgedBytes: (any Channel) -> Int?
 
     /// - Parameters:
-    ///   - now: the current time.
-    ///   - halfCloses: whether each direction can end separately.
     ///   - server: informed when a client's socket closes; nil for a socket to an origin.
     ///   - client: the address under which the socket is counted.
     ///   - unacknowledgedBytes: the bytes that the peer of a channel has not received; nil if unknown.
@@ -114,7 +107,6 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
 
     func write(_ bytes: ByteBuffer) {
         guard !isClosing else { return }
-        hasWritten = true
         written &+= Int64(bytes.readableBytes)
         pieces += 1
         guard pieces >= Self.maxPieces, !hasManyPieces, let context else {
@@ -141,17 +133,10 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     /// Sends bytes. The future completes when the kernel has accepted them, and fails if it never will.
     func sendAll(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void> {
         guard let context, !isClosing else { return loop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
-        hasWritten = true
         self.written &+= Int64(bytes.readableBytes)
         let written = loop.makePromise(of: Void.self)
         context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
         return written.futureResult
-    }
-
-    /// Sends the delayed ACK of the TCP handshake if nothing was written; see ``DelayedACKRelease``.
-    func endHandshake() {
-        guard let context, !hasWritten else { return }
-        DelayedHandshakeACK.send(on: context.channel)
     }
 
     /// Stops reading until ``resume()``. The peer stops when the socket's buffers are full.

@@ -14,7 +14,6 @@ struct Answerer: Sendable {
     /// The TTL of a stale answer, in seconds (RFC 8767 §4).
     private static let staleTTL: UInt32 = 30
 
-    /// The answerer for a client.
     func serving(_ client: IPAddress) -> Answerer {
         var answerer = self
         answerer.asksSystem = privateNames.includes(client)

@@ -33,7 +33,7 @@ struct ConnectionEnds: Sendable {
     }
 
     /// The client whose connections are counted. Nil for a trusted proxy, because its connections carry many clients.
-    var countedClient: IPAddress? { trusted.isEmpty ? RateLimiter.key(peer) : nil }
+    var countedClient: IPAddress? { trusted.isEmpty ? peer.ofSubscriber : nil }
 
     /// The address of the client: the peer, or the address that the chain of trusted proxies reports.
     ///

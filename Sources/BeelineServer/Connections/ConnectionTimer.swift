@@ -1,43 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DirectHTTP
 import NIOCore
 
 /// Closes an HTTP/1.1 connection, or a connection during its TLS handshake, when the client exceeds a time limit. Confined to the
-/// connection's event loop. HTTP/2 enforces its own limits (`HTTP2ServerHandler.Limits`).
+/// connection's event loop. HTTP/2 enforces its own limits (`HTTP2ServerHandler`).
 final class ConnectionTimer {
     private let channel: any Channel
-    private let limits: HTTP2ServerHandler.Limits
+    private let configuration: ServerConfiguration
     /// When the connection will be closed. Nil while an answer is prepared.
     private var deadline: NIODeadline?
     private var timer: Scheduled<Void>?
     private var firesAt = NIODeadline.distantFuture
     private var isQuiet = false
 
-    init(_ channel: any Channel, _ limits: HTTP2ServerHandler.Limits) {
+    init(_ channel: any Channel, _ configuration: ServerConfiguration) {
         self.channel = channel
-        self.limits = limits
+        self.configuration = configuration
         channel.closeFuture.assumeIsolated().whenComplete { [self] _ in end() }
     }
 
-    /// Starts the time limit of the TLS handshake.
     func beginHandshake(_ limit: TimeAmount) { wait(for: limit) }
 
     /// Starts the idle limit, which ends when a request arrives.
     func waitForRequest() {
         isQuiet = true
-        wait(for: limits.idleTime)
+        wait(for: TimeAmount(configuration.idleTimeout))
     }
 
     /// Starts the time limit of a request when its first octets arrive.
-    func received() {
-        if isQuiet { beginRequest() }
-    }
+    func received() { if isQuiet { beginRequest() } }
 
     /// Starts the time limit of a request that has arrived partially.
     func beginRequest() {
         isQuiet = false
-        wait(for: limits.requestTime)
+        wait(for: TimeAmount(configuration.requestTimeout))
     }
 
     /// Suspends the limits after a complete request. The resolver limits the time of the answer.
@@ -47,7 +43,7 @@ final class ConnectionTimer {
     }
 
     /// Starts the time limit for the client to read a reply.
-    func beginReply() { wait(for: limits.replyTime) }
+    func beginReply() { wait(for: TimeAmount(configuration.replyTimeout)) }
 
     /// Removes all limits.
     func end() {

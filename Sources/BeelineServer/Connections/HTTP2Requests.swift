@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DirectHTTP
 import NIOCore
 
 /// Passes the requests of an HTTP/2 connection to the service and sends the replies.
@@ -21,13 +20,13 @@ final class HTTP2Requests {
     /// Makes the handler of a connection. The handler retains the `HTTP2Requests` instance.
     static func handler(
         _ service: ServerService,
+        _ configuration: ServerConfiguration,
         ends: ConnectionEnds,
-        limits: HTTP2ServerHandler.Limits,
         on loop: any EventLoop
     ) -> HTTP2ServerHandler {
         let requests = HTTP2Requests(service, ends: ends, loop: loop)
         let handler = HTTP2ServerHandler(
-            limits: limits,
+            configuration,
             onRequest: { requests.answer($0) },
             onCancel: { requests.work.removeValue(forKey: $0)?.cancel() }
         )

@@ -21,7 +21,6 @@ final class RequestHandler: ChannelInboundHandler {
     private var underWay = 0
     /// The task that waits for an upstream. Cancelled when the connection closes.
     private var work: Task<Void, Never>?
-    /// Whether the end of a reply is being written.
     private var isEnding = false
     /// Whether the connection closes after the reply whose end must be written next. Nil without such a reply.
     private var nextEnd: Bool?
@@ -78,12 +77,7 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    private func write(
-        _ reply: ServerReply,
-        hasContent: Bool,
-        keepsAlive: Bool,
-        _ context: ChannelHandlerContext
-    ) {
+    private func write(_ reply: ServerReply, hasContent: Bool, keepsAlive: Bool, _ context: ChannelHandlerContext) {
         work = nil
         guard context.channel.isActive else { return }
         let closes = !keepsAlive || service.isDraining
@@ -142,9 +136,7 @@ final class RequestHandler: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.close(promise: nil)
-    }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
 extension HTTPHeaders {

@@ -22,7 +22,6 @@ final class ServerListener: Sendable {
     private let configuration: ServerConfiguration
     private let service: ServerService
     private let maxConnections: Int
-    private let limits: HTTP2ServerHandler.Limits
     /// The TLS context for new connections. Nil for cleartext.
     private let tls: NIOLockedValueBox<NIOSSLContext?>
     private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
@@ -31,11 +30,7 @@ final class ServerListener: Sendable {
     init(_ configuration: ServerConfiguration, _ service: ServerService) throws(ServerError) {
         self.configuration = configuration
         self.service = service
-        maxConnections = Self.connections(
-            allowed: configuration.maxConnections,
-            descriptors: DescriptorLimit.current
-        )
-        limits = Self.limits(configuration)
+        maxConnections = Self.connections(allowed: configuration.maxConnections, descriptors: DescriptorLimit.current)
         tls = NIOLockedValueBox(try Self.context(configuration.tls))
     }
 
@@ -102,10 +97,7 @@ final class ServerListener: Sendable {
     /// Binds a socket, or takes over the one of the configuration.
     private func bind(_ bootstrap: ServerBootstrap) async throws -> any Channel {
         guard let socket = configuration.listeningSocket else {
-            let listen = configuration.listen
-            return try await bootstrap.bind(
-                to: SocketAddress(ipAddress: "\(listen.address)", port: Int(listen.port))
-            ).get()
+            return try await bootstrap.bind(to: SocketAddress(configuration.listen)).get()
         }
         // NIO traps if it cannot listen on a descriptor.
         guard Self.isListening(socket) else {
@@ -171,16 +163,6 @@ final class ServerListener: Sendable {
         return min(allowed, max(1, descriptors - min(512, descriptors / 4)))
     }
 
-    private static func limits(_ configuration: ServerConfiguration) -> HTTP2ServerHandler.Limits {
-        var limits = HTTP2ServerHandler.Limits()
-        limits.streams = configuration.streamsPerConnection
-        limits.body = ServerRequest.maxBody
-        limits.requestTime = TimeAmount(configuration.requestTimeout)
-        limits.replyTime = TimeAmount(configuration.replyTimeout)
-        limits.idleTime = TimeAmount(configuration.idleTimeout)
-        return limits
-    }
-
     /// Runs on the channel's event loop.
     private func accept(_ channel: any Channel) throws {
         let ends = ConnectionEnds(channel, trusting: configuration.trustedProxies)
@@ -196,7 +178,7 @@ final class ServerListener: Sendable {
         }
         // `stop` may have listed the open channels before this one was added.
         if service.isDraining { throw ServerError(.cannotListen, "the server is stopping") }
-        let timer = ConnectionTimer(channel, limits)
+        let timer = ConnectionTimer(channel, configuration)
         guard let context = tls.withLockedValue({ $0 }) else {
             return try addHTTP1(to: channel, ends: ends, timer: timer)
         }
@@ -227,7 +209,7 @@ final class ServerListener: Sendable {
     }
 
     private func addHTTP2(to channel: any Channel, ends: ConnectionEnds) throws {
-        let handler = HTTP2Requests.handler(service, ends: ends, limits: limits, on: channel.eventLoop)
+        let handler = HTTP2Requests.handler(service, configuration, ends: ends, on: channel.eventLoop)
         try channel.pipeline.syncOperations.addHandler(handler)
     }
 }
@@ -236,7 +218,5 @@ final class ServerListener: Sendable {
 private final class FaultCloser: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.close(promise: nil)
-    }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }

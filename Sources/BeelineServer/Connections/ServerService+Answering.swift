@@ -7,8 +7,6 @@ extension ServerService {
     /// Answers, counts and logs a request.
     ///
     /// - Parameters:
-    ///   - request: The request.
-    ///   - isTooLarge: Whether the content exceeded the limit.
     ///   - loop: The event loop of the connection. The caller runs on it.
     ///   - done: Called once on the loop, either before this function returns or later. Not called if the task is cancelled.
     /// - Returns: The task that waits for an upstream. Nil if the answer was immediate.

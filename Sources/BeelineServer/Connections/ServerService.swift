@@ -18,7 +18,6 @@ final class ServerService: Sendable {
     private let resolver: Resolver
     private let zones: ZoneFiles
     private let log: (@Sendable (AccessRecord) -> Void)?
-    private let configuration: ServerConfiguration
     private let wall: @Sendable () -> Int64
 
     private struct State {
@@ -49,16 +48,11 @@ final class ServerService: Sendable {
         self.zones = zones
         self.wall = wall
         log = configuration.accessLog
-        self.configuration = configuration
         let limiter = configuration.questionsPerSecond.map {
             RateLimiter(perSecond: $0, burst: configuration.burst, maxClients: configuration.maxClients)
         }
-        let router = Self.router(
-            configuration,
-            accounts: Accounts(configuration.accounts),
-            answerer: Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames),
-            wall: wall
-        )
+        let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
+        let router = Router(configuration, answerer: answerer, clock: wall)
         state = NIOLockedValueBox(State(router: router, limiter: limiter))
     }
 
@@ -80,45 +74,9 @@ final class ServerService: Sendable {
         return isAllowed ? router.handle(request) : .reply(.limited)
     }
 
-    private static func router(
-        _ configuration: ServerConfiguration,
-        accounts: Accounts,
-        answerer: Answerer,
-        wall: @escaping @Sendable () -> Int64
-    ) -> Router {
-        let subnets = SubnetRule(
-            isOn: configuration.passesSubnets,
-            v4: configuration.subnetPrefixes.v4,
-            v6: configuration.subnetPrefixes.v6
-        )
-        return Router(
-            message: MessageDialect(answerer: answerer, subnets: subnets),
-            json: JSONDialect(answerer: answerer, subnets: subnets),
-            dnspod: DNSPodDialect(
-                answerer: answerer,
-                accounts: accounts,
-                subnets: subnets,
-                requiresAccount: configuration.requiresAccount,
-                clock: wall
-            ),
-            aliyun: AliyunDialect(
-                answerer: answerer,
-                accounts: accounts,
-                subnets: subnets,
-                announced: configuration.announced,
-                clock: wall
-            ),
-            requiresAccount: configuration.requiresAccount
-        )
-    }
-
     private func metrics() -> ServerReply {
         let counters = state.withLockedValue { $0.counters }
-        let text = counters.text(
-            cache: resolver.counts,
-            cachedNames: resolver.cachedNames,
-            zoneNames: zones.set.count
-        )
+        let text = counters.text(cache: resolver.counts, cachedNames: resolver.cachedNames, zoneNames: zones.set.count)
         return ServerReply(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
     }
 
@@ -127,7 +85,7 @@ final class ServerService: Sendable {
     /// Counts an answer that waits for upstreams. Returns false if its client has too many pending lookups. The limit keeps one
     /// client from taking all the concurrent lookups of the resolver.
     func began(_ client: IPAddress, lookups: Int = 1, now: NIODeadline = .now()) -> Bool {
-        let key = RateLimiter.key(client)
+        let key = client.ofSubscriber
         let limit = max(64, resolver.configuration.limits.maxLookups / 4)
         return state.withLockedValue { state in
             let own = state.waiting[key] ?? 0
@@ -145,7 +103,7 @@ final class ServerService: Sendable {
     }
 
     func ended(_ client: IPAddress, lookups: Int = 1) {
-        let key = RateLimiter.key(client)
+        let key = client.ofSubscriber
         state.withLockedValue { state in
             state.underWay -= 1
             guard let own = state.waiting[key] else { return }
@@ -159,11 +117,7 @@ final class ServerService: Sendable {
     var isDraining: Bool { state.withLockedValue { $0.isDraining } }
     func drain() { state.withLockedValue { $0.isDraining = true } }
 
-    func use(_ accounts: [ServerAccount]) {
-        let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
-        let router = Self.router(configuration, accounts: Accounts(accounts), answerer: answerer, wall: wall)
-        state.withLockedValue { $0.router = router }
-    }
+    func use(_ accounts: [ServerAccount]) { state.withLockedValue { $0.router = $0.router.with(accounts) } }
 
     func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
 
@@ -190,7 +144,6 @@ final class ServerService: Sendable {
         }
     }
 
-    /// Counts and logs a reply.
     func note(_ reply: ServerReply, client: IPAddress, time: Duration) {
         state.withLockedValue { $0.counters.add(reply.form, status: reply.status, duration: time) }
         guard let log else { return }
@@ -217,7 +170,7 @@ final class ServerService: Sendable {
         return state.withLockedValue { state in
             if state.dateSecond != now {
                 state.dateSecond = now
-                state.date = Self.text(now)
+                state.date = HTTPDate.text(now)
             }
             return state.date
         }
@@ -227,17 +180,5 @@ final class ServerService: Sendable {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec)
-    }
-
-    private static func text(_ seconds: Int64) -> String {
-        var time = time_t(seconds)
-        var parts = tm()
-        gmtime_r(&time, &parts)
-        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        let two = { (number: CInt) in number < 10 ? "0\(number)" : "\(number)" }
-        let clock = "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
-        let day = "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)])"
-        return "\(day) \(1900 + parts.tm_year) \(clock) GMT"
     }
 }

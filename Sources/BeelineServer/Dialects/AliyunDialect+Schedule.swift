@@ -16,6 +16,8 @@ extension AliyunDialect {
         } catch {
             return .reply(Self.refusal(error, form: .aliyun, account: account))
         }
+        let announced = router.configuration.announced
+        // Without endpoints of its own, the one that received the request.
         let endpoints = announced.isEmpty ? [request.local].compactMap(\.self) : announced
         var members: [String] = []
         for (family, name) in [(IPAddress.Family.v4, "service_ip"), (.v6, "service_ipv6")] {
@@ -33,15 +35,15 @@ extension AliyunDialect {
     }
 
     private func checkSchedule(_ account: String, _ fields: [String: String]) throws(Refusal) {
-        guard let known = accounts[account] else {
-            guard accounts.isEmpty, fields["s"] == nil else { throw Refusal("InvalidAccount") }
+        guard let known = router.accounts[account] else {
+            guard router.accounts.isEmpty, fields["s"] == nil else { throw Refusal("InvalidAccount") }
             return
         }
         guard let signature = fields["s"] else { return }
         guard let nonce = fields["n"], let time = fields["t"].flatMap({ Int64($0) }) else {
             throw Refusal("MissingArgument", 400)
         }
-        let (distance, overflow) = time.subtractingReportingOverflow(clock())
+        let (distance, overflow) = time.subtractingReportingOverflow(router.clock())
         guard !overflow, Self.signatureTimes.contains(distance) else { throw Refusal("SignatureExpired") }
         guard Accounts.equal(Digests.md5("\(nonce)-\(known.secret)-\(time)"), signature.lowercased()) else {
             throw Refusal("InvalidSignature")

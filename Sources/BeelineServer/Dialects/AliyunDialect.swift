@@ -5,13 +5,7 @@ import Names
 
 /// Aliyun's API: `/{account}/d`, `sign_d`, `resolve`, `sign_resolve`, `ss`, and `/v2/d`.
 struct AliyunDialect: Sendable {
-    let answerer: Answerer
-    let accounts: Accounts
-    let subnets: SubnetRule
-    /// The endpoints that `ss` returns. If empty, `ss` returns the endpoint that received the request.
-    let announced: [Endpoint]
-    /// Seconds since 1970.
-    let clock: @Sendable () -> Int64
+    let router: Router
 
     /// The maximum number of names in one question, as in Aliyun's service.
     private static let maxNames = 5
@@ -40,9 +34,9 @@ struct AliyunDialect: Sendable {
         } catch {
             return .reply(Self.refusal(error, form: .aliyun, account: account))
         }
-        let subnet = subnets.allowed(fields["ip"])
+        let subnet = router.allowed(fields["ip"])
         let client = request.client
-        let answerer = answerer.serving(client)
+        let answerer = router.answerer.serving(client)
         return .later(lookups: names.count * families.members.count) {
             var answers = await answerer.answers(names, families: families, subnet: subnet)
             // Omits names whose lookup failed, as if the question had not asked for them.
@@ -56,20 +50,15 @@ struct AliyunDialect: Sendable {
         }
     }
 
-    private func checkSigned(
-        account: String,
-        text: String,
-        fields: [String: String],
-        isSigned: Bool
-    ) throws(Refusal) {
+    private func checkSigned(account: String, text: String, fields: [String: String], isSigned: Bool) throws(Refusal) {
         guard isSigned else {
             // With accounts, unsigned questions are refused.
-            guard accounts.isEmpty else {
-                throw Refusal(accounts[account] == nil ? "InvalidAccount" : "UnsignedInterfaceDisabled")
+            guard router.accounts.isEmpty else {
+                throw Refusal(router.accounts[account] == nil ? "InvalidAccount" : "UnsignedInterfaceDisabled")
             }
             return
         }
-        guard let known = accounts[account] else { throw Refusal("InvalidAccount") }
+        guard let known = router.accounts[account] else { throw Refusal("InvalidAccount") }
         guard let time = fields["t"].flatMap({ Int64($0) }), let signature = fields["s"] else {
             throw Refusal("MissingArgument", 400)
         }
@@ -80,7 +69,7 @@ struct AliyunDialect: Sendable {
     }
 
     private func checkTime(_ end: Int64) throws(Refusal) {
-        let now = clock()
+        let now = router.clock()
         guard end >= now else { throw Refusal("SignatureExpired") }
         guard end <= now + Self.longestSignature else { throw Refusal("InvalidDuration", 400) }
     }
@@ -119,9 +108,9 @@ struct AliyunDialect: Sendable {
             return .reply(Self.refusal(error, form: .aliyun2, account: id))
         }
         let families = Self.families(fields["q"])
-        let subnet = subnets.allowed(fields["cip"])
+        let subnet = router.allowed(fields["cip"])
         let (client, mode) = (request.client, fields["m"] ?? "0")
-        let answerer = answerer.serving(client)
+        let answerer = router.answerer.serving(client)
         return .later(lookups: names.count * families.members.count) {
             var answers = await answerer.answers(names, families: families, subnet: subnet)
             answers.removeAll(where: \.saysNothing)
@@ -142,8 +131,8 @@ struct AliyunDialect: Sendable {
     }
 
     private func checkVersion2(_ id: String, _ fields: [String: String]) throws(Refusal) -> ServerAccount? {
-        guard let account = accounts[id] else {
-            guard accounts.isEmpty, fields["s"] == nil else { throw Refusal("InvalidAccount") }
+        guard let account = router.accounts[id] else {
+            guard router.accounts.isEmpty, fields["s"] == nil else { throw Refusal("InvalidAccount") }
             return nil
         }
         guard let signature = fields["s"] else { throw Refusal("UnsignedInterfaceDisabled") }

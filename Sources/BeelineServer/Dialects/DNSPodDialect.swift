@@ -8,12 +8,7 @@ import Names
 /// The encrypted form is AES-CBC without authentication, because DNSPod's SDKs require it. It is off unless the server has
 /// accounts. Aliyun's version 2 and RFC 8484 over TLS protect the integrity of their content.
 struct DNSPodDialect: Sendable {
-    let answerer: Answerer
-    let accounts: Accounts
-    let subnets: SubnetRule
-    let requiresAccount: Bool
-    /// Seconds since 1970.
-    let clock: @Sendable () -> Int64
+    let router: Router
 
     /// The maximum number of names in one question, as in DNSPod's service.
     private static let maxNames = 8
@@ -23,14 +18,14 @@ struct DNSPodDialect: Sendable {
         var cipher: AESCipher?
         var account: String?
         if let id = fields["id"], fields["alg"] == "aes" {
-            guard let known = accounts[id], let key = known.dnspodCipher else {
+            guard let known = router.accounts[id], let key = known.dnspodCipher else {
                 return .reply(Self.refusal("the account is unknown", 401))
             }
             (cipher, account) = (key, id)
         } else if let token = fields["token"] {
-            guard accounts.hasToken(token) else { return .reply(Self.refusal("the token is unknown", 401)) }
+            guard router.accounts.hasToken(token) else { return .reply(Self.refusal("the token is unknown", 401)) }
             account = "token"
-        } else if requiresAccount || fields["alg"] != nil {
+        } else if router.configuration.requiresAccount || fields["alg"] != nil {
             return .reply(Self.refusal("the question needs an account, and alg=aes", 401))
         }
         guard var text = fields["dn"] else { return .reply(Self.refusal("dn is missing", 400)) }
@@ -45,7 +40,7 @@ struct DNSPodDialect: Sendable {
         var hasExpired = false
         if account != nil, let mark = text.firstIndex(of: ";") {
             // Recent SDKs append the time at which the question expires.
-            hasExpired = Int64(text[text.index(after: mark)...]).map { $0 < clock() } ?? true
+            hasExpired = Int64(text[text.index(after: mark)...]).map { $0 < router.clock() } ?? true
             text = String(text[..<mark])
         }
         let names = text.split(separator: ",", maxSplits: Self.maxNames).map {
@@ -63,8 +58,8 @@ struct DNSPodDialect: Sendable {
         }
         let hosts = names.compactMap(\.self)
         let options = Options(fields, client: request.client, names: hosts.count)
-        let subnet = subnets.allowed(Self.address(fields["ip"], cipher))
-        let answerer = answerer.serving(request.client)
+        let subnet = router.allowed(Self.address(fields["ip"], cipher))
+        let answerer = router.answerer.serving(request.client)
         return .later(lookups: hosts.count * options.families.members.count) { [cipher, account] in
             let answers = await answerer.answers(hosts, families: options.families, subnet: subnet)
             // Omits names whose lookup failed, as if the question had not asked for them.

@@ -5,16 +5,15 @@ import Names
 
 /// DNS in JSON, as Google and Cloudflare define it: `/resolve?name=…&type=…`.
 struct JSONDialect: Sendable {
-    let answerer: Answerer
-    let subnets: SubnetRule
+    let router: Router
 
     func handle(_ request: ServerRequest) -> Handling {
         let fields = request.fields
         guard let text = fields["name"], let name = Self.name(text) else { return .reply(Self.refusal("name")) }
         let typeText = fields["type"].flatMap { $0.isEmpty ? nil : $0 } ?? "A"
         guard let type = DNSType(label: typeText) else { return .reply(Self.refusal("type")) }
-        let subnet = subnets.allowed(fields["edns_client_subnet"])
-        let answerer = answerer.serving(request.client)
+        let subnet = router.allowed(fields["edns_client_subnet"])
+        let answerer = router.answerer.serving(request.client)
         if let answer = answerer.known(name, type: type, subnet: subnet) {
             return .reply(Self.reply(name: name, type: type, answer: answer))
         }

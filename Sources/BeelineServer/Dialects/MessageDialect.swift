@@ -5,8 +5,7 @@ import Names
 
 /// DNS messages over HTTP (RFC 8484).
 struct MessageDialect: Sendable {
-    let answerer: Answerer
-    let subnets: SubnetRule
+    let router: Router
 
     static let mediaType = "application/dns-message"
     /// The largest UDP message that the server would accept, in octets. EDNS requires a value.
@@ -37,24 +36,12 @@ struct MessageDialect: Sendable {
         }
         guard !query.flags.isResponse else { return .reply(Self.refusal("the request has no DNS query", 400)) }
         let options = QueryOptions(query)
-        guard query.flags.opcode == 0 else {
-            return .reply(reply(to: query, options: options, answer: ServerAnswer(.notImplemented)))
+        let fault = Self.fault(of: query, options)
+        guard fault == nil, let question = query.questions.first else {
+            return .reply(reply(to: query, options: options, answer: ServerAnswer(fault ?? .formatError)))
         }
-        // RFC 6891 §6.1.1 and §6.1.3.
-        guard options.count <= 1 else {
-            return .reply(reply(to: query, options: options, answer: ServerAnswer(.formatError)))
-        }
-        guard options.version == 0 else {
-            return .reply(reply(to: query, options: options, answer: ServerAnswer(.badVersion)))
-        }
-        guard let question = query.questions.first else {
-            return .reply(reply(to: query, options: options, answer: ServerAnswer(.formatError)))
-        }
-        guard question.recordClass == 1 else {
-            return .reply(reply(to: query, options: options, answer: ServerAnswer(.refused)))
-        }
-        let subnet = options.subnet.flatMap(subnets.allowed)
-        let answerer = answerer.serving(request.client)
+        let subnet = options.subnet.flatMap(router.allowed)
+        let answerer = router.answerer.serving(request.client)
         if let answer = answerer.known(question.name, type: question.type, subnet: subnet) {
             return .reply(reply(to: query, options: options, answer: answer))
         }
@@ -65,6 +52,15 @@ struct MessageDialect: Sendable {
                 answer: await answerer.answer(question.name, type: question.type, subnet: subnet)
             )
         }
+    }
+
+    /// The response code of a query that is not answered; nil for others.
+    private static func fault(of query: DNSMessage, _ options: QueryOptions) -> DNSResponseCode? {
+        if query.flags.opcode != 0 { return .notImplemented }
+        // RFC 6891 §6.1.1 and §6.1.3.
+        if options.count > 1 { return .formatError }
+        if options.version != 0 { return .badVersion }
+        return query.questions.first.map { $0.recordClass == 1 } ?? true ? nil : .refused
     }
 
     private func reply(to query: DNSMessage, options: QueryOptions?, answer: ServerAnswer) -> ServerReply {
@@ -174,31 +170,9 @@ extension DNSResponseCode {
     fileprivate static let badVersion = DNSResponseCode(rawValue: 16)
 }
 
-/// The rule for the client subnets that upstreams receive.
-struct SubnetRule: Sendable {
-    let isOn: Bool
-    let v4: Int
-    let v6: Int
-
-    /// The network to send to upstreams, cut to the allowed prefix. Nil to send none.
-    func allowed(_ subnet: IPNetwork) -> IPNetwork? {
-        guard isOn, subnet.prefixLength > 0 else { return nil }
-        let limit = subnet.first.family == .v4 ? v4 : v6
-        return IPNetwork(subnet.first, prefixLength: min(subnet.prefixLength, limit))
-    }
-
-    /// The network to send for an address or network in text form.
-    func allowed(_ text: String?) -> IPNetwork? {
-        guard let text, let address = IPAddress(text) else { return text.flatMap { IPNetwork($0) }.flatMap(allowed) }
-        return IPNetwork(address, prefixLength: address.family == .v4 ? 32 : 128).flatMap(allowed)
-    }
-}
-
 extension DNSType {
     /// The name of the type, or `TYPEnn`.
-    var label: String {
-        Self.labels[rawValue] ?? "TYPE\(rawValue)"
-    }
+    var label: String { Self.labels[rawValue] ?? "TYPE\(rawValue)" }
 
     private static let labels: [UInt16: String] = [
         1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA", 33: "SRV", 35: "NAPTR",

@@ -3,26 +3,45 @@
 import HTTPDNS
 import Names
 
-/// Selects the form of a question by its path. A class, because each question copies it out of a lock.
+/// Selects the form of a question by its path, and has what the forms share. A class, because each question copies it out of a
+/// lock.
 final class Router: Sendable {
-    let message: MessageDialect
-    let json: JSONDialect
-    let dnspod: DNSPodDialect
-    let aliyun: AliyunDialect
-    let requiresAccount: Bool
+    let configuration: ServerConfiguration
+    let answerer: Answerer
+    let accounts: Accounts
+    /// Seconds since 1970.
+    let clock: @Sendable () -> Int64
 
+    /// - Parameter accounts: the accounts instead of those of the configuration.
     init(
-        message: MessageDialect,
-        json: JSONDialect,
-        dnspod: DNSPodDialect,
-        aliyun: AliyunDialect,
-        requiresAccount: Bool
+        _ configuration: ServerConfiguration,
+        accounts: [ServerAccount]? = nil,
+        answerer: Answerer,
+        clock: @escaping @Sendable () -> Int64
     ) {
-        self.message = message
-        self.json = json
-        self.dnspod = dnspod
-        self.aliyun = aliyun
-        self.requiresAccount = requiresAccount
+        self.configuration = configuration
+        self.accounts = Accounts(accounts ?? configuration.accounts)
+        self.answerer = answerer
+        self.clock = clock
+    }
+
+    /// The same router with other accounts.
+    func with(_ accounts: [ServerAccount]) -> Router {
+        Router(configuration, accounts: accounts, answerer: answerer, clock: clock)
+    }
+
+    /// The network to send to upstreams for a client's, cut to the allowed prefix. Nil to send none.
+    func allowed(_ subnet: IPNetwork) -> IPNetwork? {
+        guard configuration.passesSubnets, subnet.prefixLength > 0 else { return nil }
+        let (v4, v6) = configuration.subnetPrefixes
+        let limit = subnet.first.family == .v4 ? v4 : v6
+        return IPNetwork(subnet.first, prefixLength: min(subnet.prefixLength, limit))
+    }
+
+    /// The network to send for an address or network in text form.
+    func allowed(_ text: String?) -> IPNetwork? {
+        guard let text, let address = IPAddress(text) else { return text.flatMap { IPNetwork($0) }.flatMap(allowed) }
+        return IPNetwork(address, prefixLength: address.family == .v4 ? 32 : 128).flatMap(allowed)
     }
 
     func handle(_ request: ServerRequest) -> Handling {
@@ -31,14 +50,17 @@ final class Router: Sendable {
             reply.allow = "GET, HEAD, POST"
             return .reply(reply)
         }
+        let requiresAccount = configuration.requiresAccount
+        let json = JSONDialect(router: self)
+        let aliyun = AliyunDialect(router: self)
         switch request.path {
         case "/dns-query":
             if requiresAccount { return .reply(Self.accountNeeded(.doh)) }
             // Cloudflare serves both forms at this path.
             let isJSON = request.method == .get && request.rawField("dns") == nil && request.rawField("name") != nil
-            return isJSON ? json.handle(request) : message.handle(request)
+            return isJSON ? json.handle(request) : MessageDialect(router: self).handle(request)
         case "/resolve": return requiresAccount ? .reply(Self.accountNeeded(.json)) : json.handle(request)
-        case "/d": return dnspod.handle(request)
+        case "/d": return DNSPodDialect(router: self).handle(request)
         case "/v2/d": return aliyun.handleVersion2(request)
         default: break
         }

@@ -20,7 +20,6 @@ struct ServerRequest: Sendable {
     static let maxBody = 65_535
 
     var method: Method
-    /// The path without the query.
     var path: Substring
     /// The part after `?`, still percent-encoded.
     var query: Substring
@@ -31,9 +30,7 @@ struct ServerRequest: Sendable {
     /// The local endpoint that the client connected to. Nil if unknown.
     var local: Endpoint?
 
-    /// - Parameters:
-    ///   - target: The path and query from the request line.
-    ///   - contentType: The value of the `Content-Type` field.
+    /// - Parameter target: The path and query from the request line.
     init(
         _ method: Method,
         target: String,

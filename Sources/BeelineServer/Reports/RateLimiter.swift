@@ -15,7 +15,6 @@ struct RateLimiter {
     private let maxClients: Int
     private var buckets: [IPAddress: Bucket] = [:]
 
-    /// The number of clients with a bucket.
     var count: Int { buckets.count }
 
     init(perSecond: Double, burst: Int, maxClients: Int) {
@@ -39,12 +38,8 @@ struct RateLimiter {
         change(client, now: now) { $0.questions -= Double(questions) }
     }
 
-    private mutating func change<Result>(
-        _ client: IPAddress,
-        now: Int64,
-        body: (inout Bucket) -> Result
-    ) -> Result {
-        let key = Self.key(client)
+    private mutating func change<Result>(_ client: IPAddress, now: Int64, body: (inout Bucket) -> Result) -> Result {
+        let key = client.ofSubscriber
         var bucket = buckets[key] ?? Bucket(questions: burst, seen: now)
         bucket.questions = filled(bucket, now)
         bucket.seen = now
@@ -65,12 +60,5 @@ struct RateLimiter {
         guard buckets.count > maxClients / 4 * 3 else { return }
         let quiet = buckets.sorted { $0.value.seen < $1.value.seen }.prefix(maxClients / 2 + 1)
         for (key, _) in quiet { buckets[key] = nil }
-    }
-
-    /// The address that identifies a client: an IPv4 address, or the first address of an IPv6 /64.
-    static func key(_ client: IPAddress) -> IPAddress {
-        let bare = client.unmapped
-        guard bare.family == .v6, let network = IPNetwork(bare, prefixLength: 64) else { return bare }
-        return network.first
     }
 }

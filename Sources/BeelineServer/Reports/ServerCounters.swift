@@ -30,80 +30,41 @@ struct ServerCounters {
     /// The metrics in the text format of Prometheus, version 0.0.4.
     func text(cache: CacheCounts, cachedNames: Int, zoneNames: Int) -> String {
         var text = ""
-        func writeFamily(_ name: String, type: String, help: String, samples: [(String, String)]) {
-            text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
-            for (labels, value) in samples { text += "\(name)\(labels) \(value)\n" }
+        func write(_ name: String, type: String, help: String, samples: [(labels: String, value: Int)]) {
+            text += "# HELP beeline_\(name) \(help)\n# TYPE beeline_\(name) \(type)\n"
+            for (labels, value) in samples { text += "beeline_\(name)\(labels) \(value)\n" }
+        }
+        func count(_ name: String, _ value: Int, help: String) {
+            write(name, type: "counter", help: help, samples: [("", value)])
+        }
+        func gauge(_ name: String, _ value: Int, help: String) {
+            write(name, type: "gauge", help: help, samples: [("", value)])
         }
         let counts = questions.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { form, codes in
-            codes.sorted { $0.key < $1.key }.map { ("{form=\"\(form.rawValue)\",status=\"\($0.key)\"}", "\($0.value)") }
+            codes.sorted { $0.key < $1.key }.map { ("{form=\"\(form.rawValue)\",status=\"\($0.key)\"}", $0.value) }
         }
-        writeFamily(
-            "beeline_server_questions_total",
-            type: "counter",
-            help: "Questions that were answered.",
-            samples: counts
-        )
+        write("server_questions_total", type: "counter", help: "Questions that were answered.", samples: counts)
         var sum = 0
-        text += "# HELP beeline_server_answer_seconds From a question's last octet to its reply.\n"
-        text += "# TYPE beeline_server_answer_seconds histogram\n"
-        for (bound, count) in zip(Self.bounds, buckets) {
+        let times = zip(Self.bounds, buckets).map { bound, count in
             sum += count
-            text += "beeline_server_answer_seconds_bucket{le=\"\(bound)\"} \(sum)\n"
+            return ("_bucket{le=\"\(bound)\"}", sum)
         }
-        text += "beeline_server_answer_seconds_bucket{le=\"+Inf\"} \(answered)\n"
-        text += "beeline_server_answer_seconds_sum \(seconds)\nbeeline_server_answer_seconds_count \(answered)\n"
-        writeFamily(
-            "beeline_server_limited_total",
-            type: "counter",
-            help: "Questions above a client's limit.",
-            samples: [("", "\(limited)")]
-        )
-        writeFamily(
-            "beeline_server_connections_total",
-            type: "counter",
-            help: "Connections accepted.",
-            samples: [("", "\(connections)")]
-        )
-        writeFamily(
-            "beeline_server_connections_open",
-            type: "gauge",
-            help: "Connections now.",
-            samples: [("", "\(connectionsOpen)")]
-        )
-        writeFamily(
-            "beeline_server_connections_refused_total",
-            type: "counter",
-            help: "Connections above the limit.",
-            samples: [("", "\(connectionsRefused)")]
-        )
-        writeFamily(
-            "beeline_server_reload_failures_total",
-            type: "counter",
-            help: "Files that could not be read again.",
-            samples: [("", "\(reloadFailures)")]
-        )
+        let whole = [("_bucket{le=\"+Inf\"}", answered), ("_count", answered)]
+        let meaning = "From a question's last octet to its reply."
+        write("server_answer_seconds", type: "histogram", help: meaning, samples: times + whole)
+        text += "beeline_server_answer_seconds_sum \(seconds)\n"
+        count("server_limited_total", limited, help: "Questions above a client's limit.")
+        count("server_connections_total", connections, help: "Connections accepted.")
+        gauge("server_connections_open", connectionsOpen, help: "Connections now.")
+        count("server_connections_refused_total", connectionsRefused, help: "Connections above the limit.")
+        count("server_reload_failures_total", reloadFailures, help: "Files that could not be read again.")
         let found = [
             ("cached", cache.cached), ("stale", cache.stale), ("absent", cache.absent), ("missed", cache.missed),
         ]
-        let lookups = found.map { ("{found=\"\($0.0)\"}", "\($0.1)") }
-        writeFamily(
-            "beeline_dns_lookups_total",
-            type: "counter",
-            help: "What lookups in the cache found.",
-            samples: lookups
-        )
-        writeFamily(
-            "beeline_dns_cached_names",
-            type: "gauge",
-            help: "Names in the cache.",
-            samples: [("", "\(cachedNames)")]
-        )
-        writeFamily(
-            "beeline_server_zone_names",
-            type: "gauge",
-            help: "Names with records in zone files.",
-            samples: [("", "\(zoneNames)")]
-        )
+        let lookups = found.map { ("{found=\"\($0.0)\"}", $0.1) }
+        write("dns_lookups_total", type: "counter", help: "What lookups in the cache found.", samples: lookups)
+        gauge("dns_cached_names", cachedNames, help: "Names in the cache.")
+        gauge("server_zone_names", zoneNames, help: "Names with records in zone files.")
         return text
     }
 }

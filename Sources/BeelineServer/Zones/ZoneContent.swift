@@ -84,9 +84,7 @@ struct ZoneContent {
         let digits = words.dropFirst(2).map(\.text).joined()
         guard words.count >= 2, let length = Int(words[1].text), let octets = Hex.decode(digits),
             octets.count == length, length <= 65_535
-        else {
-            throw wrong("after \\# write the length and that many octets in hexadecimal")
-        }
+        else { throw wrong("after \\# write the length and that many octets in hexadecimal") }
         let content: DNSRecord.Content?
         switch type.rawValue {
         case 1, 28:
@@ -176,9 +174,7 @@ extension ZoneText.Word {
             wire += label.map { UInt8(truncatingIfNeeded: $0) }
         }
         wire += base.wire
-        guard wire.count <= DNSName.maxOctets else {
-            throw ZoneText.error(line, "\"\(text)\" is too long for a name")
-        }
+        guard wire.count <= DNSName.maxOctets else { throw ZoneText.error(line, "\"\(text)\" is too long for a name") }
         return DNSName(wire: wire)
     }
 

@@ -21,7 +21,6 @@ struct ZoneFile {
     /// Parses the octets of a file.
     ///
     /// - Parameters:
-    ///   - octets: The content of the file.
     ///   - path: The path of the file. Paths of included files are relative to its folder.
     ///   - open: Reads an included file. Returns nil if it cannot be read.
     /// - Throws: ``ServerError`` with code `badZone` and the line's number.
@@ -41,10 +40,7 @@ struct ZoneFile {
             throw ServerError(.badZone, "\(stranger.name) is not in the zone \(apex)")
         }
         if let name = Self.badAlias(records) {
-            throw ServerError(
-                .badZone,
-                "\(name) has a CNAME and other records: an alias has no other records"
-            )
+            throw ServerError(.badZone, "\(name) has a CNAME and other records: an alias has no other records")
         }
     }
 

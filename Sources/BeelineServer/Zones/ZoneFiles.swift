@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import HTTPDNS
 import NIOConcurrencyHelpers
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 
 #if canImport(Darwin)
 import Darwin
@@ -20,21 +15,13 @@ import Glibc
 /// Zone files, read again when they change. A file that becomes invalid keeps its previous content and does not block changes of
 /// the other files.
 final class ZoneFiles: Sendable {
-    /// The metadata that shows whether a file changed.
-    fileprivate struct Stamp: Hashable {
-        var seconds: Int64
-        var nanoseconds: Int64
-        var size: Int64
-        var number: UInt64
-    }
-
-    /// A zone and the stamps of its files, including included files, taken before they were read. A stamp is nil if the file
-    /// could not be read.
+    /// A zone and the stamps of its files, including included files, taken before they were read. A stamp is nil if it
+    /// is no regular file.
     struct Reading: Sendable {
         fileprivate(set) var zone: AuthoritativeZone
-        fileprivate var stamps: [String: Stamp?]
+        fileprivate var stamps: [String: FileStamp?]
 
-        fileprivate var isOutOfDate: Bool { stamps.contains { ZoneFiles.stamp($0.key) != $0.value } }
+        fileprivate var isOutOfDate: Bool { stamps.contains { FileStamp($0.key) != $0.value } }
     }
 
     private struct State {
@@ -53,7 +40,6 @@ final class ZoneFiles: Sendable {
         use(try read())
     }
 
-    /// The zones that are served.
     var set: ZoneSet { state.withLockedValue { $0.set } }
 
     /// Reads the changed files again and serves the valid ones.
@@ -65,10 +51,10 @@ final class ZoneFiles: Sendable {
         var failures: [ServerError] = []
         var hasRead = false
         for (index, path) in paths.enumerated() where readings[index].isOutOfDate {
-            var stamps: [String: Stamp?] = [:]
+            var stamps: [String: FileStamp?] = [:]
             let result = Result { () throws(ServerError) in try Self.zone(path, &stamps) }
             // The file changed during the read, so the content may be incomplete.
-            if stamps.contains(where: { Self.stamp($0.key) != $0.value }) { continue }
+            if stamps.contains(where: { FileStamp($0.key) != $0.value }) { continue }
             do throws(ServerError) {
                 let zone = try result.get()
                 if let other = readings.indices.first(where: { $0 != index && readings[$0].zone.apex == zone.apex }) {
@@ -92,7 +78,7 @@ final class ZoneFiles: Sendable {
         var readings: [Reading] = []
         var places: [DNSName: String] = [:]
         for path in paths {
-            var stamps: [String: Stamp?] = [:]
+            var stamps: [String: FileStamp?] = [:]
             let zone = try Self.zone(path, &stamps)
             if let other = places.updateValue(path, forKey: zone.apex) {
                 throw Self.duplicate(zone, first: other, second: path)
@@ -108,11 +94,13 @@ final class ZoneFiles: Sendable {
         state.withLockedValue { $0 = State(readings: readings, set: set) }
     }
 
-    private static func zone(_ path: String, _ stamps: inout [String: Stamp?]) throws(ServerError) -> AuthoritativeZone
-    {
+    private static func zone(
+        _ path: String,
+        _ stamps: inout [String: FileStamp?]
+    ) throws(ServerError) -> AuthoritativeZone {
         func open(_ path: String) -> [UInt8]? {
             // Takes the stamp before reading, so that a write during the read triggers another read.
-            stamps.updateValue(stamp(path), forKey: path)
+            stamps.updateValue(FileStamp(path), forKey: path)
             return content(ofFileAt: path)
         }
         guard let octets = open(path) else { throw ServerError(.badZone, "\(path) cannot be read") }
@@ -127,22 +115,6 @@ final class ZoneFiles: Sendable {
 
     private static func duplicate(_ zone: AuthoritativeZone, first: String, second: String) -> ServerError {
         ServerError(.badZone, "\(second): the zone \(zone.apex) is already in \(first)")
-    }
-
-    fileprivate static func stamp(_ path: String) -> Stamp? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        #if canImport(Darwin)
-        let time = status.st_mtimespec
-        #else
-        let time = status.st_mtim
-        #endif
-        return Stamp(
-            seconds: Int64(time.tv_sec),
-            nanoseconds: Int64(time.tv_nsec),
-            size: Int64(status.st_size),
-            number: UInt64(truncatingIfNeeded: status.st_ino)
-        )
     }
 }
 

@@ -39,9 +39,7 @@ struct ZoneText {
             if let entry, !entry.words.isEmpty { all.append(entry) }
             entry = nil
         }
-        func begin(_ blank: Bool) {
-            if entry == nil { entry = Entry(line: line, repeatsOwner: blank) }
-        }
+        func begin(_ blank: Bool) { if entry == nil { entry = Entry(line: line, repeatsOwner: blank) } }
         while index < octets.count {
             let octet = octets[index]
             index += 1
@@ -97,9 +95,7 @@ struct ZoneText {
         let octet = octets[index]
         index += 1
         guard octet == UInt8(ascii: "\\") else { return UInt16(octet) }
-        guard index < octets.count, octets[index] != UInt8(ascii: "\n") else {
-            throw error(line, "a \\ at the end")
-        }
+        guard index < octets.count, octets[index] != UInt8(ascii: "\n") else { throw error(line, "a \\ at the end") }
         let first = octets[index]
         guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
             index += 1

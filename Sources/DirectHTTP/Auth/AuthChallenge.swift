@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
+
 /// A challenge of `WWW-Authenticate` (RFC 9110 §11.3): a scheme with parameters or with one token.
 struct AuthChallenge: Hashable, Sendable {
     /// The maximum number of challenges read from one field; the rest is ignored.
@@ -36,7 +38,9 @@ struct AuthChallenge: Hashable, Sendable {
                 // A scheme is followed by its token or by its first parameter, without a comma in between.
                 if space, let token = reader.token68() { challenges[challenges.count - 1].token = token }
                 reader.skip(" \t")
-                if let byte = reader.peek, byte != UInt8(ascii: ","), !Reader.isToken(byte) { return challenges }
+                if let byte = reader.peek, byte != UInt8(ascii: ","), !HTTPCharacters.isToken(byte) {
+                    return challenges
+                }
                 reader.skip(", \t")
                 continue
             }
@@ -62,7 +66,7 @@ struct AuthChallenge: Hashable, Sendable {
         }
 
         mutating func token() -> String? {
-            let word = rest.prefix(while: Self.isToken)
+            let word = rest.prefix(while: HTTPCharacters.isToken)
             guard !word.isEmpty else { return nil }
             rest = rest.dropFirst(word.count)
             return String(decoding: word, as: UTF8.self)
@@ -101,10 +105,6 @@ struct AuthChallenge: Hashable, Sendable {
 
         static func isLetterOrDigit(_ byte: UInt8) -> Bool {
             (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-        }
-
-        static func isToken(_ byte: UInt8) -> Bool {
-            isLetterOrDigit(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
     }
 }

@@ -46,9 +46,6 @@ package final class AuthMemory: Sendable {
     /// The credentials for a request; nil if the server must send a challenge first.
     ///
     /// - Parameters:
-    ///   - credentials: the user's credentials.
-    ///   - origin: the server's origin.
-    ///   - method: the request's method.
     ///   - target: the request target as sent.
     ///   - body: the request's body if it is in memory.
     package func authorization(
@@ -93,8 +90,6 @@ package final class AuthMemory: Sendable {
     ///
     /// - Parameters:
     ///   - values: the values of `WWW-Authenticate` or `Proxy-Authenticate`.
-    ///   - credentials: the user's credentials.
-    ///   - origin: the server's origin.
     ///   - used: the credentials that the server rejected; nil if none were sent.
     ///   - isRemembered: whether `used` answered a challenge of an earlier request.
     package func recordChallenge(

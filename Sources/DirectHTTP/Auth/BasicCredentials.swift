@@ -6,10 +6,8 @@ import Names
 package struct BasicCredentials: Hashable, Sendable {
     /// The user; must not contain a colon.
     package var user: String
-    /// The password.
     package var password: String
 
-    /// Creates credentials.
     package init(user: String, password: String) {
         self.user = user
         self.password = password

@@ -11,7 +11,6 @@ struct DigestAnswer {
     var method: String
     /// The request target as sent.
     var uri: String
-    /// The nonce count, with this request.
     var count: UInt32
     var clientNonce: String
     /// The body if it is in memory.
@@ -51,9 +50,7 @@ struct DigestAnswer {
         var request = "\(method):\(uri)"
         if protection == .requestAndBody, let body { request += ":" + challenge.algorithm.hash(body.readableBytesView) }
         guard let protection else { return hash("\(secret):\(challenge.nonce):\(hash(request))") }
-        return hash(
-            "\(secret):\(challenge.nonce):\(countText):\(clientNonce):\(protection.rawValue):\(hash(request))"
-        )
+        return hash("\(secret):\(challenge.nonce):\(countText):\(clientNonce):\(protection.rawValue):\(hash(request))")
     }
 
     private var countText: String {

@@ -29,11 +29,7 @@ enum FileBody {
     }
 
     /// Passes the file to `body` piece by piece, until `length` bytes or the end of the file.
-    static func forEachPiece(
-        of path: String,
-        length: Int64,
-        _ body: (ByteBuffer) async throws -> Void
-    ) async throws {
+    static func forEachPiece(of path: String, length: Int64, _ body: (ByteBuffer) async throws -> Void) async throws {
         let pool = NIOThreadPool.singleton
         let descriptor = try await pool.runIfActive { try open(path) }
         defer { _ = close(descriptor) }

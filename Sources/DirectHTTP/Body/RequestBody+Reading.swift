@@ -24,7 +24,6 @@ extension RequestBody {
         }
     }
 
-    /// Passes the body to `body` piece by piece.
     func forEachPiece(_ body: (ByteBuffer) async throws -> Void) async throws {
         switch storage {
         case .none:

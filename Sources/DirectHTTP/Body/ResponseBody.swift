@@ -50,9 +50,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         ///
         /// - Parameter actor: the actor of the caller.
         /// - Throws: ``DirectHTTPError``.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(DirectHTTPError) -> ByteBuffer? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(DirectHTTPError) -> ByteBuffer? {
             guard let decoder else { return try await source.nextPiece() }
             while true {
                 if let plain = try decoder.next() { return plain }
@@ -86,7 +84,6 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     /// Collects the pieces that are already there. Returns whether they were the rest of the body.
-    @inline(never)
     private func isAllAtHand(_ whole: inout ByteBuffer, _ limit: Int) throws(DirectHTTPError) -> Bool {
         guard codings.isEmpty else { return false }
         while let ready = source.pieceIfReady() {
@@ -101,10 +98,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         let limit = Swift.min(limit, Int(Int32.max))
         guard piece.readableBytes <= limit - whole.readableBytes else {
             source.cancel()
-            throw DirectHTTPError(
-                .responseTooLarge,
-                "the body is larger than \(limit) bytes: stream it, or allow more"
-            )
+            throw DirectHTTPError(.responseTooLarge, "the body is larger than \(limit) bytes: stream it, or allow more")
         }
         if whole.readableBytes == 0 { whole = piece } else { whole.writeImmutableBuffer(piece) }
     }
@@ -134,7 +128,6 @@ public struct ResponseBody: AsyncSequence, Sendable {
     private static let discardTime = TimeAmount.seconds(1)
 }
 
-/// The source of a body.
 private enum Source: Sendable {
     case exchange(BodyOwner)
     /// The unread bytes of a body in memory.
@@ -159,9 +152,7 @@ private enum Source: Sendable {
         }
     }
 
-    func cancel() {
-        if case .exchange(let owner) = self { owner.exchange.cancel() }
-    }
+    func cancel() { if case .exchange(let owner) = self { owner.exchange.cancel() } }
 }
 
 /// Cancels the exchange when the last reference to its body is gone.

@@ -7,9 +7,7 @@ package import Names
 package final class ChannelDial {
     /// A connected channel. A tunnel's has no handlers left.
     package struct Dialed {
-        /// The channel.
         package let channel: any Channel
-        /// The endpoint that it is connected to.
         package let endpoint: Endpoint
         /// Whether each direction ends separately. TLS with the origin does not support that.
         package let halfCloses: Bool
@@ -27,9 +25,7 @@ package final class ChannelDial {
     /// - Parameters:
     ///   - endpoints: the endpoints in the order to try them; the proxy's if the route has one.
     ///   - origin: the origin. Through a proxy, a secure scheme asks for a tunnel.
-    ///   - route: the way to the origin.
-    ///   - loop: the event loop.
-    ///   - settings: how to race.
+    ///   - earlier: the attempts at other endpoints before, which are part of the errors.
     ///   - tls: the TLS settings. HTTP/2 is never offered.
     ///   - isTunnel: whether the caller does TLS with an origin with a secure scheme.
     ///   - attempted: called on the loop for each attempt as soon as its outcome is known.
@@ -37,6 +33,7 @@ package final class ChannelDial {
     package init(
         to endpoints: [Endpoint],
         for origin: Origin,
+        after earlier: [Attempt] = [],
         route: Route,
         on loop: any EventLoop,
         settings: DialSettings,
@@ -50,16 +47,12 @@ package final class ChannelDial {
         tls.offersHTTP2 = false
         let key = PoolKey(origin: origin, tls: tls, route: route)
         race = Result { () throws(DirectHTTPError) in
-            let target = try DialTarget(
-                key: key,
-                contexts: Self.contexts,
-                proxies: Self.proxies,
-                isTunnel: isTunnel
-            )
+            let target = try DialTarget(key: key, contexts: Self.contexts, proxies: Self.proxies, isTunnel: isTunnel)
             return DialRace(
                 on: loop,
                 to: endpoints,
                 of: target,
+                after: earlier,
                 settings: settings,
                 deadline: nil,
                 ended: attempted
@@ -71,18 +64,13 @@ package final class ChannelDial {
                         if halfCloses {
                             try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
                         }
-                        return Dialed(
-                            channel: won.channel,
-                            endpoint: won.winner.endpoint,
-                            halfCloses: halfCloses
-                        )
+                        return Dialed(channel: won.channel, endpoint: won.winner.endpoint, halfCloses: halfCloses)
                     }
                 )
             }
         }
     }
 
-    /// Starts to dial.
     package func start() {
         switch race {
         case .success(let race): race.start()

@@ -15,12 +15,6 @@ extension Channel {
 }
 
 extension ChannelHandlerContext {
-    /// Closes the socket at once, without sending TLS's closing alert and without waiting for the peer's.
-    func closeTransport() {
-        if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
-            tls.close(promise: nil)
-        } else {
-            close(promise: nil)
-        }
-    }
+    /// Closes the socket as ``NIOCore/Channel/closeTransport()`` does.
+    func closeTransport() { channel.closeTransport() }
 }

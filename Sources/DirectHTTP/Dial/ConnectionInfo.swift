@@ -2,21 +2,25 @@
 
 public import Names
 
-/// How a connection was established. All exchanges on the connection share it.
-public struct ConnectionInfo: Sendable {
-    private struct Facts: Sendable {
-        let endpoint: Endpoint
-        let localEndpoint: Endpoint?
-        let attempts: [Attempt]
-        let context: (any Sendable)?
-        let applicationProtocol: String
-        let resolveTime: Duration
-        let connectTime: Duration
-        let handshakeTime: Duration?
-    }
-
-    /// The values, in one object for all copies, because every response has a copy.
-    private let facts: Shared<Facts>
+/// How a connection was established. A class, because every response on the connection has it.
+public final class ConnectionInfo: Sendable {
+    /// The endpoint that the socket is connected to: the origin's or the proxy's.
+    public let endpoint: Endpoint
+    /// The local endpoint of the socket; nil for a Unix domain socket.
+    public let localEndpoint: Endpoint?
+    /// All attempts, in the order of their starts.
+    public let attempts: [Attempt]
+    /// The context that the ``EndpointSource`` returned with the endpoints.
+    public let context: (any Sendable)?
+    /// The protocol that ALPN chose, or `http/1.1`.
+    public let applicationProtocol: String
+    /// How long the source took to return the endpoints.
+    public let resolveTime: Duration
+    /// The time from the start of the race until the winner's TCP connection was established. It includes the time of slower
+    /// endpoints.
+    public let connectTime: Duration
+    /// How long TLS (and a proxy's CONNECT) took; nil if there was neither.
+    public let handshakeTime: Duration?
 
     init(
         endpoint: Endpoint,
@@ -28,35 +32,13 @@ public struct ConnectionInfo: Sendable {
         connectTime: Duration,
         handshakeTime: Duration?
     ) {
-        facts = Shared(
-            Facts(
-                endpoint: endpoint,
-                localEndpoint: localEndpoint,
-                attempts: attempts,
-                context: context,
-                applicationProtocol: applicationProtocol,
-                resolveTime: resolveTime,
-                connectTime: connectTime,
-                handshakeTime: handshakeTime
-            )
-        )
+        self.endpoint = endpoint
+        self.localEndpoint = localEndpoint
+        self.attempts = attempts
+        self.context = context
+        self.applicationProtocol = applicationProtocol
+        self.resolveTime = resolveTime
+        self.connectTime = connectTime
+        self.handshakeTime = handshakeTime
     }
-
-    /// The endpoint that the socket is connected to: the origin's or the proxy's.
-    public var endpoint: Endpoint { facts.value.endpoint }
-    /// The local endpoint of the socket; nil for a Unix domain socket.
-    public var localEndpoint: Endpoint? { facts.value.localEndpoint }
-    /// All attempts, in the order of their starts.
-    public var attempts: [Attempt] { facts.value.attempts }
-    /// The context that the ``EndpointSource`` returned with the endpoints.
-    public var context: (any Sendable)? { facts.value.context }
-    /// The protocol that ALPN chose, or `http/1.1`.
-    public var applicationProtocol: String { facts.value.applicationProtocol }
-    /// How long the source took to return the endpoints.
-    public var resolveTime: Duration { facts.value.resolveTime }
-    /// The time from the start of the race until the winner's TCP connection was established. It includes the time of slower
-    /// endpoints.
-    public var connectTime: Duration { facts.value.connectTime }
-    /// How long TLS (and a proxy's CONNECT) took; nil if there was neither.
-    public var handshakeTime: Duration? { facts.value.handshakeTime }
 }

@@ -57,12 +57,10 @@ struct ConnectionMaker: Sendable {
         applicationProtocol: String,
         notify: @escaping (ConnectionNotice) -> Void
     ) throws -> any ConnectionHandler {
-        let keepIdle = TimeAmount(configuration.keepIdle)
         guard applicationProtocol == "h2" else {
             let handler = HTTP1Handler(
+                configuration,
                 isForwarded: target.key.forwarder != nil,
-                limits: configuration.headLimits,
-                keepIdle: keepIdle,
                 isSecured: target.isSecured,
                 wakes: wakes,
                 notify: notify
@@ -70,16 +68,7 @@ struct ConnectionMaker: Sendable {
             try channel.pipeline.syncOperations.addHandler(handler)
             return handler
         }
-        let handler = HTTP2Handler(
-            streamWindow: max(HTTP2Frame.defaultWindow, configuration.bufferedBodyBytes),
-            limits: configuration.headLimits,
-            keepIdle: keepIdle,
-            pingAfter: configuration.pingAfter.map { TimeAmount($0) },
-            pingTimeout: TimeAmount(configuration.pingTimeout),
-            now: channel.eventLoop.now,
-            wakes: wakes,
-            notify: notify
-        )
+        let handler = HTTP2Handler(configuration, now: channel.eventLoop.now, wakes: wakes, notify: notify)
         try channel.pipeline.syncOperations.addHandler(handler)
         return handler
     }

@@ -30,6 +30,7 @@ final class DialRace {
     private let target: DialTarget
     private let settings: DialSettings
     private let endpoints: [Endpoint]
+    private let earlier: [Attempt]
     private let begin: NIODeadline
     private let deadline: NIODeadline?
     private let ended: (Attempt) -> Void
@@ -43,12 +44,14 @@ final class DialRace {
     private var refusal: HTTPResponse?
 
     /// - Parameters:
+    ///   - earlier: the attempts of earlier races for the same connection. They are part of the result and of the errors.
     ///   - ended: called on the loop for each attempt as soon as its outcome is known, and before `done`.
     ///   - done: called once, on the loop.
     init(
         on loop: any EventLoop,
         to endpoints: [Endpoint],
         of target: DialTarget,
+        after earlier: [Attempt],
         settings: DialSettings,
         deadline: NIODeadline?,
         ended: @escaping (Attempt) -> Void,
@@ -57,6 +60,7 @@ final class DialRace {
         self.loop = loop
         self.target = target
         self.settings = settings
+        self.earlier = earlier
         self.endpoints = Array(endpoints.prefix(max(0, settings.maxAttempts)))
         self.ended = ended
         self.done = done
@@ -84,13 +88,9 @@ final class DialRace {
     }
 
     /// Ends the race because its time is over.
-    func expire() {
-        end(with: .connectTimeout, "no connection to \(target.key.origin) in time")
-    }
+    func expire() { end(with: .connectTimeout, "no connection to \(target.key.origin) in time") }
 
-    func cancel() {
-        end(with: .cancelled, "connecting to \(target.key.origin) was cancelled")
-    }
+    func cancel() { end(with: .cancelled, "connecting to \(target.key.origin) was cancelled") }
 
     private func send(_ event: RacePlan.Event) {
         guard !isOver else { return }
@@ -192,7 +192,7 @@ final class DialRace {
                 Won(
                     channel: channel,
                     applicationProtocol: candidate.applicationProtocol,
-                    attempts: candidates.map(\.attempt),
+                    attempts: attempts,
                     winner: candidate.attempt
                 )
             )
@@ -200,7 +200,7 @@ final class DialRace {
     }
 
     private func giveUp() {
-        let attempts = candidates.map(\.attempt)
+        let attempts = attempts
         let codes = attempts.compactMap { if case .failed(let code, _) = $0.outcome { code } else { nil } }
         // The most specific failure becomes the code: a wrong certificate says more than a refused connection.
         let code =
@@ -228,7 +228,7 @@ final class DialRace {
                 ended(candidate.attempt)
             }
         }
-        let attempts = candidates.map(\.attempt)
+        let attempts = attempts
         let list = attempts.isEmpty ? "" : ": " + attempts.map(\.description).joined(separator: "; ")
         finish(.failure(DirectHTTPError(code, message + list, attempts: attempts)))
     }
@@ -245,9 +245,7 @@ final class DialRace {
         done(result)
     }
 
-    private var elapsed: Duration { Duration(loop.now - begin) }
-}
+    private var attempts: [Attempt] { earlier + candidates.map(\.attempt) }
 
-extension Duration {
-    init(_ amount: TimeAmount) { self = .nanoseconds(amount.nanoseconds) }
+    private var elapsed: Duration { Duration(loop.now - begin) }
 }

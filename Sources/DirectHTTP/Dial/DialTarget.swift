@@ -5,7 +5,6 @@ import Names
 /// The target of a dial, with the steps from a TCP connection to a connection to the origin.
 struct DialTarget: Sendable {
     let key: PoolKey
-    /// The steps, in order.
     let steps: [DialStep]
     /// The challenges of proxies.
     let proxies: AuthMemory
@@ -46,9 +45,7 @@ struct DialTarget: Sendable {
     }
 
     /// Whether the connection uses TLS.
-    var isSecured: Bool {
-        steps.contains { if case .tls = $0 { true } else { false } }
-    }
+    var isSecured: Bool { steps.contains { if case .tls = $0 { true } else { false } } }
 }
 
 /// One step from a TCP connection to a connection to the origin.
@@ -90,7 +87,5 @@ final class PoolKey: Hashable, Sendable {
             || one.hash == other.hash && one.origin == other.origin && one.tls == other.tls && one.route == other.route
     }
 
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(hash)
-    }
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }

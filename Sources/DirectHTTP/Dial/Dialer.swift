@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOConcurrencyHelpers
 import NIOCore
 import Names
 
@@ -18,6 +17,13 @@ struct Dialer: Sendable {
     /// The attempts at the endpoints of earlier lists.
     var earlier: [Attempt] = []
 
+    /// Cancelling a dial may come before its race begins.
+    private enum RaceState {
+        case waiting
+        case racing(DialRace)
+        case cancelled
+    }
+
     /// Dials, and calls `make` with the winner's channel on its event loop before any byte is read.
     func dial<Made: Sendable>(
         on loop: any EventLoop,
@@ -25,8 +31,14 @@ struct Dialer: Sendable {
         make: @escaping @Sendable (DialRace.Won, ConnectionInfo) -> Result<Made, DirectHTTPError>
     ) async throws(DirectHTTPError) -> Made {
         typealias Outcome = Result<Made, DirectHTTPError>
-        let cancellation = RaceCancellation(loop: loop)
-        guard let id = pending.add({ cancellation.cancel() }) else { throw .shutDown }
+        let state = NIOLoopBoundBox.makeBoxSendingValue(RaceState.waiting, eventLoop: loop)
+        let cancel: @Sendable () -> Void = {
+            loop.execute {
+                guard case .racing(let race) = state.value else { return state.value = .cancelled }
+                race.cancel()
+            }
+        }
+        guard let id = pending.add(cancel) else { throw .shutDown }
         defer { pending.remove(id) }
         let outcome = await waitCancellably { (waiter: UnsafeContinuation<Outcome, Never>) in
             loop.execute {
@@ -34,27 +46,26 @@ struct Dialer: Sendable {
                     on: loop,
                     to: list.endpoints,
                     of: target,
+                    after: earlier,
                     settings: settings,
                     deadline: deadline,
                     ended: attempted
                 ) { result in
-                    cancellation.race = nil
+                    state.value = .waiting
                     waiter.resume(returning: result.flatMap { make($0, info(of: $0)) })
                 }
-                guard !cancellation.isCancelled else { return race.cancel() }
-                cancellation.race = NIOLoopBound(race, eventLoop: loop)
+                guard case .waiting = state.value else { return race.cancel() }
+                state.value = .racing(race)
                 race.start()
             }
         } onCancel: {
-            cancellation.cancel()
+            cancel()
         }
         do {
             return try outcome.get()
         } catch {
             let isShutDown = error.code == .cancelled && pending.isShutDown && !Task.isCancelled
-            var error = isShutDown ? .shutDown.with(attempts: error.attempts) : error
-            error.attempts = earlier + error.attempts
-            throw error
+            throw isShutDown ? .shutDown.with(attempts: error.attempts) : error
         }
     }
 
@@ -62,38 +73,12 @@ struct Dialer: Sendable {
         ConnectionInfo(
             endpoint: won.winner.endpoint,
             localEndpoint: won.channel.localAddress.flatMap(Endpoint.init),
-            attempts: earlier + won.attempts,
+            attempts: won.attempts,
             context: list.context,
             applicationProtocol: won.applicationProtocol,
             resolveTime: resolveTime,
             connectTime: won.winner.start + (won.winner.connect ?? .zero),
             handshakeTime: target.steps.isEmpty ? nil : won.winner.handshake
         )
-    }
-}
-
-/// Forwards the cancellation of a task to the race that it waits for.
-private final class RaceCancellation: Sendable {
-    private struct State {
-        var isCancelled = false
-        var race: NIOLoopBound<DialRace>?
-    }
-
-    private let loop: any EventLoop
-    /// Guards the state shared by the task and the loop.
-    private let state = NIOLockedValueBox(State())
-
-    init(loop: any EventLoop) { self.loop = loop }
-
-    var isCancelled: Bool { state.withLockedValue(\.isCancelled) }
-
-    var race: NIOLoopBound<DialRace>? {
-        get { state.withLockedValue(\.race) }
-        set { state.withLockedValue { $0.race = newValue } }
-    }
-
-    func cancel() {
-        state.withLockedValue { $0.isCancelled = true }
-        loop.execute { [self] in race?.value.cancel() }
     }
 }

@@ -15,7 +15,7 @@ extension Endpoint {
 
 extension SocketAddress {
     /// The socket address of an endpoint, with its scope (RFC 4007 §11).
-    init(_ endpoint: Endpoint) throws {
+    package init(_ endpoint: Endpoint) throws {
         let plain = try SocketAddress(
             packedIPAddress: ByteBuffer(bytes: endpoint.address.octets),
             port: Int(endpoint.port)

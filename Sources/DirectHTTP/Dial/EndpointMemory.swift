@@ -34,7 +34,6 @@ struct EndpointMemory: Sendable {
     /// How many failures are remembered.
     var count: Int { failures.count }
 
-    /// Forgets all failures.
     mutating func forget() { failures = [:] }
 
     /// Working endpoints first, in their given order; then the failed ones, ordered by the end of their pauses.
@@ -52,7 +51,6 @@ struct EndpointMemory: Sendable {
         }.map { endpoints[$0] }
     }
 
-    /// Records the outcome of an attempt.
     mutating func record(_ attempt: Attempt, of origin: Origin, now: NIODeadline) {
         let everywhere = Key(endpoint: attempt.endpoint)
         let here = Key(endpoint: attempt.endpoint, origin: origin)

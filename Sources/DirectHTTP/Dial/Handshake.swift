@@ -2,6 +2,7 @@
 
 import NIOCore
 import NIOSSL
+import Names
 
 /// Runs the steps of a ``DialTarget`` on one TCP connection, on its event loop.
 ///
@@ -31,7 +32,6 @@ final class Handshake {
         rest = target.steps[...]
     }
 
-    /// Runs the next step.
     func next() {
         guard let step = rest.popFirst() else {
             done.take()?(.success(applicationProtocol))
@@ -51,7 +51,25 @@ final class Handshake {
                 }
             ])
         case .socks(let proxy):
-            add([SOCKSHandler(to: target.key.origin, proxy: proxy) { [self] in stepEnded(with: $0) }])
+            ask(proxy, for: target.key.origin)
+        }
+    }
+
+    private func ask(_ proxy: Proxy, for origin: Origin) {
+        let ended = { [self] (result: Result<Void, DirectHTTPError>) in
+            stepEnded(
+                with: result.mapError { error in
+                    var error = error
+                    error.message = "the proxy \(proxy) \(error.message)"
+                    return error
+                }
+            )
+        }
+        do throws(DirectHTTPError) {
+            let handshake = try SOCKSHandshake(to: origin, user: proxy.user, password: proxy.password)
+            add([HandshakeHandler(handshake, done: ended)])
+        } catch {
+            ended(.failure(error))
         }
     }
 

@@ -46,7 +46,6 @@ struct LocalBinding {
             }
             bootstrap = bootstrap.channelInitializer { [interface = settings.interface] channel in
                 made.value(channel)
-                DelayedHandshakeACK.holdBack(on: channel)
                 guard let interface else { return channel.eventLoop.makeSucceededVoidFuture() }
                 return Self.bind(channel, toInterface: interface, family: family)
             }

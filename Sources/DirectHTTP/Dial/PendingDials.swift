@@ -13,7 +13,6 @@ final class PendingDials: Sendable {
     /// Guards the operations in progress. They are cancelled outside the lock.
     private let state = NIOLockedValueBox(State())
 
-    /// Whether the engine was shut down.
     var isShutDown: Bool { state.withLockedValue(\.isShutDown) }
 
     /// Registers a closure that cancels a resolution or a dial. Returns its number for ``remove(_:)``; nil if the engine was shut

@@ -42,10 +42,6 @@ struct RacePlan {
     private var candidates: [CandidateState] = []
     private var isOver = false
 
-    /// - Parameters:
-    ///   - count: the number of endpoints.
-    ///   - stagger: RFC 8305's Connection Attempt Delay.
-    ///   - handshakeStagger: how long a handshake may take before another endpoint is tried in parallel.
     init(count: Int, stagger: TimeAmount, handshakeStagger: TimeAmount) {
         self.count = count
         self.stagger = stagger

@@ -14,9 +14,7 @@ public enum Route: Hashable, Sendable {
     case unixSocket(String)
 
     /// The proxy; nil if there is none.
-    package var proxy: Proxy? {
-        if case .proxy(let proxy) = self { proxy } else { nil }
-    }
+    package var proxy: Proxy? { if case .proxy(let proxy) = self { proxy } else { nil } }
 
     /// The proxy that forwards the requests for an origin, which then carry the whole URL; nil if there is none.
     package func forwarder(for origin: Origin) -> Proxy? {

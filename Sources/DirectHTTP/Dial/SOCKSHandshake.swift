@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOCore
 import Names
 
 /// The client's side of SOCKS5 (RFC 1928, RFC 1929) as a value: bytes in, bytes out. It requests the host by name.
@@ -123,6 +124,25 @@ struct SOCKSHandshake {
         case 8: "does not support this type of address"
         default: "answered \(code)"
         }
+    }
+}
+
+extension SOCKSHandshake: ByteHandshake {
+    func begin() -> ByteBuffer { ByteBuffer(bytes: greeting) }
+
+    mutating func receive(_ bytes: ByteBuffer) throws(DirectHTTPError) -> HandshakeAction<Void> {
+        switch try receive(bytes.readableBytesView) {
+        case .send(let bytes): return .send(ByteBuffer(bytes: bytes))
+        case .wait: return .wait
+        case .done(let rest):
+            // In TLS and HTTP the client speaks first, so bytes that arrive now are not from the origin.
+            guard rest.isEmpty else { throw .socks("sent bytes before the tunnel was used") }
+            return .done(())
+        }
+    }
+
+    func lost(_ cause: (any Error)?) -> DirectHTTPError {
+        DirectHTTPError(.proxyRefused, cause.map { "failed: \($0)" } ?? "closed the connection", underlyingError: cause)
     }
 }
 

@@ -47,8 +47,6 @@ extension Engine {
         )
     }
 
-    /// Kept out of `send` so that its async frame stays small: most requests reuse a connection.
-    @inline(never)
     private func sendOnNewConnection(
         _ exchange: Exchange,
         for key: PoolKey,
@@ -164,7 +162,6 @@ extension Engine {
     }
 
     /// A dialer for the endpoints that a source has after all of a dialer's failed; nil if there are none.
-    @inline(never)
     private func dialer(
         after error: DirectHTTPError,
         of dialer: Dialer,
@@ -246,17 +243,9 @@ extension Engine {
         case .failure where pending.isShutDown:
             throw .shutDown
         case .failure(let error) where deadline.map({ $0 <= .now() }) ?? false:
-            throw DirectHTTPError(
-                .connectTimeout,
-                "\(dialled.host) was not resolved in time",
-                underlyingError: error
-            )
+            throw DirectHTTPError(.connectTimeout, "\(dialled.host) was not resolved in time", underlyingError: error)
         case .failure(let error):
-            throw DirectHTTPError(
-                .unresolved,
-                "\(dialled.host) was not resolved: \(error)",
-                underlyingError: error
-            )
+            throw DirectHTTPError(.unresolved, "\(dialled.host) was not resolved: \(error)", underlyingError: error)
         }
     }
 }

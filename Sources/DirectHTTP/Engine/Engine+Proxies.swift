@@ -17,12 +17,7 @@ extension Engine {
     }
 
     /// Whether a response is a challenge of the proxy that can be answered.
-    func isChallenge(
-        _ response: HTTPResponse,
-        key: PoolKey,
-        used: AuthMemory.Answer?,
-        isRemembered: Bool
-    ) -> Bool {
+    func isChallenge(_ response: HTTPResponse, key: PoolKey, used: AuthMemory.Answer?, isRemembered: Bool) -> Bool {
         guard let proxy = key.forwarder, let credentials = proxy.credentials,
             response.status == .proxyAuthenticationRequired
         else { return false }

@@ -21,7 +21,6 @@ public final class Engine: Sendable {
     let group: any EventLoopGroup
     /// An ``EventLoopTaskExecutor`` for each loop; empty on older systems, which do not support it.
     let executors: [ObjectIdentifier: any Executor]
-    /// A queue for each loop.
     let wakes: [ObjectIdentifier: WakeQueue]
     let contexts: TLSContexts
     /// The challenges of proxies.
@@ -88,7 +87,7 @@ public final class Engine: Sendable {
         limits: TimeLimits = TimeLimits()
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         var clock = ExchangeClock(limits: limits)
-        var course = Course(request, route: route, tls: tls)
+        var course = Course(key: PoolKey(origin: request.origin, tls: tls, route: route))
         while true {
             let exchange = nextExchange(for: request, limits: limits, clock: clock, course: &course)
             let sent: Sent
@@ -122,14 +121,8 @@ public final class Engine: Sendable {
         var answer: AuthMemory.Answer?
         /// How many challenges of the proxy were answered.
         var challenges = 0
-
-        @inline(never)
-        init(_ request: PreparedRequest, route: Route, tls: TLSSettings) {
-            key = PoolKey(origin: request.origin, tls: tls, route: route)
-        }
     }
 
-    @inline(never)
     private func nextExchange(
         for request: PreparedRequest,
         limits: TimeLimits,
@@ -148,9 +141,6 @@ public final class Engine: Sendable {
     }
 
     /// The final response; nil if the request is to be sent again.
-    ///
-    /// Kept out of ``exchange(_:from:route:tls:limits:)`` so that the async frame stays small.
-    @inline(never)
     private func response(
         from sent: Sent,
         exchange: Exchange,

@@ -3,39 +3,26 @@
 public import HTTPTypes
 import NIOCore
 
-/// A response whose head has arrived and whose body is being received.
-public struct ExchangeResponse: Sendable {
-    private struct Parts: Sendable {
-        let head: HTTPResponse
-        let body: ResponseBody
-        let connection: ConnectionInfo
-        let applicationProtocol: String
-        let isReused: Bool
-        let timings: ExchangeTimings
-        var webSocket: WebSocket?
-        /// Nil for the response to a WebSocket handshake.
-        var exchange: Exchange?
-    }
-
-    private let parts: Shared<Parts>
-
+/// A response whose head has arrived and whose body is being received. A class, because it is handed on often.
+public final class ExchangeResponse: Sendable {
     /// The status and the fields as received. `Content-Encoding` and `Content-Length` describe the body before decoding.
-    public var head: HTTPResponse { parts.value.head }
+    public let head: HTTPResponse
     /// The body. It is decoded if the request asked for that and its coding is gzip or deflate, at most two codings in all; other
     /// codings are left as they are.
-    public var body: ResponseBody { parts.value.body }
+    public let body: ResponseBody
     /// The connection that carried the response.
-    public var connection: ConnectionInfo { parts.value.connection }
+    public let connection: ConnectionInfo
     /// The protocol of the response: what ALPN chose, such as `h2`; otherwise `http/1.1`, or `http/1.0` if the status line says
     /// so.
-    public var applicationProtocol: String { parts.value.applicationProtocol }
+    public let applicationProtocol: String
     /// Whether the connection had carried another exchange before.
-    public var isReused: Bool { parts.value.isReused }
+    public let isReused: Bool
     /// How long each phase took.
-    public var timings: ExchangeTimings { parts.value.timings }
+    public let timings: ExchangeTimings
     /// The WebSocket that the response opened; nil for every other response.
-    package var webSocket: WebSocket? { parts.value.webSocket }
-    private var exchange: Exchange? { parts.value.exchange }
+    package let webSocket: WebSocket?
+    /// Nil for the response to a WebSocket handshake.
+    private let exchange: Exchange?
 
     init(
         head: HTTPResponse,
@@ -46,33 +33,27 @@ public struct ExchangeResponse: Sendable {
         isReused: Bool,
         timings: ExchangeTimings
     ) {
+        self.head = head
         let codings = decodes ? head.headerFields[.contentEncoding].map(Inflater.Coding.list) ?? [] : []
-        parts = Shared(
-            Parts(
-                head: head,
-                body: ResponseBody(exchange: exchange, codings: codings),
-                connection: connection,
-                applicationProtocol: isHTTP10 ? "http/1.0" : connection.applicationProtocol,
-                isReused: isReused,
-                timings: timings,
-                exchange: exchange
-            )
-        )
+        body = ResponseBody(exchange: exchange, codings: codings)
+        self.connection = connection
+        applicationProtocol = isHTTP10 ? "http/1.0" : connection.applicationProtocol
+        self.isReused = isReused
+        self.timings = timings
+        webSocket = nil
+        self.exchange = exchange
     }
 
     /// Creates the response to a WebSocket handshake.
     init(head: HTTPResponse, webSocket: WebSocket?, connection: ConnectionInfo, timings: ExchangeTimings) {
-        parts = Shared(
-            Parts(
-                head: head,
-                body: .bytes(ByteBuffer()),
-                connection: connection,
-                applicationProtocol: connection.applicationProtocol,
-                isReused: false,
-                timings: timings,
-                webSocket: webSocket
-            )
-        )
+        self.head = head
+        body = .bytes(ByteBuffer())
+        self.connection = connection
+        applicationProtocol = connection.applicationProtocol
+        isReused = false
+        self.timings = timings
+        self.webSocket = webSocket
+        exchange = nil
     }
 
     /// The trailer fields (RFC 9110 §6.5); nil if there are none, or before the body is read to its end.

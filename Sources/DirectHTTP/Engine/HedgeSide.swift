@@ -23,9 +23,7 @@ package enum HedgeSide: Sendable {
         fileprivate func insert(_ endpoint: Endpoint) { endpoints.withLockedValue { _ = $0.insert(endpoint) } }
     }
 
-    func record(_ endpoint: Endpoint) {
-        if case .first(let endpoints) = self { endpoints.insert(endpoint) }
-    }
+    func record(_ endpoint: Endpoint) { if case .first(let endpoints) = self { endpoints.insert(endpoint) } }
 
     /// The endpoints to avoid; empty if the list has no others.
     func avoided(of list: [Endpoint]) -> Set<Endpoint> {

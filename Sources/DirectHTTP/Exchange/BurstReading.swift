@@ -19,7 +19,6 @@ struct BurstReading {
         case end
     }
 
-    /// The size of a burst in bytes.
     static let size = 256 * 1024
     /// The time between two checks of the rate, and so the longest time that the kernel may hold bytes back.
     static let period = TimeAmount.milliseconds(10)

@@ -6,7 +6,6 @@
 /// captures one. Without `isolation`, a caller on an actor (e.g. the main actor) would change threads twice.
 ///
 /// - Parameters:
-///   - isolation: the actor of the caller.
 ///   - body: called at once with the continuation.
 ///   - onCancel: called when the task is cancelled; before `body` if it was cancelled already. It must cause the continuation to
 ///     be resumed.

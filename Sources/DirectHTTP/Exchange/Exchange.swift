@@ -13,7 +13,6 @@ final class Exchange: Sendable {
     typealias HeadResult = Result<Shared<ExchangeHead>, DirectHTTPError>
     typealias PieceResult = Result<ByteBuffer?, DirectHTTPError>
 
-    /// The head of a response.
     struct ExchangeHead: Sendable {
         var response: HTTPResponse
         /// Whether the status line says HTTP/1.0.
@@ -187,9 +186,7 @@ final class Exchange: Sendable {
     /// Takes the result of one read of the socket. Returns false if the connection must stop reading until the caller has taken
     /// pieces.
     ///
-    /// - Parameters:
-    ///   - now: the current time.
-    ///   - wakes: resumes the caller at the end of the loop's turn; nil: the caller is resumed at once.
+    /// - Parameter wakes: resumes the caller at the end of the loop's turn; nil: the caller is resumed at once.
     func deliver(
         head: Shared<ExchangeHead>?,
         pieces: some Collection<ByteBuffer>,

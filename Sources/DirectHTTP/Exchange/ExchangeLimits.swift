@@ -2,7 +2,6 @@
 
 import NIOCore
 
-/// The limits of one exchange.
 struct ExchangeLimits: Sendable {
     /// How many response bytes may wait for the caller before the connection stops reading.
     var bufferedBytes: Int

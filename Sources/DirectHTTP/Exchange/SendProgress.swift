@@ -9,7 +9,6 @@ import NIOCore
 struct SendProgress {
     /// The bytes in the queues of a channel; nil if unknown. Tests replace it.
     private let queued: (any Channel) -> Int?
-    /// The bytes written to the channel.
     private(set) var written: Int64 = 0
     /// The bytes known to have reached the peer.
     private(set) var delivered: Int64 = 0
@@ -20,7 +19,6 @@ struct SendProgress {
         self.queued = queued
     }
 
-    /// Whether the last look found bytes that had not reached the peer.
     private var wasBehind = false
 
     /// Whether bytes had not reached the peer at the last look.
@@ -49,6 +47,12 @@ struct SendProgress {
         guard count > delivered else { return }
         delivered = count
         lastMove = now
+    }
+
+    /// The progress after a look at the queues.
+    mutating func updated(from channel: any Channel, now: NIODeadline) -> SendProgress {
+        update(from: channel, now: now)
+        return self
     }
 
     /// When the connection last made progress, if bytes up to `mark` had not reached the peer at this look or at the one before:

@@ -16,8 +16,6 @@ final class SocketBursts {
     private var check: Scheduled<Void>?
 
     /// Records bytes of a body.
-    ///
-    /// - Parameter rest: how many bytes are still to come; nil if unknown.
     func received(_ bytes: Int, rest: @autoclosure () -> Int64?, now: NIODeadline, _ context: ChannelHandlerContext) {
         guard let change = reading.received(bytes, rest: rest(), now: now) else { return }
         make(change, on: context.channel)

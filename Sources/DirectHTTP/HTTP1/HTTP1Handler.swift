@@ -59,9 +59,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var progress: SendProgress
 
     init(
+        _ configuration: EngineConfiguration,
         isForwarded: Bool,
-        limits: HTTP1ResponseReader.Limits,
-        keepIdle: TimeAmount,
         isSecured: Bool,
         wakes: WakeQueue,
         progress: SendProgress = SendProgress(),
@@ -69,11 +68,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     ) {
         self.progress = progress
         self.isForwarded = isForwarded
-        self.keepIdle = keepIdle
+        keepIdle = TimeAmount(configuration.keepIdle)
         self.isSecured = isSecured
         self.wakes = wakes
         self.notify = notify
-        reader = HTTP1ResponseReader(limits: limits)
+        reader = HTTP1ResponseReader(limits: configuration.headLimits)
     }
 
     // MARK: Exchanges
@@ -238,7 +237,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             pendingEnd = .failure(.unreadable(error))
             keepAlive = false
         }
-        bursts.received(count, rest: restOfBody(of: exchange), now: now, context)
+        let fits = BurstReading.fits(exchange.limits.bufferedBytes)
+        bursts.received(count, rest: fits ? reader.restOfBody : nil, now: now, context)
         if pendingEnd != nil { deliver() }
     }
 
@@ -309,11 +309,6 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     // MARK: Internals
 
-    /// The bytes that remain of a body that may be read in bursts; nil if the exchange's buffer is too small for bursts.
-    private func restOfBody(of exchange: Exchange) -> Int64? {
-        BurstReading.fits(exchange.limits.bufferedBytes) ? reader.restOfBody : nil
-    }
-
     private func take(_ event: HTTP1ResponseReader.Event, now: NIODeadline) throws(HTTP1Error) {
         hasReadResponse = true
         switch event {
@@ -323,9 +318,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         case .head(let response, let raw, let keepAlive):
             reportHead(response, raw: raw)
             let status = response.status.code
-            guard status != 101 else {
-                throw .malformed("it switches protocols without being asked")
-            }
+            guard status != 101 else { throw .malformed("it switches protocols without being asked") }
             // A server that refuses a request may not have read its body, and some servers, such as squid, do not read the rest
             // of it before the next request.
             self.keepAlive = keepAlive && !(hasLongBody && status >= 400)
@@ -377,17 +370,13 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private func becomeIdle(_ now: NIODeadline) {
         guard let context else { return }
-        rest(now, context)
+        watch.rest(now: now, keep: keepIdle)
+        armTimer(context)
         readOn()
         notify(.free(now))
     }
 
     // MARK: Time
-
-    private func rest(_ now: NIODeadline, _ context: ChannelHandlerContext) {
-        watch.rest(now: now, keep: keepIdle)
-        armTimer(context)
-    }
 
     /// Each connection uses one timer. It is rescheduled only if something is due before it fires.
     private func armTimer(_ context: ChannelHandlerContext) {

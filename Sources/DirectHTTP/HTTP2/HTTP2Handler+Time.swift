@@ -27,7 +27,7 @@ extension HTTP2Handler {
             liveness.recordReceived(now: now)
             return true
         }
-        switch liveness.check(now: now, progress: progressNow(now, context)) {
+        switch liveness.check(now: now, progress: progress.updated(from: context.channel, now: now)) {
         case .alive:
             return true
         case .ping:
@@ -43,11 +43,6 @@ extension HTTP2Handler {
             closeNow()
             return false
         }
-    }
-
-    private func progressNow(_ now: NIODeadline, _ context: ChannelHandlerContext) -> SendProgress {
-        progress.update(from: context.channel, now: now)
-        return progress
     }
 
     func timerFired() {

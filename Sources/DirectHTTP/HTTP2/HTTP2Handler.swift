@@ -51,35 +51,35 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     // MARK: Time
 
-    var liveness: HTTP2Liveness
+    var liveness: PeerLiveness
     var rest = ActivityWatch()
     var timer: Scheduled<Void>?
     var timerDue: NIODeadline?
 
-    /// - Parameter now: the time of the event loop.
     init(
-        streamWindow: Int,
-        limits: HTTP1ResponseReader.Limits,
-        keepIdle: TimeAmount,
-        pingAfter: TimeAmount?,
-        pingTimeout: TimeAmount,
+        _ configuration: EngineConfiguration,
         now: NIODeadline,
         wakes: WakeQueue,
         progress: SendProgress = SendProgress(),
         notify: @escaping (ConnectionNotice) -> Void
     ) {
         self.progress = progress
+        let limits = configuration.headLimits
         var rules = HTTP2Connection.Limits()
-        rules.streamWindow = min(streamWindow, HTTP2Frame.maxWindow)
+        rules.streamWindow = min(max(HTTP2Frame.defaultWindow, configuration.bufferedBodyBytes), HTTP2Frame.maxWindow)
         rules.connectionWindow = Self.connectionWindow
         rules.block = limits.headBytes
         rules.listSize = limits.headBytes + 32 * limits.fieldCount
         rules.fields = limits.fieldCount
         connection = HTTP2Connection(role: .client, limits: rules)
-        self.keepIdle = keepIdle
+        keepIdle = TimeAmount(configuration.keepIdle)
         self.wakes = wakes
         self.notify = notify
-        liveness = HTTP2Liveness(pingAfter: pingAfter, pingTimeout: pingTimeout, now: now)
+        liveness = PeerLiveness(
+            pingAfter: configuration.pingAfter.map { TimeAmount($0) },
+            pingTimeout: TimeAmount(configuration.pingTimeout),
+            now: now
+        )
     }
 
     // MARK: Exchanges

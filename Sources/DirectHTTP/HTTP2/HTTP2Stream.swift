@@ -57,13 +57,7 @@ final class HTTP2Stream {
     func deliver(now: NIODeadline, _ wakes: WakeQueue) {
         guard pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return }
         let isLast = pendingEnd != nil
-        isStalled = !exchange.deliver(
-            head: pendingHead,
-            pieces: pendingPieces,
-            end: pendingEnd,
-            now: now,
-            wakes: wakes
-        )
+        isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: pendingEnd, now: now, wakes: wakes)
         pendingHead = nil
         pendingPieces.removeAll(keepingCapacity: true)
         pendingEnd = nil

@@ -11,13 +11,8 @@ import Names
 /// origin has its own. A new answer of the resolver closes no live connection.
 final class ConnectionPool: Sendable {
     typealias State = PoolState<PoolKey, Connection>
-
-    enum Lease {
-        case reuse(Connection)
-        case open
-        /// No connection is free. Wait with ``turn(of:key:deadline:)``.
-        case wait(State.WaiterID)
-    }
+    /// Wait with ``turn(of:key:deadline:)`` if no connection is free.
+    typealias Lease = State.Lease
 
     private typealias Turn = Result<Lease, DirectHTTPError>
 
@@ -99,16 +94,12 @@ final class ConnectionPool: Sendable {
     }
 
     /// Returns a connection for the key, or whether the caller must open one or wait.
-    func lease(
-        _ key: PoolKey,
-        fresh: Bool,
-        avoiding endpoints: Set<Endpoint> = []
-    ) throws(DirectHTTPError) -> Lease {
+    func lease(_ key: PoolKey, fresh: Bool, avoiding endpoints: Set<Endpoint> = []) throws(DirectHTTPError) -> Lease {
         let loop = MultiThreadedEventLoopGroup.currentEventLoop
         let now = clock()
         var retired: [Connection] = []
         defer { for connection in retired { connection.drain() } }
-        let decision = shared.withLockedValue { shared -> State.Lease? in
+        let lease = shared.withLockedValue { shared -> Lease? in
             guard !shared.isShutDown else { return nil }
             if shared.sleep.hasSlept(now: now) { retired = shared.retire() }
             let mayShare = key.origin.scheme.isSecure && key.tls.offersHTTP2
@@ -120,17 +111,12 @@ final class ConnectionPool: Sendable {
                 isAvoided: endpoints.isEmpty ? nil : { endpoints.contains($0.info.endpoint) }
             )
         }
-        switch decision {
-        case .reuse(let connection): return .reuse(connection)
-        case .open: return .open
-        case .wait(let waiter): return .wait(waiter)
-        case .full:
-            throw DirectHTTPError(
-                .poolExhausted,
-                "too many requests wait for a connection to \(key.origin): raise waitersPerOrigin or send fewer"
-            )
-        case nil: throw .shutDown
-        }
+        guard let lease else { throw .shutDown }
+        guard case .full = lease else { return lease }
+        throw DirectHTTPError(
+            .poolExhausted,
+            "too many requests wait for a connection to \(key.origin): raise waitersPerOrigin or send fewer"
+        )
     }
 
     /// Returns a lent connection to the pool after an exchange.
@@ -171,9 +157,7 @@ final class ConnectionPool: Sendable {
     }
 
     /// Stops lending a shared connection. Its exchanges continue.
-    func withdraw(_ connection: Connection) {
-        change { $0.withdraw(connection, key: connection.key) }
-    }
+    func withdraw(_ connection: Connection) { change { $0.withdraw(connection, key: connection.key) } }
 
     func closed(_ connection: Connection) {
         change { $0.closed(connection, key: connection.key, isShared: connection.isShared) }
@@ -186,9 +170,7 @@ final class ConnectionPool: Sendable {
         for waiter in drained { waiter.resume() }
     }
 
-    func openingFailed(_ key: PoolKey) {
-        change { $0.openingFailed(key) }
-    }
+    func openingFailed(_ key: PoolKey) { change { $0.openingFailed(key) } }
 
     private func change(_ body: (inout State) -> [State.Wake]) {
         let turns = shared.withLockedValue { shared in shared.take(body(&shared.pool)) }
@@ -237,11 +219,7 @@ final class ConnectionPool: Sendable {
     }
 
     /// Waits for a connection or for permission to open one.
-    func turn(
-        of waiter: State.WaiterID,
-        key: PoolKey,
-        deadline: NIODeadline?
-    ) async throws(DirectHTTPError) -> Lease {
+    func turn(of waiter: State.WaiterID, key: PoolKey, deadline: NIODeadline?) async throws(DirectHTTPError) -> Lease {
         let turn = await waitCancellably { (continuation: UnsafeContinuation<Turn, Never>) in
             let timer = deadline.map { deadline in
                 group.next().scheduleTask(deadline: deadline) { [self] in expire(waiter, key: key) }
@@ -256,30 +234,28 @@ final class ConnectionPool: Sendable {
                 timer?.cancel()
                 continuation.resume(returning: early)
             } else if Task.isCancelled {
-                removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
+                cancel(waiter, key: key)
             } else if let deadline, deadline <= .now() {
                 // The timer may have fired before the waiter was registered.
                 expire(waiter, key: key)
             }
         } onCancel: {
-            removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
+            cancel(waiter, key: key)
         }
         return try turn.get()
+    }
+
+    private func cancel(_ waiter: State.WaiterID, key: PoolKey) {
+        removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
     }
 
     /// Fails a waiter whose deadline has passed.
     private func expire(_ waiter: State.WaiterID, key: PoolKey) {
         // If no connection is open and one is being opened, the endpoints do not answer. Otherwise all connections are busy.
-        if shared.withLockedValue({ $0.pool.isOpeningFirst(key) }) {
-            removeWaiter(waiter, key: key, code: .connectTimeout, message: "no connection to \(key.origin) in time")
-        } else {
-            removeWaiter(
-                waiter,
-                key: key,
-                code: .poolExhausted,
-                message: "every connection to \(key.origin) stayed busy"
-            )
-        }
+        let isUnreachable = shared.withLockedValue { $0.pool.isOpeningFirst(key) }
+        let why =
+            isUnreachable ? "no connection to \(key.origin) in time" : "every connection to \(key.origin) stayed busy"
+        removeWaiter(waiter, key: key, code: isUnreachable ? .connectTimeout : .poolExhausted, message: why)
     }
 
     /// The error of a caller that spent most of its time in the queue before it opened a connection. If no endpoint failed, the

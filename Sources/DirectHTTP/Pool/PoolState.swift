@@ -272,11 +272,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     ///
     /// - Parameter makes: whether to create an unknown origin.
     @discardableResult
-    private mutating func change<Value>(
-        _ key: Key,
-        makes: Bool = false,
-        _ body: (inout Origin) -> Value
-    ) -> Value? {
+    private mutating func change<Value>(_ key: Key, makes: Bool = false, _ body: (inout Origin) -> Value) -> Value? {
         var found = origins.index(forKey: key)
         if found == nil, makes {
             origins[key] = Origin()

@@ -33,10 +33,8 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
     /// A fixed text, without secrets.
     public var description: String { "a client certificate" }
 
-    /// The paths of the files to read.
     var paths: [String] { [chain, key].compactMap(\.path) }
 
-    /// Reads the chain and the key.
     func load() throws(DirectHTTPError) -> (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
         let certificates = try Self.read(
             chain,

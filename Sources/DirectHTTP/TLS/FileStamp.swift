@@ -9,14 +9,14 @@ import Glibc
 #endif
 
 /// The metadata that tells whether a file at a path has changed.
-struct FileStamp: Hashable {
+package struct FileStamp: Hashable, Sendable {
     /// The time of the last change, as text: which module declares the fields of `timespec` differs from build to build.
     private let modified: String
     private let size: Int64
     private let inode: UInt64
 
     /// The stamp of a regular file; nil for any other file, such as a pipe, which can be read only once.
-    init?(_ path: String) {
+    package init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         #if canImport(Darwin)

@@ -19,9 +19,7 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
     private let handler: NIOSSLClientHandler
     private var done: ((Result<String?, DirectHTTPError>) -> Void)?
 
-    /// - Parameters:
-    ///   - handler: the TLS handler.
-    ///   - done: called once, with the protocol that ALPN selected.
+    /// - Parameter done: called once, with the protocol that ALPN selected.
     init(for handler: NIOSSLClientHandler, done: @escaping (Result<String?, DirectHTTPError>) -> Void) {
         self.handler = handler
         self.done = done

@@ -4,7 +4,6 @@ import NIOConcurrencyHelpers
 import NIOSSL
 import TLSInternals
 
-/// A BoringSSL context.
 struct TLSContext: Sendable {
     let context: NIOSSLContext
     /// The sessions of its connections; nil if session resumption is off.
@@ -25,7 +24,6 @@ final class TLSContexts: Sendable {
         let context = NIOLockedValueBox<TLSContext?>(nil)
     }
 
-    /// Guards the table.
     private let table = NIOLockedValueBox(Table())
     /// The maximum number of cached contexts. It bounds the memory of programs that keep creating settings, and how long their
     /// keys are kept.

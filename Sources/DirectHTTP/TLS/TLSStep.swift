@@ -28,9 +28,7 @@ struct TLSStep: Sendable {
     }
 
     /// Removes the peer's sessions after a failed handshake, which they may have caused.
-    func forgetSessions() {
-        if let serverName { tls.sessions?.forget(serverName) }
-    }
+    func forgetSessions() { if let serverName { tls.sessions?.forget(serverName) } }
 
     /// The checks that NIOSSL does not do (see ``CertificateName``), for a certificate whose chain is trusted. Returns nil if
     /// they pass.

@@ -53,21 +53,6 @@ extension Engine {
         limits: TimeLimits
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         let clock = ExchangeClock(limits: limits)
-        do {
-            return try await upgrade(request, from: source, route: route, tls: tls, settings: settings, clock: clock)
-        } catch {
-            throw clock.explaining(error)
-        }
-    }
-
-    private func upgrade(
-        _ request: WebSocketRequest,
-        from source: some EndpointSource,
-        route: Route,
-        tls: TLSSettings,
-        settings: WebSocketSettings,
-        clock: ExchangeClock
-    ) async throws(DirectHTTPError) -> ExchangeResponse {
         var tls = tls
         tls.offersHTTP2 = false
         let key = PoolKey(origin: request.origin, tls: tls, route: route)
@@ -78,34 +63,44 @@ extension Engine {
             deadline: clock.connectDeadline
         )
         let opened = OneShot<WebSocket>()
-        let dialer = try await dialer(for: key, from: source, clock: clock)
-        let (channel, info) = try await dial(by: dialer, from: source, clock: clock) {
-            [webSockets] won, info -> Result<(any Channel, ConnectionInfo), DirectHTTPError> in
-            guard webSockets.add(won.channel) else {
-                won.channel.closeTransport()
-                return .failure(.shutDown)
+        do throws(DirectHTTPError) {
+            let dialer = try await dialer(for: key, from: source, clock: clock)
+            let (channel, info) = try await dial(by: dialer, from: source, clock: clock) {
+                [webSockets] won, info -> Result<(any Channel, ConnectionInfo), DirectHTTPError> in
+                guard webSockets.add(won.channel) else {
+                    won.channel.closeTransport()
+                    return .failure(.shutDown)
+                }
+                opening.open(won.channel, info, opened: opened)
+                return .success((won.channel, info))
             }
-            opening.open(won.channel, info, opened: opened)
-            return .success((won.channel, info))
+            return try await answer(to: request, by: opened, on: channel, info, begin: clock.begin)
+        } catch {
+            throw clock.explaining(error)
         }
+    }
+
+    private func answer(
+        to request: WebSocketRequest,
+        by opened: OneShot<WebSocket>,
+        on channel: any Channel,
+        _ info: ConnectionInfo,
+        begin: NIODeadline
+    ) async throws(DirectHTTPError) -> ExchangeResponse {
         let sent = NIODeadline.now()
-        func answer(_ head: HTTPResponse, _ socket: WebSocket?) -> ExchangeResponse {
-            let firstByte = Duration(NIODeadline.now() - sent)
-            return ExchangeResponse(
-                head: head,
-                webSocket: socket,
-                connection: info,
-                timings: ExchangeTimings(info: info, isReused: false, firstByte: firstByte, begin: clock.begin)
-            )
-        }
-        do {
-            let socket = try await opened.value(orCancelled: "opening the WebSocket to \(request.origin) was cancelled")
-            return answer(socket.response, socket)
+        var socket: WebSocket?
+        let head: HTTPResponse
+        do throws(DirectHTTPError) {
+            let open = try await opened.value(orCancelled: "opening the WebSocket to \(request.origin) was cancelled")
+            (socket, head) = (open, open.response)
         } catch {
             channel.eventLoop.execute { channel.closeTransport() }
             guard error.code == .upgradeRefused, let response = error.response else { throw error }
-            return answer(response, nil)
+            head = response
         }
+        let firstByte = Duration(NIODeadline.now() - sent)
+        let timings = ExchangeTimings(info: info, isReused: false, firstByte: firstByte, begin: begin)
+        return ExchangeResponse(head: head, webSocket: socket, connection: info, timings: timings)
     }
 }
 

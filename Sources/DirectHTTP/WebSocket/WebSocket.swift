@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HTTPTypes
-import NIOConcurrencyHelpers
 public import NIOCore
 
 /// An open WebSocket (RFC 6455).
@@ -27,10 +26,9 @@ public final class WebSocket: Sendable {
     /// Describes how the connection was made.
     public let connection: ConnectionInfo
 
-    private let eventLoop: any EventLoop
+    private let channel: any Channel
     private let inbox: WebSocketInbox
     private let handler: NIOLoopBound<WebSocketHandler>
-    private let end: WebSocketEnd
 
     init(
         response: HTTPResponse,
@@ -38,21 +36,19 @@ public final class WebSocket: Sendable {
         connection: ConnectionInfo,
         inbox: WebSocketInbox,
         handler: WebSocketHandler,
-        end: WebSocketEnd,
-        eventLoop: any EventLoop
+        channel: any Channel
     ) {
         self.response = response
         subprotocol = agreement.subprotocol
         isCompressed = agreement.deflate != nil
         self.connection = connection
         self.inbox = inbox
-        self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
-        self.end = end
-        self.eventLoop = eventLoop
+        self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+        self.channel = channel
     }
 
     deinit {
-        eventLoop.execute { [handler] in handler.value.drop() }
+        channel.eventLoop.execute { [handler] in handler.value.drop() }
     }
 
     /// The messages, in order. The sequence ends with the close handshake.
@@ -73,7 +69,7 @@ public final class WebSocket: Sendable {
     /// - Throws: ``DirectHTTPError``: `webSocketClosed` after a close, `connectionLost` if the connection fails.
     public func send(_ message: WebSocketMessage) async throws(DirectHTTPError) {
         let done = OneShot<Void>()
-        eventLoop.execute { [handler] in handler.value.send(message, done: done) }
+        channel.eventLoop.execute { [handler] in handler.value.send(message, done: done) }
         try await done.value(orCancelled: "waiting for the message to be sent was cancelled")
     }
 
@@ -97,7 +93,7 @@ public final class WebSocket: Sendable {
     public func ping() async throws(DirectHTTPError) -> Duration {
         let begin = NIODeadline.now()
         let answered = OneShot<Void>()
-        eventLoop.execute { [handler] in handler.value.ping(answered) }
+        channel.eventLoop.execute { [handler] in handler.value.ping(answered) }
         try await answered.value(orCancelled: "waiting for a PONG was cancelled")
         return Duration(NIODeadline.now() - begin)
     }
@@ -110,12 +106,12 @@ public final class WebSocket: Sendable {
     ///   - code: the close code. The frame is sent without a code if this one must not be sent.
     ///   - reason: truncated to 123 bytes.
     public func close(_ code: WebSocketCloseCode = .normal, reason: String = "") async {
-        eventLoop.execute { [handler] in handler.value.close(WebSocketClosure(code: code, reason: reason)) }
-        await end.wait()
+        channel.eventLoop.execute { [handler] in handler.value.close(WebSocketClosure(code: code, reason: reason)) }
+        try? await channel.closeFuture.get()
     }
 
     /// The peer's close frame; nil until it arrives, and if the socket ended without one.
-    public var closure: WebSocketClosure? { end.closure }
+    public var closure: WebSocketClosure? { inbox.closure }
 }
 
 /// The messages of a ``WebSocket``.
@@ -149,41 +145,4 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
 
     /// Makes an iterator. Iterators share the messages: each message goes to one of them.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(socket: socket) }
-}
-
-/// The end of a socket, and the tasks that wait for it.
-final class WebSocketEnd: Sendable {
-    private struct State {
-        var isOver = false
-        var closure: WebSocketClosure?
-        var waiters: [UnsafeContinuation<Void, Never>] = []
-    }
-
-    /// Guards the end and its waiters.
-    private let state = NIOLockedValueBox(State())
-
-    var closure: WebSocketClosure? { state.withLockedValue(\.closure) }
-
-    func peerClosed(_ closure: WebSocketClosure) {
-        state.withLockedValue { $0.closure = closure }
-    }
-
-    func came() {
-        let waiters = state.withLockedValue { state in
-            state.isOver = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    func wait() async {
-        await withUnsafeContinuation { (waiter: UnsafeContinuation<Void, Never>) in
-            let isOver = state.withLockedValue { state in
-                if !state.isOver { state.waiters.append(waiter) }
-                return state.isOver
-            }
-            if isOver { waiter.resume() }
-        }
-    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 import NIOCore
 
 /// Assembles frames into messages (RFC 6455 §5.4, §5.6) and checks the order of frames.
@@ -49,9 +50,7 @@ struct WebSocketAssembler {
             }
             guard whole.bytes.readableBytes + frame.payload.readableBytes <= maxBytes,
                 whole.fragments < Self.maxFragments
-            else {
-                throw WebSocketViolation("it sent a message of more than \(maxBytes) bytes", code: .messageTooBig)
-            }
+            else { throw WebSocketViolation("it sent a message of more than \(maxBytes) bytes", code: .messageTooBig) }
             partial = nil
             whole.bytes.writeImmutableBuffer(frame.payload)
             whole.fragments += 1
@@ -73,7 +72,6 @@ struct WebSocketAssembler {
         return WebSocketClosure(code: code, reason: try text(payload))
     }
 
-    /// Decodes UTF-8.
     static func text(_ bytes: ByteBuffer) throws(WebSocketViolation) -> String {
         // Decoding replaces invalid UTF-8, so the text then differs from the bytes.
         let text = String(buffer: bytes)

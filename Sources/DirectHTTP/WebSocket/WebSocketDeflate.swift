@@ -49,7 +49,6 @@ final class WebSocketDeflate {
     private static let tail: [UInt8] = [0, 0, 0xff, 0xff]
     private static let pieceSize = 16 * 1024
 
-    /// - Parameter maxBytes: the maximum size of a decompressed message.
     init(_ agreement: Agreement, maxBytes: Int) {
         self.agreement = agreement
         self.maxBytes = maxBytes

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DequeModule
+import HTTPWire
 import NIOCore
 
 /// The last handler of an open WebSocket. It handles frames, PING, the close handshake and its timeout. All methods run on the
@@ -19,7 +20,6 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     private let settings: WebSocketSettings
     private let inbox: WebSocketInbox
-    private let end: WebSocketEnd
     private let ended: () -> Void
     private let deflate: WebSocketDeflate?
     private var progress: SendProgress
@@ -38,18 +38,13 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var isGone = false
     /// The end of the socket, if frames still wait for the reader. It is reported after their messages.
     private var delayedEnd: Result<Void, DirectHTTPError>?
-    private var closure: WebSocketClosure?
     private var pings: [UInt64: OneShot<Void>] = [:]
     private var nextPing: UInt64 = 0
     private var closeTimer: Scheduled<Void>?
     /// How often the close timer was restarted because bytes still reached the peer.
     private var closeExtensions = 0
     private var silenceTimer: Scheduled<Void>?
-    private var lastRead = NIODeadline.now()
-    /// When our unanswered PING was written; nil if there is none.
-    private var pingTime: NIODeadline?
-    /// Whether other bytes were on the way when our PING was written or last waited for.
-    private var isPingQueued = false
+    private var liveness: PeerLiveness
     /// The last PING that arrived while the socket was not writable. One answer to it covers earlier PINGs too (RFC 6455 §5.5.3).
     private var unanswered: ByteBuffer?
 
@@ -66,31 +61,34 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     /// - Parameters:
     ///   - deflate: the agreed compression; nil if none.
-    ///   - end: receives the peer's close frame and the end of the socket.
     ///   - ended: called when the socket is closed and its messages are delivered.
     init(
         settings: WebSocketSettings,
         deflate: WebSocketDeflate.Agreement?,
         inbox: WebSocketInbox,
-        end: WebSocketEnd,
         progress: SendProgress = SendProgress(),
         ended: @escaping () -> Void
     ) {
         self.progress = progress
         self.settings = settings
         self.inbox = inbox
-        self.end = end
         self.ended = ended
         self.deflate = deflate.map { WebSocketDeflate($0, maxBytes: settings.messageBound) }
         decoder = WebSocketFrameDecoder(maxPayload: settings.messageBound, allowsCompression: deflate != nil)
         assembler = WebSocketAssembler(maxBytes: settings.messageBound)
+        let interval = settings.pingInterval.flatMap { $0 > .zero ? TimeAmount($0) : nil }
+        liveness = PeerLiveness(pingAfter: interval, pingTimeout: interval ?? .zero, now: .uptimeNanoseconds(0))
     }
 
     // MARK: Calls from the socket's owner
 
+    private static var closed: DirectHTTPError {
+        DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open a new one")
+    }
+
     func send(_ message: WebSocketMessage, done: OneShot<Void>) {
         guard let context, !hasSentClose, !isGone else {
-            done.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open a new one")))
+            done.resolve(.failure(Self.closed))
             return
         }
         let opcode: WebSocketFrame.Opcode
@@ -137,7 +135,6 @@ final class WebSocketHandler: ChannelDuplexHandler {
                 outgoing.prepend(message)
             }
             write(frame, context, promise: isFinal ? message.written : nil)
-            context.flush()
         }
     }
 
@@ -148,7 +145,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func ping(_ answered: OneShot<Void>) {
         guard let context, !hasSentClose, !isGone else {
-            answered.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open a new one")))
+            answered.resolve(.failure(Self.closed))
             return
         }
         guard pings.count < Self.maxPings else {
@@ -158,21 +155,18 @@ final class WebSocketHandler: ChannelDuplexHandler {
         nextPing += 1
         pings[nextPing] = answered
         write(WebSocketFrame(opcode: .ping, payload: ByteBuffer(integer: nextPing)), context)
-        context.flush()
     }
 
     /// Starts the close handshake. The socket is closed when the peer answers or the timeout ends.
     func close(_ closure: WebSocketClosure) {
         guard let context else { return }
         sendClose(closure, context)
-        if self.closure != nil { return closeNow() }
+        if inbox.closure != nil { return closeNow() }
         // The peer's close frame may be among the frames that wait for the reader.
         takeFrames()
     }
 
-    func closeNow() {
-        context?.closeTransport()
-    }
+    func closeNow() { context?.closeTransport() }
 
     /// Closes the socket after its last reference is released; its messages can no longer be read.
     func drop() {
@@ -184,7 +178,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     func resumeReading() {
         guard isStalled else { return }
         isStalled = false
-        lastRead = context?.eventLoop.now ?? lastRead
+        if let context { liveness.recordReceived(now: context.eventLoop.now) }
         takeFrames()
         guard let context, !isStalled, hasHeldRead else { return }
         hasHeldRead = false
@@ -195,7 +189,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        lastRead = context.eventLoop.now
+        liveness.recordReceived(now: context.eventLoop.now)
         armSilence(context)
     }
 
@@ -205,8 +199,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        lastRead = context.eventLoop.now
-        pingTime = nil
+        liveness.recordReceived(now: context.eventLoop.now)
         // Ignore data after a close frame (RFC 6455 §5.5.1).
         guard !isDone else { return }
         decoder.feed(unwrapInboundIn(data).detached())
@@ -224,11 +217,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
             // The peer accepts data, although it may send nothing until a message is complete.
-            lastRead = context.eventLoop.now
-            pingTime = nil
+            liveness.recordReceived(now: context.eventLoop.now)
             if let payload = unanswered.take(), !hasSentClose, !isGone {
                 write(WebSocketFrame(opcode: .pong, payload: payload), context)
-                context.flush()
             }
             sendQueued(context)
         }
@@ -236,7 +227,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end(DirectHTTPError(.connectionLost, "the server closed the connection without a close frame"), context)
+        end(DirectHTTPError(.connectionLost, "the server closed the connection without a close frame"))
         context.fireChannelInactive()
     }
 
@@ -282,14 +273,12 @@ final class WebSocketHandler: ChannelDuplexHandler {
             guard let context, !hasSentClose, !isGone else { return }
             guard context.channel.isWritable else { return unanswered = payload }
             write(WebSocketFrame(opcode: .pong, payload: payload), context)
-            context.flush()
         case .pong(var payload):
             guard let number = payload.readInteger(as: UInt64.self), payload.readableBytes == 0 else { return }
             pings.removeValue(forKey: number)?.resolve(.success(()))
         case .close(let closure):
-            self.closure = closure
             isDone = true
-            end.peerClosed(closure)
+            inbox.closure = closure
             inbox.finish(.success(()))
             guard let context, !isGone else { return }
             sendClose(WebSocketClosure(code: closure.code), context)
@@ -308,7 +297,6 @@ final class WebSocketHandler: ChannelDuplexHandler {
             payload.writeBytes(closure.reason.prefixOfUTF8(123))
         }
         write(WebSocketFrame(opcode: .close, payload: payload), context)
-        context.flush()
         armClose(TimeAmount(settings.closeTimeout), context)
         // The peer's close frame must be read even if the reader is slow.
         if hasHeldRead {
@@ -341,11 +329,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
         let code: DirectHTTPError.Code = violation.code == .messageTooBig ? .responseTooLarge : .malformedResponse
         inbox.finish(.failure(DirectHTTPError(code, "the server broke the WebSocket protocol: \(violation.what)")))
         guard let context, !isGone else { return }
-        sendClose(WebSocketClosure(code: violation.code), context)
+        sendClose(WebSocketClosure(code: WebSocketCloseCode(rawValue: violation.code.rawValue)), context)
         closeNow()
     }
 
-    private func end(_ error: DirectHTTPError, _ context: ChannelHandlerContext) {
+    private func end(_ error: DirectHTTPError) {
         closeTimer?.cancel()
         silenceTimer?.cancel()
         isGone = true
@@ -354,14 +342,12 @@ final class WebSocketHandler: ChannelDuplexHandler {
         for ping in pings.values { ping.resolve(.failure(error)) }
         pings = [:]
         if delayedEnd == nil { ended() }
-        // Runs after the callbacks that count the engine's connections.
-        context.channel.closeFuture.whenComplete { [end] _ in end.came() }
     }
 
     /// Ends the messages. If the socket was being closed, this is a proper end even without the peer's answer.
     private func finish(_ error: DirectHTTPError) {
         guard isStalled, !isDone, !hasSentClose else {
-            return inbox.finish(closure != nil || hasSentClose ? .success(()) : .failure(error))
+            return inbox.finish(inbox.closure != nil || hasSentClose ? .success(()) : .failure(error))
         }
         delayedEnd = delayedEnd ?? .failure(error)
     }
@@ -379,46 +365,31 @@ final class WebSocketHandler: ChannelDuplexHandler {
     ) {
         let bytes = frame.encoded(mask: random.next())
         progress.wrote(bytes.readableBytes)
-        context.write(wrapOutboundOut(bytes), promise: promise)
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
     }
 
     // MARK: Silence
 
     private func armSilence(_ context: ChannelHandlerContext) {
-        guard let interval = settings.pingInterval.map({ TimeAmount($0) }), interval > .zero else { return }
-        let due = max(lastRead + interval, context.eventLoop.now + interval / 4)
+        guard let due = liveness.due else { return }
         silenceTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in
-            self?.silenceTimerFired(interval)
+            self?.silenceTimerFired()
         }
     }
 
-    private func silenceTimerFired(_ interval: TimeAmount) {
+    private func silenceTimerFired() {
         guard let context else { return }
         let now = context.eventLoop.now
-        if now - lastRead >= interval, !isStalled {
-            progress.update(from: context.channel, now: now)
-            let isBehind = progress.isBehind
-            defer { isPingQueued = isBehind }
-            if let pingTime {
-                // On a slow line, the PING may still wait behind the frames before it.
-                guard isPingQueued, let move = progress.lastMove, move > pingTime else {
-                    inbox.finish(.failure(.silent(for: interval * 2)))
-                    return closeNow()
-                }
-            } else if !hasSentClose {
-                write(WebSocketFrame(opcode: .ping), context)
-                context.flush()
-            }
-            pingTime = now
-            lastRead = now
+        // A socket that is not read looks silent.
+        if isStalled { liveness.recordReceived(now: now) }
+        switch liveness.check(now: now, progress: progress.updated(from: context.channel, now: now)) {
+        case .alive: break
+        case .ping: if !hasSentClose { write(WebSocketFrame(opcode: .ping), context) }
+        case .dead:
+            inbox.finish(.failure(.silent(for: liveness.pingTimeout * 2)))
+            return closeNow()
         }
         armSilence(context)
-    }
-}
-
-extension TimeAmount {
-    fileprivate static func / (amount: TimeAmount, divisor: Int64) -> TimeAmount {
-        .nanoseconds(amount.nanoseconds / divisor)
     }
 }
 

@@ -14,17 +14,27 @@ struct WebSocketHandshake {
         var deflate: WebSocketDeflate.Agreement?
     }
 
+    /// The response, the agreed parameters, and the bytes after the head, which are WebSocket frames.
+    struct Opened {
+        var response: HTTPResponse
+        var agreement: Agreement
+        var rest: ByteBuffer
+    }
+
     let request: WebSocketRequest
     let offersCompression: Bool
     let key: String
+    private var reader: HTTP1ResponseReader
 
     init(
         _ request: WebSocketRequest,
         offersCompression: Bool,
+        limits: HTTP1ResponseReader.Limits,
         using random: inout some RandomNumberGenerator
     ) {
         self.request = request
         self.offersCompression = offersCompression
+        reader = HTTP1ResponseReader(limits: limits)
         key = Base64.encode((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
     }
 
@@ -32,11 +42,7 @@ struct WebSocketHandshake {
     var head: ByteBuffer {
         let prepared = request.request
         var head = ByteBuffer(string: "GET \(prepared.target) HTTP/1.1\r\nHost: \(prepared.authority)\r\n")
-        for field in prepared.fields {
-            head.writeString("\(field.name.rawName): ")
-            field.withUnsafeBytesOfValue { _ = head.writeBytes($0) }
-            head.writeString("\r\n")
-        }
+        for field in prepared.fields { head.writeField(field) }
         head.writeString("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n")
         head.writeString("Sec-WebSocket-Key: \(key)\r\n")
         if !request.subprotocols.isEmpty {
@@ -59,9 +65,7 @@ struct WebSocketHandshake {
     /// - Throws: `upgradeRefused` for another status than 101, `malformedResponse` for an invalid handshake.
     func check(_ response: HTTPResponse) throws(DirectHTTPError) -> Agreement {
         let fields = response.headerFields
-        guard response.status.code == 101 else {
-            throw .upgradeRefused(by: request.origin, response)
-        }
+        guard response.status.code == 101 else { throw .upgradeRefused(by: request.origin, response) }
         guard fields[.upgrade]?.lowercased() == "websocket", Self.tokens(fields[.connection]).contains("upgrade") else {
             throw .noWebSocket("it switches to another protocol")
         }
@@ -86,6 +90,41 @@ struct WebSocketHandshake {
 
     private static func tokens(_ value: String?) -> [String] {
         (value ?? "").lowercased().split(separator: ",").map { String($0.trimmingBlanks()) }
+    }
+}
+
+extension WebSocketHandshake: ByteHandshake {
+    mutating func begin() -> ByteBuffer {
+        reader.expect(method: .get)
+        return head
+    }
+
+    mutating func receive(_ bytes: ByteBuffer) throws(DirectHTTPError) -> HandshakeAction<Opened> {
+        reader.feed(bytes)
+        while let event = try nextEvent() {
+            switch event {
+            case .informational(let response, let raw): request.request.onHead?(ReceivedHead(response, raw: raw))
+            case .head(let response, let raw, _):
+                request.request.onHead?(ReceivedHead(response, raw: raw))
+                let agreement = try check(response)
+                return .done(Opened(response: response, agreement: agreement, rest: reader.takeRest()))
+            case .body, .end: break
+            }
+        }
+        return .wait
+    }
+
+    private mutating func nextEvent() throws(DirectHTTPError) -> HTTP1ResponseReader.Event? {
+        do throws(HTTP1Error) {
+            return try reader.next()
+        } catch {
+            throw .unreadable(error)
+        }
+    }
+
+    func lost(_ cause: (any Error)?) -> DirectHTTPError {
+        let ended = "the server closed the connection during the WebSocket's handshake"
+        return cause.map(DirectHTTPError.broken) ?? DirectHTTPError(.connectionLost, ended)
     }
 }
 

@@ -12,6 +12,7 @@ final class WebSocketInbox: Sendable {
         var bytes = 0
         var waiters = Deque<OneShot<WebSocketMessage?>>()
         var end: Result<Void, DirectHTTPError>?
+        var closure: WebSocketClosure?
         /// Whether `put` has returned false and `drained` has not been called since.
         var isFull = false
     }
@@ -25,6 +26,12 @@ final class WebSocketInbox: Sendable {
     init(bound: Int, drained: @escaping @Sendable () -> Void) {
         self.bound = max(0, bound)
         self.drained = drained
+    }
+
+    /// The peer's close frame; nil until it arrives.
+    var closure: WebSocketClosure? {
+        get { state.withLockedValue(\.closure) }
+        set { state.withLockedValue { $0.closure = newValue } }
     }
 
     /// Adds a message. Returns whether to continue reading the socket.
@@ -78,60 +85,5 @@ final class WebSocketInbox: Sendable {
             state.withLockedValue { $0.waiters.removeAll { $0 === waiter } }
             throw error
         }
-    }
-}
-
-/// A result that is set once, and one task that waits for it.
-final class OneShot<Value: Sendable>: Sendable {
-    private enum State {
-        case open
-        case waiting(UnsafeContinuation<Result<Value, DirectHTTPError>, Never>)
-        case known(Result<Value, DirectHTTPError>)
-        case over
-    }
-
-    /// Guards the result and its waiter.
-    private let state = NIOLockedValueBox(State.open)
-
-    /// Sets the result. Returns false if it was already set.
-    @discardableResult
-    func resolve(_ result: Result<Value, DirectHTTPError>) -> Bool {
-        let (isFirst, waiter) = state.withLockedValue {
-            state -> (Bool, UnsafeContinuation<Result<Value, DirectHTTPError>, Never>?) in
-            switch state {
-            case .open:
-                state = .known(result)
-                return (true, nil)
-            case .waiting(let waiter):
-                state = .over
-                return (true, waiter)
-            case .known, .over:
-                return (false, nil)
-            }
-        }
-        waiter?.resume(returning: result)
-        return isFirst
-    }
-
-    /// Waits for the result. A cancelled task stops waiting.
-    func value(orCancelled why: String) async throws(DirectHTTPError) -> Value {
-        let result = await waitCancellably { (waiter: UnsafeContinuation<Result<Value, DirectHTTPError>, Never>) in
-            let known = state.withLockedValue { state -> Result<Value, DirectHTTPError>? in
-                if case .known(let result) = state {
-                    state = .over
-                    return result
-                }
-                state = .waiting(waiter)
-                return nil
-            }
-            if let known { waiter.resume(returning: known) }
-        } onCancel: {
-            resolve(.failure(DirectHTTPError(.cancelled, why)))
-        }
-        #if BEELINE_TSAN
-        // TSan does not see that this runs after the resuming call; taking the lock shows it.
-        state.withLockedValue { _ in }
-        #endif
-        return try result.get()
     }
 }

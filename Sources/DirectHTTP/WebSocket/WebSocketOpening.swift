@@ -21,9 +21,14 @@ struct WebSocketOpening: Sendable {
     /// Sends the handshake and waits for the response. Closes the channel if the handshake fails.
     func open(_ channel: any Channel, _ info: ConnectionInfo, opened: OneShot<WebSocket>) {
         var random = SystemRandomNumberGenerator()
-        let handshake = WebSocketHandshake(request, offersCompression: settings.offersCompression, using: &random)
+        let handshake = WebSocketHandshake(
+            request,
+            offersCompression: settings.offersCompression,
+            limits: limits,
+            using: &random
+        )
         var timer: Scheduled<Void>?
-        let handler = WebSocketHandshakeHandler(handshake, limits: limits) { result in
+        let handler = HandshakeHandler(handshake) { result in
             timer?.cancel()
             let result = result.flatMap { install($0, on: channel, info) }
             if case .failure = result { channel.closeTransport() }
@@ -64,7 +69,7 @@ struct WebSocketOpening: Sendable {
     }
 
     private func install(
-        _ opened: WebSocketHandshakeHandler.Opened,
+        _ opened: WebSocketHandshake.Opened,
         on channel: any Channel,
         _ info: ConnectionInfo
     ) -> Result<WebSocket, DirectHTTPError> {
@@ -73,13 +78,7 @@ struct WebSocketOpening: Sendable {
         let inbox = WebSocketInbox(bound: settings.bufferedBytes) {
             loop.execute { box.value?.resumeReading() }
         }
-        let end = WebSocketEnd()
-        let handler = WebSocketHandler(
-            settings: settings,
-            deflate: opened.agreement.deflate,
-            inbox: inbox,
-            end: end
-        ) {
+        let handler = WebSocketHandler(settings: settings, deflate: opened.agreement.deflate, inbox: inbox) {
             box.value = nil
         }
         do {
@@ -97,8 +96,7 @@ struct WebSocketOpening: Sendable {
             connection: info,
             inbox: inbox,
             handler: handler,
-            end: end,
-            eventLoop: loop
+            channel: channel
         )
         if opened.rest.readableBytes > 0, let context = try? channel.pipeline.syncOperations.context(handler: handler) {
             handler.channelRead(context: context, data: NIOAny(opened.rest))

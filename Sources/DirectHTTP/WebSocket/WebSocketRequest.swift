@@ -39,9 +39,7 @@ public struct WebSocketRequest: Sendable {
         }
         // A subprotocol is a token (RFC 9110 §5.6.2), as a field name is.
         guard Set(subprotocols).count == subprotocols.count, subprotocols.allSatisfy({ HTTPField.Name($0) != nil })
-        else {
-            throw DirectHTTPError(.invalidRequest, "subprotocols must be distinct tokens: \(subprotocols)")
-        }
+        else { throw DirectHTTPError(.invalidRequest, "subprotocols must be distinct tokens: \(subprotocols)") }
         self.subprotocols = subprotocols
         self.request = request
     }

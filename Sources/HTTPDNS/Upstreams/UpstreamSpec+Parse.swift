@@ -194,6 +194,9 @@ private struct SpecReader {
     }
 
     private func wrong(_ why: String) -> UpstreamError {
-        UpstreamError(.misconfigured, "upstream \"\(spec)\": \(why)")
+        var shown = spec
+        // A URL may have a user and a password.
+        if kind == "doh" || kind == "json", let end = rest.lastIndex(of: "@") { shown = "\(kind):…\(rest[end...])" }
+        return UpstreamError(.misconfigured, "upstream \"\(shown)\": \(why)")
     }
 }

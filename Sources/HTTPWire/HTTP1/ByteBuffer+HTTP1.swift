@@ -15,7 +15,6 @@ extension ByteBuffer {
         writeStaticString("\r\n")
     }
 
-    /// Writes a field line.
     package mutating func writeField(_ field: HTTPField) {
         writeString(field.name.rawName)
         writeStaticString(": ")

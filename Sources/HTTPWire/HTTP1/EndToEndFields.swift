@@ -25,7 +25,6 @@ package struct EndToEndFields {
     /// Reads the field lines of a head. A message that other recipients might read differently is an error.
     ///
     /// - Parameters:
-    ///   - head: the lines after the first one.
     ///   - fieldLimit: the maximum number of fields, and of names in Connection.
     ///   - isResponse: whether to repair errors that RFC 9112 allows a proxy to repair in responses.
     ///   - countsForwards: whether to interpret Max-Forwards, as for OPTIONS and TRACE.
@@ -117,9 +116,7 @@ package struct EndToEndFields {
 extension EndToEndFields {
     /// Writes the fields and the framing.
     ///
-    /// - Parameters:
-    ///   - head: the destination buffer.
-    ///   - includesFraming: false for a response that never has a body.
+    /// - Parameter includesFraming: false for a response that never has a body.
     package func write(to head: inout ByteBuffer, includesFraming: Bool = true) {
         head.writeImmutableBuffer(lines)
         if let maxForwards { head.writeField("Max-Forwards", value: String(maxForwards - 1)) }
@@ -138,7 +135,6 @@ extension EndToEndFields {
         head.writeField("Upgrade", value: upgrade)
     }
 
-    /// The fields as `HTTPFields`.
     package var httpFields: HTTPFields {
         var fields = HTTPFields()
         for line in lines.readableBytesView.split(separator: UInt8(ascii: "\n")) {

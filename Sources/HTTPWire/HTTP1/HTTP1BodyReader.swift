@@ -4,7 +4,6 @@ package import NIOCore
 
 /// Reads a body up to its end, whichever way that end is marked (RFC 9112 §6.3). It stops if the body is malformed.
 package struct HTTP1BodyReader {
-    /// A part of a body.
     package enum Part: Equatable {
         /// The next bytes of the content, without chunk framing; never empty.
         case content(ByteBuffer)
@@ -27,9 +26,7 @@ package struct HTTP1BodyReader {
 
     private var state: State
 
-    /// - Parameters:
-    ///   - framing: how the body ends.
-    ///   - allowsBareLineFeed: whether the lines of a chunked body may end in LF alone.
+    /// - Parameter allowsBareLineFeed: whether the lines of a chunked body may end in LF alone.
     package init(_ framing: HTTP1BodyFraming, allowsBareLineFeed: Bool = false) {
         state =
             switch framing {

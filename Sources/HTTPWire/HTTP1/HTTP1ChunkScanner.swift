@@ -39,10 +39,8 @@ package struct HTTP1ChunkScanner {
 
     /// Scans up to the end of the next content.
     ///
-    /// - Parameters:
-    ///   - bytes: the bytes of the body that have arrived.
-    ///   - index: where to begin; afterwards, the end of what was scanned. Bytes from there on are not part of the body if
-    ///     ``isEnded`` is true.
+    /// - Parameter index: where to begin; afterwards, the end of what was scanned. Bytes from there on are not part of the body if
+    ///   ``isEnded`` is true.
     /// - Returns: the place of the content; nil if there is none up to `index`.
     package mutating func next(in bytes: Bytes, from index: inout Int) throws(HTTP1Error) -> Range<Int>? {
         while index < bytes.count, state != .ended {

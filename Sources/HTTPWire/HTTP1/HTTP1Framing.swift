@@ -11,11 +11,20 @@ package enum HTTP1BodyFraming: Equatable {
 
 /// The fields that say where a message ends and whether its connection can be reused (RFC 9112 §6, §9.3).
 package struct HTTP1Framing {
-    /// The fields, in the order in which they were defined.
-    package enum Field: Sendable {
+    package enum Field {
         case contentLength
         case transferEncoding
         case connection
+
+        /// The field with this name; nil for every other name.
+        init?(_ name: Bytes) {
+            switch name.count {
+            case 10 where name.equals("connection"): self = .connection
+            case 14 where name.equals("content-length"): self = .contentLength
+            case 17 where name.equals("transfer-encoding"): self = .transferEncoding
+            default: return nil
+            }
+        }
     }
 
     package private(set) var contentLength: Int64?
@@ -47,8 +56,6 @@ package struct HTTP1Framing {
     /// Notes a field.
     ///
     /// - Parameters:
-    ///   - field: the field.
-    ///   - value: its value.
     ///   - allowsRepetition: whether the same length may be given several times, as in responses (RFC 9112 §6.3).
     ///   - nameLimit: the maximum number of names in Connection.
     package mutating func note(
@@ -94,9 +101,7 @@ package struct HTTP1Framing {
     }
 
     private mutating func noteLength(_ value: Bytes, _ allowsRepetition: Bool) throws(HTTP1Error) {
-        guard contentLength == nil || allowsRepetition else {
-            throw .malformed("it has several Content-Length fields")
-        }
+        guard contentLength == nil || allowsRepetition else { throw .malformed("it has several Content-Length fields") }
         if let length = Self.number(value) {
             guard contentLength ?? length == length else { throw .malformed("it has several lengths") }
             contentLength = length

@@ -15,9 +15,7 @@ package struct HTTP1Head {
     }
 
     /// Calls `body` with the lines of the head.
-    package func withLines<Value>(
-        _ body: (inout HTTP1Lines) throws(HTTP1Error) -> Value
-    ) throws(HTTP1Error) -> Value {
+    package func withLines<Value>(_ body: (inout HTTP1Lines) throws(HTTP1Error) -> Value) throws(HTTP1Error) -> Value {
         let text = isFolded ? Self.unfolded(raw) : raw
         let result = text.withUnsafeReadableBytes { bytes in
             Result { () throws(HTTP1Error) in

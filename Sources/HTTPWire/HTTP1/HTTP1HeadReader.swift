@@ -19,7 +19,6 @@ package struct HTTP1HeadReader {
     private var searched = 0
     private var lineStart = 0
     private var isFolded = false
-    /// The end of the start line.
     private var startLineEnd = 0
     /// The start of the last line that continues no other one.
     private var fieldStart = 0
@@ -37,9 +36,7 @@ package struct HTTP1HeadReader {
         let end = try bytes.withUnsafeReadableBytes { bytes in
             Result { () throws(HTTP1Error) in try findEnd(bytes) }
         }.get()
-        guard (end ?? bytes.readableBytes) <= limit else {
-            throw .tooLarge("its head is larger than \(limit) bytes")
-        }
+        guard (end ?? bytes.readableBytes) <= limit else { throw .tooLarge("its head is larger than \(limit) bytes") }
         guard let end, let raw = bytes.readSlice(length: end) else { return nil }
         defer { self = Self(strictness, limit: limit) }
         return HTTP1Head(raw: raw, isFolded: isFolded)

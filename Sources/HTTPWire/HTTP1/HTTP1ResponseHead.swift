@@ -11,8 +11,6 @@ package struct HTTP1ResponseHead {
     let framing: HTTP1Framing
 
     /// Reads a head.
-    ///
-    /// - Parameter fieldLimit: the maximum number of fields.
     package init(_ head: HTTP1Head, fieldLimit: Int) throws(HTTP1Error) {
         self = try head.withLines { lines throws(HTTP1Error) in
             let status = try HTTP1StatusLine(lines.next())
@@ -34,8 +32,6 @@ package struct HTTP1ResponseHead {
     }
 
     /// The trailers of a section.
-    ///
-    /// - Parameter fieldLimit: the maximum number of fields.
     static func trailers(_ section: ByteBuffer, fieldLimit: Int) throws(HTTP1Error) -> HTTPFields {
         try HTTP1Head(raw: section).withLines { lines throws(HTTP1Error) in
             // A trailer says nothing of the framing, whatever its name (RFC 9110 §6.5.1).
@@ -54,11 +50,11 @@ package struct HTTP1ResponseHead {
         while let line = lines.next() {
             guard fields.count < limit else { throw .tooLarge("it has more than \(limit) header fields") }
             let (name, value) = try HTTP1Lines.field(line)
-            guard let known = FieldNames.name(name) else {
+            guard let fieldName = HTTPField.Name(name.text) else {
                 throw .malformed("a header field's name has a forbidden character")
             }
-            fields.append(try field(known.name, value))
-            if let role = known.role { try framing?.note(role, value: value, nameLimit: limit) }
+            fields.append(try field(fieldName, value))
+            if let role = HTTP1Framing.Field(name) { try framing?.note(role, value: value, nameLimit: limit) }
         }
         return fields
     }

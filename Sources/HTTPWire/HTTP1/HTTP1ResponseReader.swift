@@ -12,8 +12,6 @@ package import NIOCore
 package struct HTTP1ResponseReader {
     package enum Event: Equatable {
         /// A 1xx response; the final one follows.
-        ///
-        /// - Parameter raw: the head as received.
         case informational(HTTPResponse, raw: ByteBuffer)
         /// The final response's head as received, and whether the connection can be reused after the response.
         case head(HTTPResponse, raw: ByteBuffer, keepAlive: Bool)

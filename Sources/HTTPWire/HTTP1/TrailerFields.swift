@@ -21,9 +21,7 @@ package enum TrailerFields {
 
     /// The section without forbidden trailers and those of one connection, with its empty line.
     ///
-    /// - Parameters:
-    ///   - section: the lines including the empty one.
-    ///   - connectionNames: the names in Connection, in lower case.
+    /// - Parameter connectionNames: the names in Connection, in lower case.
     package static func forwarded(_ section: [UInt8], without connectionNames: Set<String>) -> ByteBuffer {
         var forwarded = ByteBuffer()
         section.withUnsafeBytes { bytes in

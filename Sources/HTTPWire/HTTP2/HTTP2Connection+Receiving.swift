@@ -20,8 +20,6 @@ extension HTTP2Connection {
     }
 
     /// The next event; nil if more bytes are needed.
-    ///
-    /// - Parameter now: the current time.
     package mutating func next(now: NIODeadline) throws(HTTP2ConnectionError) -> Event? {
         while let frame = try reader.next() {
             let event: Event?
@@ -73,10 +71,7 @@ extension HTTP2Connection {
     }
 
     /// Reads a header block, whether or not its fields are wanted: the compression state is the connection's.
-    private mutating func read(
-        _ block: ByteBuffer,
-        isWanted: Bool
-    ) throws(HTTP2ConnectionError) -> HTTP2HeaderBlock {
+    private mutating func read(_ block: ByteBuffer, isWanted: Bool) throws(HTTP2ConnectionError) -> HTTP2HeaderBlock {
         if let last = lastBlock.content(of: block) {
             decoder.insert(last.insertions)
             return last.fields
@@ -116,9 +111,7 @@ extension HTTP2Connection {
         guard status >= 200 else {
             streams.values[index].informationalCount += 1
             guard streams.values[index].informationalCount <= Self.maxInformational, !endStream, status != 101
-            else {
-                return try fail(id, code: .protocolError, message: "too many informational responses", now: now)
-            }
+            else { return try fail(id, code: .protocolError, message: "too many informational responses", now: now) }
             return .informational(stream: id, fields)
         }
         streams.values[index].hasHead = true
@@ -206,9 +199,7 @@ extension HTTP2Connection {
     /// Checks a frame for a stream that is not in the table but would have to be open.
     private func checkClosed(_ id: UInt32) throws(HTTP2ConnectionError) {
         try checkOpened(id)
-        guard id <= lastReset else {
-            throw HTTP2ConnectionError(.streamClosed, "a frame for a stream that has ended")
-        }
+        guard id <= lastReset else { throw HTTP2ConnectionError(.streamClosed, "a frame for a stream that has ended") }
     }
 
     /// Rejects a frame for an idle stream, on which only HEADERS and PRIORITY are allowed (RFC 9113 §5.1).

@@ -62,9 +62,7 @@ extension HTTP2Connection {
     }
 
     /// Whether only the end of the body is left to send, which needs no window.
-    private func needsNoWindow(_ id: UInt32) -> Bool {
-        streams[id]?.unsentBytes == 0
-    }
+    private func needsNoWindow(_ id: UInt32) -> Bool { streams[id]?.unsentBytes == 0 }
 
     private mutating func writeFrame(of id: UInt32, at index: Dictionary<UInt32, Stream>.Index) {
         guard var piece = streams.values[index].unsent.popFirst() else {

@@ -23,7 +23,6 @@ package struct HTTP2Connection {
         package var connectionWindow = HTTP2Frame.defaultWindow
         /// The maximum number of concurrent streams of the peer; a server refuses more.
         package var streams = 100
-        /// The maximum size of a header block, in bytes.
         package var block = 16_384
         /// The maximum size of the fields of a block, in bytes, including 32 bytes of overhead per field (RFC 7541 §4.1).
         package var listSize = 16_384
@@ -91,9 +90,7 @@ package struct HTTP2Connection {
     package var isBlocked = false { didSet { if !isBlocked { repliesInWait = 0 } } }
 
     package internal(set) var streams: [UInt32: Stream] = [:]
-    /// The ID of our next stream.
     package internal(set) var nextID: UInt32 = 1
-    /// The last stream that the peer opened.
     var lastPeerID: UInt32 = 0
     /// The last stream that we reset or removed. The peer may not know yet: its frames for closed streams up to this one are
     /// ignored, and frames for later closed streams are errors (RFC 9113 §5.1).

@@ -13,7 +13,6 @@ struct HTTP2FrameReader {
     enum Event: Equatable {
         /// A piece of a DATA frame. `charged` is its flow-control cost in bytes, including padding (RFC 9113 §6.1).
         case data(stream: UInt32, ByteBuffer, charged: Int, endStream: Bool)
-        /// A complete header block.
         case headers(stream: UInt32, block: ByteBuffer, endStream: Bool)
         /// A complete frame of another type.
         case frame(Header, ByteBuffer)
@@ -75,10 +74,7 @@ struct HTTP2FrameReader {
 
     private mutating func readHeader() throws(HTTP2ConnectionError) -> Header? {
         guard
-            let (first, flags, stream) = buffer.readMultipleIntegers(
-                endianness: .big,
-                as: (UInt32, UInt8, UInt32).self
-            )
+            let (first, flags, stream) = buffer.readMultipleIntegers(endianness: .big, as: (UInt32, UInt8, UInt32).self)
         else { return nil }
         let header = Header(
             length: Int(first >> 8),

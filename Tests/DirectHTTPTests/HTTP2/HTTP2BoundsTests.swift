@@ -125,11 +125,7 @@ struct HTTP2BoundsTests {
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
         let drained = NIOLockedValueBox(0)
         let handler = HTTP2Handler(
-            streamWindow: streamWindow,
-            limits: .init(),
-            keepIdle: .hours(1),
-            pingAfter: nil,
-            pingTimeout: .seconds(5),
+            .test(window: streamWindow),
             now: channel.eventLoop.now,
             wakes: WakeQueue(channel.embeddedEventLoop)
         ) { notice in

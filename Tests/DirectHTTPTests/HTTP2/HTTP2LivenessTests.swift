@@ -17,11 +17,11 @@ struct HTTP2LivenessTests {
     func verdicts() {
         let waiting = NIOLockedValueBox(0)
         let start = NIODeadline.uptimeNanoseconds(1)
-        var liveness = HTTP2Liveness(pingAfter: .seconds(15), pingTimeout: .seconds(5), now: start)
+        var liveness = PeerLiveness(pingAfter: .seconds(15), pingTimeout: .seconds(5), now: start)
         // What the last look found: 10 bytes were written, and some of them wait.
         var progress = SendProgress { [waiting] _ in waiting.withLockedValue { $0 } }
         progress.wrote(10)
-        func check(_ seconds: Int64, waiting count: Int = 0) -> HTTP2Liveness.Verdict {
+        func check(_ seconds: Int64, waiting count: Int = 0) -> PeerLiveness.Verdict {
             waiting.withLockedValue { $0 = count }
             progress.update(from: EmbeddedChannel(), now: start + .seconds(seconds))
             return liveness.check(now: start + .seconds(seconds), progress: progress)
@@ -41,7 +41,7 @@ struct HTTP2LivenessTests {
         #expect(check(75) == .ping)
         progress.wrote(17)
         #expect(check(80) == .dead, "that the PING itself left is no sign of life")
-        var never = HTTP2Liveness(pingAfter: nil, pingTimeout: .seconds(5), now: start)
+        var never = PeerLiveness(pingAfter: nil, pingTimeout: .seconds(5), now: start)
         #expect(never.due == nil && never.check(now: start + .hours(9), progress: progress) == .alive)
     }
 
@@ -50,11 +50,7 @@ struct HTTP2LivenessTests {
         let channel = EmbeddedChannel()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
         let handler = HTTP2Handler(
-            streamWindow: 65_535,
-            limits: .init(),
-            keepIdle: .hours(1),
-            pingAfter: .seconds(15),
-            pingTimeout: .seconds(5),
+            .test(pingAfter: .seconds(15)),
             now: channel.eventLoop.now,
             wakes: WakeQueue(channel.embeddedEventLoop)
         ) { _ in }

@@ -49,6 +49,7 @@ struct PoolClockTests {
         case .reuse: "reuse"
         case .open: "open"
         case .wait: "wait"
+        case .full: "full"
         }
     }
 

@@ -173,8 +173,7 @@ final class DNSStream: Sendable {
             .connectTimeout(limit)
             .channelOption(ChannelOptions.socketOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
-                DelayedHandshakeACK.holdBack(on: channel)
-                return channel.eventLoop.makeCompletedFuture {
+                channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let (context, name) = try tls?() {
                         try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))

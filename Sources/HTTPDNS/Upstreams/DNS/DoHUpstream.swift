@@ -80,21 +80,23 @@ package struct DoHUpstream: Upstream {
         for asked: Question,
         family: IPAddress.Family
     ) async throws(UpstreamError) -> Answer.Records {
-        let (question, query) = try query(for: asked, family: family)
-        return try await parts.service.ask(
-            make: { (request) throws(UpstreamError) in fill(&request, query: query) },
-            read: { (reply) throws(UpstreamError) in try records(in: reply, answering: question) }
-        )
+        let question = DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa)
+        let needsEDNS = parts.isPadded || asked.subnet != nil
+        let edns = EDNS(paddingBlock: parts.isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
+        if needsEDNS, let records = try await records(for: question, edns: edns) { return records }
+        guard let records = try await records(for: question, edns: nil) else {
+            throw UpstreamError(.questionRefused, "the upstream refuses the question (FORMERR)")
+        }
+        return records
     }
 
-    private func query(
-        for asked: Question,
-        family: IPAddress.Family
-    ) throws(UpstreamError) -> (question: DNSQuestion, octets: [UInt8]) {
-        let question = DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa)
-        let edns = EDNS(paddingBlock: parts.isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
-        let needsEDNS = parts.isPadded || asked.subnet != nil
-        return (question, DNSMessage.query(question, edns: needsEDNS ? edns : nil))
+    /// The records; nil if the server refuses EDNS.
+    private func records(for question: DNSQuestion, edns: EDNS?) async throws(UpstreamError) -> Answer.Records? {
+        let query = DNSMessage.query(question, edns: edns)
+        return try await parts.service.ask(
+            make: { (request) throws(UpstreamError) in fill(&request, query: query) },
+            read: { (reply) throws(UpstreamError) in try records(in: reply, answering: question, isEDNS: edns != nil) }
+        )
     }
 
     // The rest is kept out of the async functions so that their frames stay small.
@@ -102,13 +104,15 @@ package struct DoHUpstream: Upstream {
     @inline(never)
     private func records(
         in reply: UpstreamReply,
-        answering question: DNSQuestion
-    ) throws(UpstreamError) -> Answer.Records {
+        answering question: DNSQuestion,
+        isEDNS: Bool
+    ) throws(UpstreamError) -> Answer.Records? {
         try reply.requireSuccess(hasAccount: false)
         if let type = reply.field(.contentType), type != Self.mediaType, !type.lowercased().hasPrefix(Self.mediaType) {
             throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
         }
         let message = try DNSMessage(reply: reply.body)
+        if isEDNS, message.isRefusalOfEDNS { return nil }
         return try message.records(answering: question, id: 0).aged(reply.age)
     }
 

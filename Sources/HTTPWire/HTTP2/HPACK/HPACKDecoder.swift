@@ -11,17 +11,6 @@ struct HPACKDecoder {
         case tooLarge
     }
 
-    /// A decoded literal and its encoded bytes.
-    private final class Literal: Sendable {
-        let octets: [UInt8]
-        let field: HPACKField
-
-        init(_ octets: some Collection<UInt8>, _ field: HPACKField) {
-            self.octets = Array(octets)
-            self.field = field
-        }
-    }
-
     /// The maximum size of the dynamic table, in bytes: the default of SETTINGS_HEADER_TABLE_SIZE.
     static let tableSize = 4_096
 
@@ -32,8 +21,6 @@ struct HPACKDecoder {
     private var table = Deque<HPACKField>()
     private var size = 0
     private var maxSize = Self.tableSize
-    /// The last literal for each name of the static table. Most servers repeat the same literals without indexing them.
-    private var recent = [Literal?](repeating: nil, count: 62)
     /// Whether the last block refers to the table, so that it means something else with another table.
     private var readsTable = false
     /// The number of fields that the last block put into the table; nil where it changed the table in another way too.
@@ -48,10 +35,7 @@ struct HPACKDecoder {
     }
 
     /// Calls `body` with each field of a block, in order.
-    mutating func decode(
-        _ block: UnsafeRawBufferPointer,
-        _ body: (HPACKField) -> Void
-    ) throws(Failure) {
+    mutating func decode(_ block: UnsafeRawBufferPointer, _ body: (HPACKField) -> Void) throws(Failure) {
         (readsTable, insertionCount) = (false, 0)
         // An idle connection should hold little memory.
         defer { if scratch.count > Self.largestScratch { scratch = [] } }
@@ -94,11 +78,7 @@ struct HPACKDecoder {
         for field in fields { insert(field) }
     }
 
-    private func integer(
-        in block: UnsafeRawBufferPointer,
-        at index: inout Int,
-        prefix: Int
-    ) throws(Failure) -> Int {
+    private func integer(in block: UnsafeRawBufferPointer, at index: inout Int, prefix: Int) throws(Failure) -> Int {
         guard let value = HPACKInteger.read(block, at: &index, prefix: prefix) else { throw .malformed }
         return value
     }
@@ -121,17 +101,8 @@ struct HPACKDecoder {
     ) throws(Failure) -> HPACKField {
         let nameIndex = try integer(in: block, at: &index, prefix: prefix)
         if nameIndex > 0 {
-            let start = index
-            let isKept = nameIndex < recent.count
-            if isKept, let last = recent[nameIndex], block.contains(last.octets, at: start) {
-                index += last.octets.count
-                return last.field
-            }
             let named = try entry(nameIndex)
-            let field = try string(in: block, at: &index) { HPACKField(name: named, value: $0) }
-            // Long literals are rarely repeated, so they are not kept.
-            if isKept { recent[nameIndex] = index - start <= 256 ? Literal(block[start..<index], field) : nil }
-            return field
+            return try string(in: block, at: &index) { HPACKField(name: named, value: $0) }
         }
         // Copy the name: decoding the value may overwrite the scratch buffer.
         let name = try string(in: block, at: &index) { Array($0) }

@@ -52,17 +52,13 @@ package final class HPACKField: Sendable {
     }
 
     convenience init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-        let fieldName = FieldNames.lowerCaseName(name)
-        self.init(name: fieldName, nameLength: name.count, value: value)
+        // Names have lower case, and those of pseudo fields are allowed (RFC 9113 §8.2.1).
+        self.init(name: HTTPField.Name(parsed: name.text), nameLength: name.count, value: value)
     }
 
     /// A field with a known name and a new value.
     convenience init(name: HPACKField, value: UnsafeRawBufferPointer) {
-        self.init(
-            name: name.hasName ? name.field.name : nil,
-            nameLength: name.nameLength,
-            value: value
-        )
+        self.init(name: name.hasName ? name.field.name : nil, nameLength: name.nameLength, value: value)
     }
 
     private init(name: HTTPField.Name?, nameLength: Int, value: UnsafeRawBufferPointer) {

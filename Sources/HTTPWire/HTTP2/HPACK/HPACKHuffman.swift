@@ -31,9 +31,7 @@ enum HPACKHuffman {
     /// Codes of up to this many bits are decoded with one table lookup.
     private static let shortest = 8
 
-    /// The tables derived from the lengths.
     private struct Tables: Sendable {
-        /// Indexed by symbol.
         var codes = [(bits: UInt32, length: UInt32)](repeating: (0, 0), count: 257)
         /// Indexed by the next eight bits: symbol and length of a short code; length 0 if the code is longer.
         var short = [(symbol: UInt8, length: UInt8)](repeating: (0, 0), count: 256)

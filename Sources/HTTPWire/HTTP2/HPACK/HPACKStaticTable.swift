@@ -35,7 +35,6 @@ package enum HPACKStaticTable {
         }
     }
 
-    /// The first index of each name.
     static let indices: [String: Int] = Dictionary(
         rows.enumerated().map { ($0.element.name, $0.offset + 1) },
         uniquingKeysWith: { first, _ in first }

@@ -5,7 +5,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-@testable import DirectHTTP
+@testable import BeelineServer
 @testable import HTTPWire
 
 @Suite("The server side of HTTP/2")
@@ -25,11 +25,11 @@ struct HTTP2ServerHandlerTests {
             greeting: [RawFrame] = [RawFrame(.settings)],
             preface: [UInt8] = RawFrame.preface
         ) throws {
-            var limits = HTTP2ServerHandler.Limits()
-            limits.streams = streams
-            limits.body = body
+            var configuration = ServerConfiguration()
+            configuration.streamsPerConnection = streams
             let handler = HTTP2ServerHandler(
-                limits: limits,
+                configuration,
+                maxBody: body,
                 onRequest: { [unowned self] request in
                     requests.append(request)
                     if let content { reply(content, to: request.stream) }

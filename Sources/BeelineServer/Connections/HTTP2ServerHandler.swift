@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import HTTPTypes
 import HTTPWire
-package import NIOCore
+import NIOCore
 
 /// The server side of an HTTP/2 connection (RFC 9113) for requests and replies that are handled whole, such as those of DNS. A
 /// stream is a table entry, not a channel.
 ///
 /// Frames are handled in `HTTP2ServerHandler+Reading.swift`. All methods run on the connection's event loop.
-package final class HTTP2ServerHandler: ChannelInboundHandler {
-    package typealias InboundIn = ByteBuffer
-    package typealias OutboundOut = ByteBuffer
+final class HTTP2ServerHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
-    /// A request with its body.
-    package struct Request {
-        /// The stream to reply on.
-        package let stream: UInt32
-        /// The request method.
-        package let method: String
+    struct Request {
+        let stream: UInt32
+        let method: String
         /// The path and query.
-        package let target: String
+        let target: String
         /// The first `Content-Type` field.
-        package internal(set) var contentType: String?
+        var contentType: String?
         /// The values of all `X-Forwarded-For` fields, joined with commas.
-        package internal(set) var forwardedFor: String?
+        var forwardedFor: String?
         /// The body, up to the allowed size.
-        package internal(set) var body: [UInt8] = []
+        var body: [UInt8] = []
         /// Whether the body exceeds the allowed size. Such a request is handed over before its end.
-        package internal(set) var isTooLarge = false
+        var isTooLarge = false
 
         private static let xForwardedFor = HTTPField.Name("X-Forwarded-For")
 
@@ -39,25 +37,6 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
             let forwarded = Self.xForwardedFor.map { head.fields[values: $0] } ?? []
             if !forwarded.isEmpty { forwardedFor = forwarded.joined(separator: ",") }
         }
-    }
-
-    /// The limits of a client.
-    package struct Limits: Sendable {
-        /// Concurrent streams; further ones are refused.
-        package var streams = 250
-        /// The size of a request's body, in bytes.
-        package var body = 65_535
-        /// The size of a header block, and of its decoded fields, in bytes.
-        package var head = 16_384
-        /// The time from a request's header block to its end.
-        package var requestTime = TimeAmount.seconds(10)
-        /// The time in which the client must read a reply.
-        package var replyTime = TimeAmount.seconds(30)
-        /// The time without a request after which the connection closes. Other frames, such as PING, do not extend it.
-        package var idleTime = TimeAmount.seconds(60)
-
-        /// Creates the default limits.
-        package init() {}
     }
 
     /// A request or its reply, until the stream ends.
@@ -72,7 +51,14 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     /// The largest write buffer that a connection keeps, in bytes.
     private static let keptCapacity = 128 * 1024
 
-    let limits: Limits
+    /// The largest body of a request, in bytes.
+    let maxBody: Int
+    /// From a request's header block to its end.
+    private let requestTime: TimeAmount
+    /// For the client to read a reply.
+    private let replyTime: TimeAmount
+    /// Without a request. Other frames, such as PING, do not extend it.
+    private let idleTime: TimeAmount
     private let onRequest: (Request) -> Void
     let onCancel: (UInt32) -> Void
     private(set) var context: ChannelHandlerContext?
@@ -95,23 +81,24 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     /// Creates a handler.
     ///
     /// - Parameters:
-    ///   - limits: the limits of the client.
     ///   - onRequest: receives each request. The reply is sent with ``reply(_:fields:body:to:)``, at once or later.
     ///   - onCancel: called with a stream whose reply is no longer needed.
-    package init(
-        limits: Limits,
+    init(
+        _ configuration: ServerConfiguration,
+        maxBody: Int = ServerRequest.maxBody,
         onRequest: @escaping (Request) -> Void,
         onCancel: @escaping (UInt32) -> Void
     ) {
-        self.limits = limits
+        self.maxBody = maxBody
+        requestTime = TimeAmount(configuration.requestTimeout)
+        replyTime = TimeAmount(configuration.replyTimeout)
+        idleTime = TimeAmount(configuration.idleTimeout)
         self.onRequest = onRequest
         self.onCancel = onCancel
         var rules = HTTP2Connection.Limits()
-        rules.streams = limits.streams
+        rules.streams = configuration.streamsPerConnection
         // One byte more than the body limit, so that a larger body is detected.
-        rules.streamWindow = limits.body + 1
-        rules.block = limits.head
-        rules.listSize = limits.head
+        rules.streamWindow = maxBody + 1
         connection = HTTP2Connection(role: .server, limits: rules)
     }
 
@@ -119,12 +106,8 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     /// Replies on a stream; does nothing if the stream has ended.
     ///
-    /// - Parameters:
-    ///   - status: the status code.
-    ///   - fields: names in lower case, values, and whether later replies repeat the field.
-    ///   - body: the body.
-    ///   - id: the stream.
-    package func reply(
+    /// - Parameter fields: names in lower case, values, and whether later replies repeat the field.
+    func reply(
         _ status: Int,
         fields: [(name: String, value: String, repeats: Bool)],
         body: [UInt8],
@@ -156,23 +139,21 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     /// Tells the client to open no more streams. Open streams continue.
-    package func sendGoAway() {
+    func sendGoAway() {
         guard let context else { return }
         connection.goAway(.noError, isGraceful: true)
         flush(context)
     }
 
     /// Closes the connection when the replies to the requests so far have left. Does not wait for the rest of a request.
-    package func finish() {
+    func finish() {
         guard let context else { return }
         isFinishing = true
         flush(context)
     }
 
     /// Writes queued frames, one of each stream in turn, as far as the windows allow.
-    private func sendQueued() {
-        while let id = connection.writeNextFrame() { removeIfEnded(id) }
-    }
+    private func sendQueued() { while let id = connection.writeNextFrame() { removeIfEnded(id) } }
 
     // MARK: Streams
 
@@ -192,19 +173,19 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     // MARK: Channel events
 
-    package func handlerAdded(context: ChannelHandlerContext) {
+    func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         quietSince = context.eventLoop.now
         planWatch(context)
         flush(context)
     }
 
-    package func handlerRemoved(context: ChannelHandlerContext) {
+    func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
         watch?.cancel()
     }
 
-    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasEnded else { return }
         isReading = true
         connection.isBlocked = !context.channel.isWritable
@@ -216,21 +197,21 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         }
     }
 
-    package func channelReadComplete(context: ChannelHandlerContext) {
+    func channelReadComplete(context: ChannelHandlerContext) {
         isReading = false
         sendQueued()
         flush(context)
         context.fireChannelReadComplete()
     }
 
-    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
         // Do not read from a client that does not read its replies, or they would pile up.
         try? context.channel.syncOptions?.setOption(.autoRead, value: context.channel.isWritable)
         stalledSince = context.channel.isWritable ? nil : context.eventLoop.now
         context.fireChannelWritabilityChanged()
     }
 
-    package func channelInactive(context: ChannelHandlerContext) {
+    func channelInactive(context: ChannelHandlerContext) {
         watch?.cancel()
         for id in pending.keys { forget(id) }
         context.fireChannelInactive()
@@ -240,7 +221,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     /// Checks the limits periodically, instead of with one timer per stream: there may be hundreds of streams.
     private func planWatch(_ context: ChannelHandlerContext) {
-        let shortest = min(limits.requestTime, limits.replyTime, limits.idleTime)
+        let shortest = min(requestTime, replyTime, idleTime)
         watch = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(shortest.nanoseconds / 2)) {
             [weak self] in
             guard let self, let context = self.context else { return }
@@ -251,12 +232,12 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     /// Whether the client has exceeded a time limit.
     private func isOverdue(_ now: NIODeadline) -> Bool {
-        if let stalledSince, now - stalledSince >= limits.replyTime { return true }
-        guard !pending.isEmpty else { return now - quietSince >= limits.idleTime }
+        if let stalledSince, now - stalledSince >= replyTime { return true }
+        guard !pending.isEmpty else { return now - quietSince >= idleTime }
         return pending.contains { id, exchange in
             let isOverrun = exchange.isReplied && connection.streams[id]?.isLocalEnded == true
-            if exchange.request != nil || isOverrun { return now - exchange.since >= limits.requestTime }
-            return exchange.isReplied && now - exchange.since >= limits.replyTime
+            if exchange.request != nil || isOverrun { return now - exchange.since >= requestTime }
+            return exchange.isReplied && now - exchange.since >= replyTime
         }
     }
 

@@ -31,7 +31,7 @@ extension HTTP2ServerHandler {
             return endStream ? finishRequest(id) : takeOverrun(id)
         }
         // The stream's window is not enlarged before this point: a body that needs more exceeds the limit.
-        if size + piece.readableBytes > limits.body {
+        if size + piece.readableBytes > maxBody {
             pending[id]?.request?.isTooLarge = true
             handOver(id)
             // The client should stop sending when it has read the reply; if it does not, the stream is reset then. RST_STREAM

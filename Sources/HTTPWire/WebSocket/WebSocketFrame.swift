@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOCore
+package import NIOCore
 
 /// A frame (RFC 6455 §5.2).
-struct WebSocketFrame: Equatable {
-    enum Opcode: UInt8 {
+package struct WebSocketFrame: Equatable {
+    package enum Opcode: UInt8 {
         case continuation = 0
         case text = 1
         case binary = 2
@@ -15,18 +15,25 @@ struct WebSocketFrame: Equatable {
         var isControl: Bool { rawValue >= 8 }
     }
 
-    var opcode: Opcode
+    package var opcode: Opcode
     /// Whether it is the last frame of its message.
-    var isFinal = true
+    package var isFinal: Bool
     /// RSV1: the message is compressed (RFC 7692 §6).
-    var isCompressed = false
+    package var isCompressed: Bool
     /// The payload, unmasked.
-    var payload = ByteBuffer()
+    package var payload: ByteBuffer
+
+    package init(opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, payload: ByteBuffer = ByteBuffer()) {
+        self.opcode = opcode
+        self.isFinal = isFinal
+        self.isCompressed = isCompressed
+        self.payload = payload
+    }
 
     /// Encodes the frame.
     ///
     /// - Parameter mask: the masking key of a client's frame (RFC 6455 §5.3); nil for an unmasked frame, as a server sends it.
-    func encoded(mask: UInt32?) -> ByteBuffer {
+    package func encoded(mask: UInt32?) -> ByteBuffer {
         var bytes = ByteBuffer()
         bytes.reserveCapacity(payload.readableBytes + 14)
         bytes.writeInteger((isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode.rawValue)
@@ -71,11 +78,19 @@ extension ByteBuffer {
 }
 
 /// A violation of RFC 6455 by the peer, with the close code to send.
-struct WebSocketViolation: Error, Equatable {
-    var code = WebSocketCloseCode.protocolError
-    var what: String
+package struct WebSocketViolation: Error, Equatable {
+    /// The close codes of violations (RFC 6455 §7.4.1).
+    package enum Code: UInt16 {
+        case protocolError = 1002
+        case invalidData = 1007
+        case messageTooBig = 1009
+        case internalError = 1011
+    }
 
-    init(_ what: String, code: WebSocketCloseCode = .protocolError) {
+    package let code: Code
+    package let what: String
+
+    package init(_ what: String, code: Code = .protocolError) {
         self.what = what
         self.code = code
     }

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPWire
-import NIOCore
+package import NIOCore
 
 /// Decodes the bytes of a server into frames (RFC 6455 §5), strictly. Performs no I/O; memory is bounded.
 ///
 /// A frame's length is checked when its header is complete, before its payload arrives.
-struct WebSocketFrameDecoder {
+package struct WebSocketFrameDecoder {
     /// The maximum payload in bytes; longer payloads are refused.
     let maxPayload: Int
     /// Whether RSV1 may be set: the server accepted permessage-deflate.
     let allowsCompression: Bool
     private var buffer = ByteBuffer()
 
-    init(maxPayload: Int, allowsCompression: Bool) {
+    package init(maxPayload: Int, allowsCompression: Bool) {
         self.maxPayload = maxPayload
         self.allowsCompression = allowsCompression
     }
 
-    mutating func feed(_ bytes: ByteBuffer) { buffer.feed(bytes) }
+    package mutating func feed(_ bytes: ByteBuffer) { buffer.feed(bytes) }
 
     /// The allocated size of the buffer, in bytes.
-    var capacity: Int { buffer.storageCapacity }
+    package var capacity: Int { buffer.storageCapacity }
 
     /// The next frame; nil if more bytes are needed.
-    mutating func next() throws(WebSocketViolation) -> WebSocketFrame? {
+    package mutating func next() throws(WebSocketViolation) -> WebSocketFrame? {
         guard let first: UInt8 = buffer.getInteger(at: buffer.readerIndex),
             let second: UInt8 = buffer.getInteger(at: buffer.readerIndex + 1)
         else {

@@ -2,11 +2,9 @@
 
 import NIOCore
 
-/// Checks whether a silent peer is still alive (RFC 9113 §6.7).
-///
-/// An idle connection is not checked. A connection with streams is sent a PING after a time of silence, or at once if it was idle
-/// that long. If it stays silent after that, it is dead.
-struct HTTP2Liveness {
+/// Checks whether a silent peer is still alive: it is sent a PING after a time of silence (RFC 9113 §6.7, RFC 6455 §5.5.2). If it
+/// stays silent after that, it is dead.
+struct PeerLiveness {
     enum Verdict: Equatable {
         case alive
         case ping
