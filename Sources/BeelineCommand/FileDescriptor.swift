@@ -29,7 +29,15 @@ struct FileDescriptor: Hashable, Sendable {
             // open(2) returns the lowest free number, which is this one.
             _ = openFile("/dev/null", flags: number == STDIN_FILENO ? O_WRONLY : O_RDONLY, permissions: 0)
         }
+        _ = openAtStart
     }
+
+    /// The descriptors that the parent process passed on, found when the command starts. Sockets that the command opens
+    /// later take the free numbers.
+    private static let openAtStart = Set((0..<maxInherited).filter { fcntl($0, F_GETFD) >= 0 })
+
+    /// Higher descriptors are not looked for.
+    private static let maxInherited: CInt = 256
 
     /// The error of a failed system call.
     struct Failure: Error, CustomStringConvertible {
@@ -96,12 +104,16 @@ struct FileDescriptor: Hashable, Sendable {
         return next.hasPrefix("/") ? next : folder + next
     }
 
-    /// The open descriptor that a path such as `/dev/stdout` or `/dev/fd/3`, or a link to it, names; nil for other paths.
-    static func inherited(_ path: String) -> FileDescriptor? {
+    /// The descriptor that a path such as `/dev/stdout` or `/dev/fd/3`, or a link to it, names; nil for other paths.
+    ///
+    /// - Throws: ``Failure`` if the parent process did not pass on this descriptor. It may be a socket of the command now.
+    static func inherited(_ path: String) throws(Failure) -> FileDescriptor? {
         var path = path
         for _ in 0..<maxLinks {
             for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
-                return CInt(path.dropFirst(folder.count)).map { FileDescriptor($0) }
+                guard let number = CInt(path.dropFirst(folder.count)) else { return nil }
+                guard openAtStart.contains(number) else { throw Failure(code: EBADF) }
+                return FileDescriptor(number)
             }
             guard let next = linkTarget(path) else { return nil }
             path = next
@@ -193,6 +205,13 @@ struct FileDescriptor: Hashable, Sendable {
         let file = try open(path, .append)
         defer { try? file.close() }
         try file.truncate(to: length)
+    }
+
+    /// Removes the rest of a regular file that was opened for reading and writing (`3<>file`), from the present position on.
+    func truncateHere() throws(Failure) {
+        var status = stat()
+        guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+        try truncate(to: Int64(lseek(number, 0, SEEK_CUR)))
     }
 
     /// Truncates the file to `length` bytes.

@@ -88,7 +88,10 @@ struct JarFile: Hashable, Sendable {
         suffix: String = ".\(getpid())-\(UInt32.random(in: 0 ... .max)).new"
     ) throws(FileDescriptor.Failure) {
         // A rename would remove the file that the descriptor writes to.
-        if let descriptor = FileDescriptor.inherited(path) { return try descriptor.write(octets) }
+        if let descriptor = try FileDescriptor.inherited(path) {
+            try descriptor.write(octets)
+            return try descriptor.truncateHere()
+        }
         // Write to the target of a symbolic link; a rename would replace the link.
         let target = FileDescriptor.resolved(path)
         // Write into a device or a pipe; a rename would destroy it.

@@ -16,32 +16,57 @@ import Glibc
 
 /// The queue of commands and the work on the connection's thread.
 extension RedisAnswers {
-    /// Executes commands. Nil if the server is unavailable.
+    /// Executes commands. Nil if the server is unavailable, or at once if the task is cancelled.
     ///
     /// - Parameter isShare: Whether the commands write. If the connection is not up yet, they are executed later, and the caller gets
     ///   nil at once.
     func ask(_ commands: [[[UInt8]]], isShare: Bool = false) async -> [RedisValue]? {
-        await withCheckedContinuation { waiter in
-            let (isTaken, mustStart) = state.withLockedValue { state -> (Bool, Bool) in
-                guard !state.isClosed else { return (false, false) }
-                if case .away(let until) = state.link {
-                    guard until <= clock.now else { return (false, false) }
-                    state.link = .connecting
-                }
-                // The lookup of the name starts the work when it ends.
-                let mustStart = !state.isBusy && !state.isResolving
-                if mustStart { state.isBusy = true }
-                let isTaken = (isShare || state.isUp) && state.waiting.count < configuration.maxWaiting
-                if isTaken {
-                    let limit = clock.now + (isShare ? Self.shareLimit : configuration.boundedTimeout)
-                    let asker = state.isUp ? waiter : nil
-                    state.waiting.append(Job(commands: commands, isShare: isShare, limit: limit, waiter: asker))
-                }
-                return (isTaken && state.isUp, mustStart)
-            }
-            if !isTaken { waiter.resume(returning: nil) }
-            if mustStart { begin() }
+        let id = state.withLockedValue { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
         }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let (waits, mustStart) = state.withLockedValue { state in
+                    let (isTaken, mustStart) = add(commands, isShare: isShare, waiter: id, to: &state)
+                    let waits = isTaken && state.isUp && !Task.isCancelled
+                    if waits { state.waiters[id] = waiter }
+                    return (waits, mustStart)
+                }
+                if !waits { waiter.resume(returning: nil) }
+                if mustStart { begin() }
+            }
+        } onCancel: {
+            state.withLockedValue { $0.waiters.removeValue(forKey: id) }?.resume(returning: nil)
+        }
+    }
+
+    /// Adds a job to the queue if the server can be used, and says whether the thread must start.
+    private func add(
+        _ commands: [[[UInt8]]],
+        isShare: Bool,
+        waiter: Int,
+        to state: inout State
+    ) -> (isTaken: Bool, mustStart: Bool) {
+        guard !state.isClosed else { return (false, false) }
+        if case .away(let until) = state.link {
+            guard until <= clock.now else { return (false, false) }
+            state.link = .connecting
+        }
+        // The lookup of the name starts the work when it ends.
+        let mustStart = !state.isBusy && !state.isResolving
+        if mustStart { state.isBusy = true }
+        guard isShare || state.isUp, state.waiting.count < configuration.maxWaiting else { return (false, mustStart) }
+        let limit = clock.now + (isShare ? Self.shareLimit : configuration.boundedTimeout)
+        let asker = state.isUp ? waiter : nil
+        state.waiting.append(Job(commands: commands, isShare: isShare, limit: limit, waiter: asker))
+        return (true, mustStart)
+    }
+
+    /// Gives the caller of a job its replies, unless it was cancelled.
+    func resume(_ job: Job, with replies: [RedisValue]?) {
+        guard let id = job.waiter else { return }
+        state.withLockedValue { $0.waiters.removeValue(forKey: id) }?.resume(returning: replies)
     }
 
     /// Starts the work on the thread.
@@ -55,12 +80,12 @@ extension RedisAnswers {
                 switch step {
                 case .connect: link = connect()
                 case .giveUp(let jobs):
-                    for job in jobs { job.waiter?.resume(returning: nil) }
+                    for job in jobs { resume(job, with: nil) }
                 case .carryOut(let jobs):
                     let replies = carryOut(jobs.flatMap(\.commands), &link, writes: jobs.contains(where: \.isShare))
                     var rest = (replies ?? [])[...]
                     for job in jobs {
-                        job.waiter?.resume(returning: replies.map { _ in Array(rest.prefix(job.commands.count)) })
+                        resume(job, with: replies.map { _ in Array(rest.prefix(job.commands.count)) })
                         rest = rest.dropFirst(job.commands.count)
                     }
                 }

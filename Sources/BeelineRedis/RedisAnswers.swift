@@ -31,8 +31,8 @@ public final class RedisAnswers: SharedAnswers {
         var isShare: Bool
         /// When the job leaves the queue without an answer.
         var limit: ContinuousClock.Instant
-        /// Nil if no caller waits.
-        var waiter: CheckedContinuation<[RedisValue]?, Never>?
+        /// The caller that waits; nil if none does.
+        var waiter: Int?
     }
 
     struct State {
@@ -52,6 +52,9 @@ public final class RedisAnswers: SharedAnswers {
         /// connections but does not answer also counts as unavailable.
         var pause: Duration
         var waiting: [Job] = []
+        /// The callers that wait for the replies of a job, queued or under way.
+        var waiters: [Int: CheckedContinuation<[RedisValue]?, Never>] = [:]
+        var lastWaiter = 0
         /// Whether the thread is running and will process the queue.
         var isBusy = true
         var isClosed = false
@@ -115,7 +118,7 @@ public final class RedisAnswers: SharedAnswers {
             defer { state.waiting = [] }
             return state.waiting
         }
-        for job in waiting { job.waiter?.resume(returning: nil) }
+        for job in waiting { resume(job, with: nil) }
         place.end()
         try? await thread.shutdownGracefully()
         link.withLockedValue { $0 = nil }

@@ -158,6 +158,27 @@ struct RedisTests {
         await hole.stop()
     }
 
+    @Test("a resolver that shuts down does not wait for a server that has stopped answering")
+    func cancelled() async throws {
+        let gate = Gate()
+        let server = try await RawServer.start { _ in try await gate.wait() }
+        var configuration = RedisConfiguration()
+        configuration.port = server.port
+        configuration.timeout = .seconds(3_600)
+        let redis = RedisAnswers(configuration)
+        try await withTimeLimit(.seconds(30), for: { "the connection" }) {
+            while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        let question = Question(try Host("a.test"), families: .v4)
+        let waiting = Task { await redis.answer(to: question, from: "one") }
+        waiting.cancel()
+        try await withTimeLimit(.seconds(30), for: { "the cancelled question" }) {
+            #expect(await waiting.value == nil)
+        }
+        await server.stop()
+        await redis.shutDown()
+    }
+
     @Test("a connection that the server closed while idle is reopened without a pause")
     func endedWhileIdle() async throws {
         let program = try #require(RedisServer.programs.first)

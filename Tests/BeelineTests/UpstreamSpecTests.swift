@@ -71,8 +71,8 @@ struct UpstreamSpecTests {
         "an invalid specification is an error that quotes it",
         arguments: [
             "", "dns", "doh:", "doh:ftp://x/", "doh:https://a.test/#nowhere", "json:", "dot:", "dot:a b", "dns:a.test",
-            "dnspod:a.test", "dnspod+aes:7@192.0.2.1", "dnspod+https:/nowhere/at/all@192.0.2.1", "aliyun:", "aliyun::x",
-            "aliyun:1:2:3", "baidu:1", "baidu:1:/nowhere/at/all", "volcengine:1:2", "aliyun2:1:/nowhere/at/all",
+            "dnspod:a.test", "dnspod+aes:7@192.0.2.1", "aliyun:", "aliyun::x",
+            "aliyun:1:2:3", "baidu:1", "volcengine:1:2",
             "hosts:/nowhere/at/all", "system:1", "udp:192.0.2.1",
         ]
     )
@@ -80,5 +80,16 @@ struct UpstreamSpecTests {
         let error = #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: text) }
         #expect(error?.code == .misconfigured)
         #expect(error?.message.contains("\"\(text)\"") == true)
+    }
+
+    @Test(
+        "an error about the file of a secret names the upstream and not the file, which may be the secret itself",
+        arguments: ["dnspod+https:s3cret@192.0.2.1", "baidu:1:s3cret", "aliyun2:1:s3cret", "aliyun:1:s3cret@192.0.2.1"]
+    )
+    func secretInsteadOfItsFile(_ text: String) {
+        let error = #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: text) }
+        #expect(error?.code == .misconfigured)
+        #expect(error?.message.hasPrefix("upstream \(text.prefix { $0 != ":" }): ") == true)
+        #expect(error?.message.contains("s3cret") == false)
     }
 }

@@ -68,6 +68,31 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("a jar at the path of a descriptor that the shell did not open is an error, and goes into no socket")
+        func descriptorOfNoFile() async throws {
+            let lab = try await CommandLab { _ in .text("body\n").adding(.setCookie, "a=b") }
+            let script = """
+                n=10; while [ $n -le 30 ]; do "$0" -s -c /dev/fd/$n "$1" >/dev/null 2>&1 && echo $n; n=$((n + 1)); done
+                """
+            let run = try await CommandRun.run(
+                "/bin/sh",
+                ["-c", script, CommandRun.beeline, lab.plainURL()],
+                in: lab.folder
+            )
+            #expect(run.text.isEmpty, "\(run.text)")
+            await lab.stop()
+        }
+
+        @Test("a shorter jar leaves no old cookies in a file that is open for reading and writing")
+        func descriptorForReadingAndWriting() async throws {
+            let folder = try Folder()
+            try folder.write(Self.jar(20), to: "jar.txt")
+            let script = #"exec "$0" cookies clear --jar /dev/fd/3 3<>jar.txt"#
+            let run = try await CommandRun.run("/bin/sh", ["-c", script, CommandRun.beeline], in: folder)
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(try !folder.text("jar.txt").contains(".test\t"))
+        }
+
         /// A Netscape file with one cookie for each of `count` domains.
         private static func jar(_ count: Int) -> String {
             (0..<count).map { "d\($0).test\tFALSE\t/\tFALSE\t4102444800\tn\tv\n" }.joined()

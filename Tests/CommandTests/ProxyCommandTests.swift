@@ -52,6 +52,23 @@ struct ProxyArgumentTests {
         #expect(failure?.status == .usage)
     }
 
+    @Test("an option with the secret itself instead of its file does not print the secret")
+    func secretInsteadOfItsFile() throws {
+        let proxy = try #require(try BeelineCommand.parseAsRoot(["proxy", "--auth", "me:s3cret"]) as? ProxyCommand)
+        let serve = ["serve", "--account", "id:s3cret"]
+        let server = try #require(try BeelineCommand.parseAsRoot(serve) as? ServeCommand)
+        let attempts: [() throws -> Void] = [
+            { _ = try proxy.configuration(Defaults(), files: .real) },
+            { _ = try ServePlan(server.options, files: .real) },
+        ]
+        for attempt in attempts {
+            let failure = #expect(throws: CommandFailure.self) { try attempt() }
+            #expect(failure?.message.contains("s3cret") == false, "\(failure?.message ?? "")")
+        }
+        let spec = #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: "aliyun:id:s3cret@192.0.2.1") }
+        #expect(spec?.message.contains("s3cret") == false, "\(spec?.message ?? "")")
+    }
+
     @Test func theProgramsEnvironment() {
         let environment = RunCommand.environment(["HOME": "/h", "NO_PROXY": "x.test"], proxy: "http://127.0.0.1:1")
         for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {

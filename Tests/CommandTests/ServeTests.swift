@@ -161,6 +161,38 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("SIGHUP while the server still reads its files does not end it, and reloads them once it runs")
+        func reloadBeforeTheServerRuns() async throws {
+            let folder = try Folder()
+            let secret = "\(folder.path)/secret"
+            try #require(mkfifo(secret, 0o600) == 0)
+            let line = ["serve", "--listen", "127.0.0.1:0", "--dns", "system", "--account", "id:\(secret)"]
+            let run = try await CommandRun.run(CommandRun.beeline, line, in: folder) { process in
+                defer { kill(process, SIGTERM) }
+                let pipe = try await withTimeLimit(.seconds(20), for: { "the server to open the secret" }) {
+                    while true {
+                        let pipe = open(secret, O_WRONLY | O_NONBLOCK)
+                        if pipe >= 0 { return pipe }
+                        try await Task.sleep(for: .milliseconds(5))
+                    }
+                }
+                kill(process, SIGHUP)
+                try FileManager.default.removeItem(atPath: secret)
+                try folder.write("s3cret\n", to: "secret")
+                try #require(write(pipe, "s3cret\n", 7) == 7)
+                close(pipe)
+                try await withTimeLimit(.seconds(20), for: { "the reload" }) {
+                    while true {
+                        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                        let errors = try names.filter { $0.hasSuffix(".err") }.map { try folder.text($0) }
+                        if errors.joined().contains("were reloaded") { return }
+                        try await Task.sleep(for: .milliseconds(5))
+                    }
+                }
+            }
+            #expect(run.text.hasPrefix("listening on http://127.0.0.1:"), "\(run.text)\(run.errors)")
+        }
+
         @Test(.enabled(if: has("/usr/bin/curl"), "curl is not installed"), arguments: ["--http1.1", "--http2"])
         func curlIsToldThatAQuestionIsTooLarge(_ version: String) async throws {
             let lab = try await CommandLab()
@@ -288,7 +320,8 @@ extension ProcessTests {
                 (["--zone", "missing.zone"], 64, "missing.zone"), (["--account", "1"], 64, "ID:SECRETFILE"),
                 (["--trust-proxy", "lb.test"], 64, "10.0.0.0/8"),
                 (["--private-names", "lan"], 64, "none, loopback or all"),
-                (["--account", "1:missing"], 26, "missing"), (["--listen", "192.0.2.1:0"], 7, "192.0.2.1"),
+                (["--account", "1:missing"], 26, "--account: the file cannot be read"),
+                (["--listen", "192.0.2.1:0"], 7, "192.0.2.1"),
             ]
             for (arguments, status, words) in rows {
                 let run = try await lab.beeline(["serve", "--listen", "127.0.0.1:0"] + arguments)

@@ -112,6 +112,45 @@ struct LookupMachineTests {
         Self.play(script, first + early)
     }
 
+    @Test("the time to live of the first family counts from its arrival, not from the end of the lookup")
+    func arrivals() {
+        Self.play(
+            MachineScript(["a"], families: .both),
+            [
+                (0, .ask(1, "n.example"), ["wake 2000", "ask a IPv6 n.example", "ask a IPv4 n.example"]),
+                (10, .answer("a", v4("192.0.2.1", ttl: 1)), ["wake 60"]),
+                (60, .time, ["resume 1: fresh 192.0.2.1", "wake 2000"]),
+                (900, .answer("a", Self.six), []),
+                (1_000, .use("n.example"), ["cached 2001:db8::1 192.0.2.1"]),
+                (
+                    1_100, .use("n.example"),
+                    ["stale 2001:db8::1 192.0.2.1", "ask a IPv6 n.example", "ask a IPv4 n.example"]
+                ),
+            ]
+        )
+    }
+
+    @Test("a caller that comes after the first family was delivered waits no longer than the first callers")
+    func joinedAfterDelivery() {
+        let first: [Row] = [
+            (0, .ask(1, "n.example"), ["wake 2000", "ask a IPv6 n.example", "ask a IPv4 n.example"]),
+            (10, .answer("a", Self.one), ["wake 60"]),
+            (60, .time, ["resume 1: fresh 192.0.2.1", "wake 2000"]),
+        ]
+        let script = MachineScript(["a"], families: .both)
+        Self.play(script, first + [(65, .ask(2, "n.example"), ["resume 2: cached 192.0.2.1"])])
+        // A fresh answer is wanted: the old lookup ends.
+        Self.play(
+            script,
+            first + [
+                (
+                    65, .ask(2, "n.example", fresh: true),
+                    ["stop a IPv6", "wake 1865", "ask a IPv6 n.example", "ask a IPv4 n.example"]
+                )
+            ]
+        )
+    }
+
     @Test("a hedge asks the next upstream when the first is slow, but not after the first family has arrived")
     func hedge() {
         let start: Row = (0, .ask(1, "n.example"), ["wake 250", "ask a n.example"])

@@ -194,6 +194,14 @@ struct InquiryTests {
         #expect(lone.log.last == "2 end 0 noRecord? noRecord? 1:unreachable")
     }
 
+    @Test("a denial without a TTL is used when the other upstreams are silent until the time limit")
+    func denialAtTheLimit() {
+        var run = Run((0..<4).map { Self.candidate($0) })
+        run.at(1, .answered(upstream: 0, .both, Self.unvouched))
+        run.ticks(until: 6_000)
+        #expect(run.log.last?.hasPrefix("5000 end 0 noRecord? noRecord?") == true, "\(run.log)")
+    }
+
     @Test("an empty answer is a failure")
     func saysNothing() {
         var run = Run([Self.candidate(0)])

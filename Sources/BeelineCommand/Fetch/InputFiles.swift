@@ -45,6 +45,19 @@ struct InputFiles: Sendable {
         }
     }
 
+    /// Reads the file of a secret. The error does not contain the path, because users write the secret itself by mistake.
+    ///
+    /// - Parameters:
+    ///   - option: The option that names the file.
+    ///   - form: The form of the option's value.
+    func secretText(_ path: String, of option: String, form: String) throws(CommandFailure) -> String {
+        do {
+            return String(decoding: try contents(path), as: UTF8.self)
+        } catch {
+            throw CommandFailure(.readFailed, "\(option): the file cannot be read: \(error); write \(form)")
+        }
+    }
+
     /// Reads a whole text file. Invalid UTF-8 becomes U+FFFD.
     func text(_ path: String) throws(CommandFailure) -> String { String(decoding: try read(path), as: UTF8.self) }
 }

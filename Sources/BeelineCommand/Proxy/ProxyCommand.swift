@@ -66,7 +66,8 @@ struct ProxyCommand: AsyncParsableCommand {
     private static func credentials(_ text: String, _ files: InputFiles) throws(CommandFailure) -> ProxyCredentials {
         let parts = text.split(separator: ":", maxSplits: 1)
         guard parts.count == 2 else { throw CommandFailure(.usage, "--auth: write USER:PASSFILE") }
-        let password = try files.text(String(parts[1])).prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
+        let password = try files.secretText(String(parts[1]), of: "--auth", form: "USER:PASSFILE")
+            .prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
         guard !password.isEmpty else { throw CommandFailure(.usage, "--auth: the file \(parts[1]) is empty") }
         return ProxyCredentials(user: String(parts[0]), password: String(password))
     }

@@ -28,6 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ServeArguments
 
     func run() async throws {
+        let reload = ReloadSignal()
         DescriptorLimit.raise()
         let defaults = try Defaults.load()
         var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
@@ -41,7 +42,7 @@ struct ServeCommand: AsyncParsableCommand {
         // SIGHUP is not in the list because it reloads the files.
         let status = await Interruption.run(signals: [SIGINT, SIGTERM]) {
             do throws(CommandFailure) {
-                let status = try await ServeRunner(client, plan).run()
+                let status = try await ServeRunner(client, plan, reload: reload).run()
                 await shared.end()
                 return status
             } catch {

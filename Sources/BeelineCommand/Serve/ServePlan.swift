@@ -97,7 +97,7 @@ struct ServePlan: Sendable {
 extension InputFiles {
     /// Returns the first non-blank line of a file without surrounding whitespace.
     func secret(_ path: String) throws(CommandFailure) -> String {
-        let text = try text(path)
+        let text = try secretText(path, of: "--account", form: "ID:SECRETFILE or ID:SECRETFILE:AESFILE")
         return String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }).trimmed
     }
 }

@@ -2,24 +2,17 @@
 
 import Beeline
 import BeelineServer
-import Dispatch
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Runs the server until the task is cancelled.
 struct ServeRunner: Sendable {
     private let client: ClientConfiguration
     private let plan: ServePlan
+    private let reload: ReloadSignal
 
-    init(_ client: ClientConfiguration, _ plan: ServePlan) {
+    init(_ client: ClientConfiguration, _ plan: ServePlan, reload: ReloadSignal) {
         self.client = client
         self.plan = plan
+        self.reload = reload
     }
 
     func run() async throws(CommandFailure) -> CommandStatus {
@@ -46,7 +39,7 @@ struct ServeRunner: Sendable {
             await server.stop()
             throw error
         }
-        let reload = reloading(server, log)
+        reload.onArrival { [plan] in Self.reload(server, log, plan) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
             // On cancellation, the server finishes open requests before it returns.
@@ -60,25 +53,19 @@ struct ServeRunner: Sendable {
         return .ok
     }
 
-    /// Reloads the files and reopens the log at SIGHUP. An error is printed and changes nothing.
-    private func reloading(_ server: HTTPDNSServer, _ log: AccessLog?) -> any DispatchSourceSignal {
-        signal(SIGHUP, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
-        source.setEventHandler { [plan] in
-            // Reopen the log separately: an invalid zone must not prevent log rotation.
-            do {
-                try log?.reopen()
-            } catch {
-                Terminal.standardError.writeLine("beeline: the access log was not reopened: \(error)".singleLine)
-            }
-            do {
-                try server.reload(accounts: try plan.accounts())
-                Terminal.standardError.writeLine("beeline: zones, certificate and accounts were reloaded")
-            } catch {
-                Terminal.standardError.writeLine("beeline: nothing was changed: \(error)".singleLine)
-            }
+    /// Reloads the files and reopens the log. An error is printed and changes nothing.
+    private static func reload(_ server: HTTPDNSServer, _ log: AccessLog?, _ plan: ServePlan) {
+        // Reopen the log separately: an invalid zone must not prevent log rotation.
+        do {
+            try log?.reopen()
+        } catch {
+            Terminal.standardError.writeLine("beeline: the access log was not reopened: \(error)".singleLine)
         }
-        source.resume()
-        return source
+        do {
+            try server.reload(accounts: try plan.accounts())
+            Terminal.standardError.writeLine("beeline: zones, certificate and accounts were reloaded")
+        } catch {
+            Terminal.standardError.writeLine("beeline: nothing was changed: \(error)".singleLine)
+        }
     }
 }

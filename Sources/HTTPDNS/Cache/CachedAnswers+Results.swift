@@ -48,7 +48,7 @@ extension CachedAnswers {
         )
         var entry = AnswerCache.Entry(provenance: provenance)
         (entry.v4, entry.v6) = configuration.keepingRules(for: request.host)
-            .kept(outcome.answer, asked: request.families, now: now)
+            .kept(outcome.answer, asked: request.families, arrivals: outcome.arrivals, now: now)
         let guessed = request.families.subtracting(outcome.answer.families)
         let stale = store(&entry, for: request, scope: context.scope, guessed: guessed, now: now)
         let source: Resolution.Source =

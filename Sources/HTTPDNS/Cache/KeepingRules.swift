@@ -14,9 +14,12 @@ struct KeepingRules {
     ///
     /// If the answer has addresses of one family and says nothing about the other, the other is cached as "none" for at
     /// most the same time. So a name with one family is not looked up at each use.
+    ///
+    /// - Parameter arrivals: When each family arrived, if not now; its TTL counts from then.
     func kept(
         _ answer: Answer,
         asked families: Families,
+        arrivals: [IPAddress.Family: Moment] = [:],
         now: Moment
     ) -> (v4: AnswerCache.Kept?, v6: AnswerCache.Kept?) {
         var partner: Duration?
@@ -27,6 +30,7 @@ struct KeepingRules {
         }
         func part(_ family: IPAddress.Family) -> AnswerCache.Kept? {
             guard families.contains(Families(family)) else { return nil }
+            let now = arrivals[family] ?? now
             switch answer[family] {
             case .addresses(let addresses, let ttl):
                 return AnswerCache.Kept(

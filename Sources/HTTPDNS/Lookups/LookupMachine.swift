@@ -188,8 +188,12 @@ struct LookupMachine {
         let known =
             checksCache || caller != nil ? answers.cachedResult(for: request, now: now) : (result: nil, isUsable: false)
         let staleAt = known.isUsable ? now + configuration.cache.staleAnswerDelay : .never
-        if let lookup = lookups[LookupKey(request, scope: scope)] {
-            return join(lookup, caller: caller, staleAt: staleAt)
+        // A lookup that has delivered one family goes on for the other, and the cache has the first.
+        if checksCache, case .success(let found)? = known.result, found.entry.expiry(of: request.families) > now {
+            return resume([caller].compactMap { $0 }, with: .success(found))
+        }
+        if let lookup = lookups[LookupKey(request, scope: scope)], !endIfAnswered(lookup, isFresh: isFresh) {
+            return join(lookup, caller: caller, staleAt: staleAt, now: now)
         }
         if checksCache, let result = known.result { return resume([caller].compactMap { $0 }, with: result) }
         guard lookups.count < configuration.limits.maxLookups else {
@@ -202,17 +206,24 @@ struct LookupMachine {
         }
         let route = route(to: request.host, now: now)
         let (lookup, first) = start(request, by: route, isFresh: isFresh, now: now)
-        join(lookup, caller: caller, staleAt: staleAt)
+        join(lookup, caller: caller, staleAt: staleAt, now: now)
         perform(first, of: lookup, now: now)
         if let probe = route.probe { startProbe(of: probe, with: request, now: now) }
     }
 
+    /// Ends a lookup that has delivered an answer, if a fresh one is wanted and no caller waits for the rest.
+    private mutating func endIfAnswered(_ lookup: LookupID, isFresh: Bool) -> Bool {
+        guard isFresh, let old = lookups[lookup], old.schedule.hasAnswer, old.callers.isEmpty else { return false }
+        return remove(lookup) != nil
+    }
+
     /// Adds a caller to a lookup; without a caller, the lookup continues for the cache.
-    private mutating func join(_ lookup: LookupID, caller: CallerID?, staleAt: Moment) {
+    private mutating func join(_ lookup: LookupID, caller: CallerID?, staleAt: Moment, now: Moment) {
         guard let caller else {
             lookups.change(lookup) { $0.isForCache = true }
             return
         }
+        lookups.change(lookup) { $0.schedule.callerJoined(now: now) }
         lookups.add(caller, to: lookup, staleAt: staleAt)
         wake(for: lookup)
     }
@@ -243,7 +254,7 @@ struct LookupMachine {
         // The last probe may still be waiting.
         guard lookups[LookupKey(request, scope: route.scope)] == nil else { return }
         let (lookup, first) = start(request, by: route, isFresh: true, now: now)
-        join(lookup, caller: nil, staleAt: .never)
+        join(lookup, caller: nil, staleAt: .never, now: now)
         perform(first, of: lookup, now: now)
     }
 

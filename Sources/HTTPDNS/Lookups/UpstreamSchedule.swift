@@ -65,6 +65,8 @@ struct UpstreamSchedule {
     struct Outcome {
         /// The answer; empty if no upstream gave one.
         var answer = Answer()
+        /// When each family of the answer arrived; its TTL counts from then.
+        var arrivals: [IPAddress.Family: Moment] = [:]
         /// The upstream that gave the answer; nil if none did.
         var upstream: Int?
         /// The failures, in the order in which they occurred.
@@ -77,6 +79,7 @@ struct UpstreamSchedule {
         var candidate: Candidate
         var outstanding: Families
         var answer = Answer()
+        var arrivals: [IPAddress.Family: Moment] = [:]
         var failure: UpstreamError?
         var since: Moment
     }
@@ -138,6 +141,11 @@ struct UpstreamSchedule {
         return Step(actions: actions, nextTick: nextTick)
     }
 
+    /// Gives a caller that joins after one family was delivered no longer a wait for the other than the first callers had.
+    mutating func callerJoined(now: Moment) {
+        if hasAnswer, !isOver, deliverAt == nil { deliverAt = now + plan.resolutionDelay }
+    }
+
     // MARK: Steps
 
     private mutating func askNext(now: Moment, into actions: inout [Action]) {
@@ -162,6 +170,7 @@ struct UpstreamSchedule {
         guard let index = asked.firstIndex(where: { $0.candidate.upstream == upstream && !$0.outstanding.isEmpty })
         else { return }
         asked[index].outstanding.subtract(settled)
+        for family in settled.members { asked[index].arrivals[family] = now }
         change(&asked[index])
         evaluate(asked[index], now: now, into: &actions)
     }
@@ -198,6 +207,7 @@ struct UpstreamSchedule {
             deliverAt = now + plan.resolutionDelay
         }
         outcome.answer = one.answer
+        outcome.arrivals = one.arrivals
         if one.outstanding.isEmpty {
             if let failure = one.failure { outcome.failures.append((upstream, failure)) }
             if let index = asked.firstIndex(where: { $0.candidate.upstream == upstream }),
@@ -246,6 +256,7 @@ struct UpstreamSchedule {
             for one in asked where !one.outstanding.isEmpty {
                 actions.append(.cancel(upstream: one.candidate.upstream))
             }
+            useDenial()
             outcome.isOverdue = outcome.upstream == nil
             end(into: &actions)
         } else if outcome.upstream == nil, let hedge = hedgeAt, hedge <= now {
@@ -260,11 +271,15 @@ struct UpstreamSchedule {
 
     private mutating func endIfAllFailed(into actions: inout [Action]) {
         guard !isOver, asked.isEmpty, next >= plan.candidates.count else { return }
-        if let denial {
-            outcome.upstream = denial.upstream
-            outcome.answer = denial.answer
-        }
+        useDenial()
         end(into: &actions)
+    }
+
+    /// Uses the denial without an SOA, because no better answer arrived.
+    private mutating func useDenial() {
+        guard outcome.upstream == nil, let denial else { return }
+        outcome.upstream = denial.upstream
+        outcome.answer = denial.answer
     }
 
     private mutating func end(into actions: inout [Action]) {

@@ -189,7 +189,9 @@ private struct SpecReader {
         do {
             return try String(contentsOfFile: path, encoding: .utf8)
         } catch {
-            throw wrong("the file \(path) cannot be read")
+            // Not the SPEC or the path: users write the secret itself by mistake.
+            let reason = "a file that it names cannot be read; write \(Self.forms)"
+            throw UpstreamError(.misconfigured, "upstream \(kind): \(reason)")
         }
     }
 
