@@ -53,10 +53,10 @@ public struct ConnectionInfo: Sendable {
     /// The protocol that ALPN chose, or `http/1.1`.
     public var applicationProtocol: String { facts.value.applicationProtocol }
     /// How long the source took to return the endpoints.
-    public var resolveTime: Duration { facts.value.resolveTime }
+    package var resolveTime: Duration { facts.value.resolveTime }
     /// The time from the start of the race until the winner's TCP connection was established. It includes the time of slower
     /// endpoints.
-    public var connectTime: Duration { facts.value.connectTime }
+    package var connectTime: Duration { facts.value.connectTime }
     /// How long TLS (and a proxy's CONNECT) took; nil if there was neither.
-    public var handshakeTime: Duration? { facts.value.handshakeTime }
+    package var handshakeTime: Duration? { facts.value.handshakeTime }
 }
