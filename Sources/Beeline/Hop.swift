@@ -34,7 +34,7 @@ public struct Hop: Sendable {
     /// The names of the cookies that were sent.
     public let cookiesSent: [String]
     /// The outcome of each `Set-Cookie` field, in order. It has names only, because values are secrets.
-    public let cookiesReceived: [ReceivedCookieOutcome]
+    package let cookiesReceived: [ReceivedCookieOutcome]
     /// When the head of the response arrived. Cookie ages count from this time.
     let receivedAt: CookieTime
 

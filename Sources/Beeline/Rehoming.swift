@@ -9,7 +9,7 @@ extension Resolver {
     ///
     /// - Throws: ``BeelineError``; `addressUnknown` if there is no such host, `addressShared` if there are several. It never
     ///   guesses.
-    public func onlyHost(of address: IPAddress) throws(BeelineError) -> Host {
+    package func onlyHost(of address: IPAddress) throws(BeelineError) -> Host {
         let hosts = hosts(of: address)
         guard let host = hosts.first else {
             throw BeelineError(

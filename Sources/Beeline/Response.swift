@@ -45,9 +45,12 @@ public struct Response: Sendable {
     /// The WebSocket that the response opened; `nil` for any other response.
     var webSocket: WebSocket? { exchange?.webSocket }
 
-    /// The duration of each phase of the last hop, in nanoseconds. That of the body is set once the body has been read to its
-    /// end.
-    public var timings: PhaseTimings { PhaseTimings(hop.timings, body: exchange?.bodyTime) }
+    /// The duration of each phase of the last hop. That of the body is set once the body has been read to its end.
+    public var timings: ExchangeTimings {
+        var timings = hop.timings
+        timings.body = exchange?.bodyTime
+        return timings
+    }
 
     /// The last hop.
     public var hop: Hop { hops[hops.count - 1] }

@@ -3,7 +3,7 @@
 public import CookieJar
 import HTTPTypes
 
-/// A cookie that a response set. Its value is a secret; `Hop.cookiesReceived` has names only.
+/// A cookie that a response set. Its value is a secret;
 public struct ResponseCookie: Hashable, Sendable {
     /// The cookie, with a missing domain or path filled in from the URL.
     public let cookie: Cookie
@@ -23,8 +23,7 @@ public struct ResponseCookie: Hashable, Sendable {
 }
 
 extension Hop {
-    /// The cookies that this hop's response set, in the order of its fields. It leaves out fields that are not valid cookies;
-    /// ``cookiesReceived`` says why.
+    /// The cookies that this hop's response set, in the order of its fields. It leaves out fields that are not valid cookies.
     public var cookies: [ResponseCookie] {
         response.headerFields[fields: .setCookie].enumerated().compactMap { index, field in
             let outcome = cookiesReceived.indices.contains(index) ? cookiesReceived[index].outcome : nil

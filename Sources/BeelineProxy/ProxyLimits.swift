@@ -11,26 +11,26 @@ public struct ProxyLimits: Hashable, Sendable {
     /// Nil means 1,000, and no limit for loopback addresses, which all programs on this machine share. Default nil.
     public var connectionsPerClient: Int?
     /// The time for a client's first byte, and from there for the rest of a request's head or SOCKS request. Default 30 s.
-    public var head: Duration? = .seconds(30)
+    package var head: Duration? = .seconds(30)
     /// The maximum pause in a request's body. Tunnels use ``idle``. Default 2 min.
     public var body: Duration? = .seconds(120)
     /// The maximum time without progress while a client reads a response. Tunnels use ``idle``. Default 10 min.
-    public var reply: Duration? = .seconds(600)
+    package var reply: Duration? = .seconds(600)
     /// The time from a request to a connection to its origin, including name resolution and all attempts. Default 20 s.
     public var connect: Duration? = .seconds(20)
     /// The maximum idle time of a tunnel or an exchange. Default 1 hour.
     public var idle: Duration? = .seconds(3600)
     /// The maximum idle time of a tunnel after one side has ended, or of an exchange whose client has ended its input. Default 2
     /// min.
-    public var halfClosed: Duration? = .seconds(120)
+    package var halfClosed: Duration? = .seconds(120)
     /// The maximum duration of a tunnel. Default nil.
     public var total: Duration?
     /// The maximum idle time of a connection kept for the next request, on either side. Default 60 s.
-    public var keepIdle: Duration = .seconds(60)
+    package var keepIdle: Duration = .seconds(60)
     /// The maximum number of idle connections kept per origin. Default 64.
-    public var keptPerOrigin = 64
+    package var keptPerOrigin = 64
     /// The maximum number of idle connections kept to all origins. Default 512.
-    public var kept = 512
+    package var kept = 512
 
     /// Creates the default limits.
     public init() {}

@@ -22,7 +22,7 @@ public struct RedisConfiguration: Sendable {
     /// the upper bound. Default: 1 s to 30 s.
     public var retryDelay = Duration.seconds(1)...Duration.seconds(30)
     /// The maximum number of questions that wait for the server. Further questions skip it. Default: 1,024.
-    public var maxWaiting = 1_024
+    package var maxWaiting = 1_024
     /// The maximum time that the server keeps an answer, regardless of its TTL. Default: 1 day.
     public var maxTTL = Duration.seconds(86_400)
 

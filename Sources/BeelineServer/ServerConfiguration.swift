@@ -59,7 +59,7 @@ public struct ServerConfiguration: Sendable {
     /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.
     public var zones: [String] = []
     /// The interval between checks for changed zone files. Default: 1 s.
-    public var zoneInterval = Duration.seconds(1)
+    package var zoneInterval = Duration.seconds(1)
     /// The accounts that may ask in the forms that have accounts. Without accounts, unsigned questions are open to all clients,
     /// and signed questions are refused. Default: none.
     public var accounts: [ServerAccount] = []
@@ -79,9 +79,9 @@ public struct ServerConfiguration: Sendable {
     /// Sustained questions per second of one client. An IPv6 /64 counts as one client. Nil for no limit. Default: 200.
     public var questionsPerSecond: Double? = 200
     /// Questions that one client may ask in a burst. Default: 1,000.
-    public var burst = 1_000
+    package var burst = 1_000
     /// The number of clients to track. Above it, the clients that have been idle longest are forgotten. Default: 65,536.
-    public var maxClients = 65_536
+    package var maxClients = 65_536
     /// The maximum number of connections, reduced to fit the process's descriptor limit. Further connections are closed at once.
     /// Default: 10,000.
     public var maxConnections = 10_000
@@ -89,13 +89,13 @@ public struct ServerConfiguration: Sendable {
     /// The limit does not apply to trusted proxies. Default: 1,000.
     public var connectionsPerClient = 1_000
     /// The maximum number of HTTP/2 streams of one connection. Default: 250.
-    public var streamsPerConnection = 250
+    package var streamsPerConnection = 250
     /// The time from accepting a connection to the end of its TLS handshake. Default: 10 s.
-    public var handshakeTimeout = Duration.seconds(10)
+    package var handshakeTimeout = Duration.seconds(10)
     /// The time from the first octet of a request to its last. Default: 10 s.
     public var requestTimeout = Duration.seconds(10)
     /// The time that a client may take to read a reply. Default: 30 s.
-    public var replyTimeout = Duration.seconds(30)
+    package var replyTimeout = Duration.seconds(30)
     /// The time that a connection may stay open without a request. Default: 60 s.
     public var idleTimeout = Duration.seconds(60)
     /// The time that ``HTTPDNSServer/stop()`` waits for pending answers. Default: 5 s.
@@ -103,7 +103,7 @@ public struct ServerConfiguration: Sendable {
     /// Whether upstreams receive the network that a client names (EDNS client subnet, `ip`, `cip`). Default: true.
     public var passesSubnets = true
     /// The longest prefixes that upstreams receive, for IPv4 and IPv6 (RFC 7871 §11.1). Default: 24 and 56.
-    public var subnetPrefixes = (v4: 24, v6: 56)
+    package var subnetPrefixes = (v4: 24, v6: 56)
     /// Called with the record of every answered question. Runs on event loops, so it must not block. Default: nil.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
     /// Called with the error of each changed zone file that cannot be used, while ``HTTPDNSServer/run()`` runs. The server keeps

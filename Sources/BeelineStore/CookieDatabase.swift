@@ -27,7 +27,7 @@ public final class CookieDatabase: Sendable {
     /// The result of opening the file.
     public let report: CookieDatabaseReport
     /// The source of jar changes that came from other processes through the file.
-    public let changeSource: ChangeSource
+    package let changeSource: ChangeSource
 
     private let connection: FileConnection
     private let exchange: CookieExchange

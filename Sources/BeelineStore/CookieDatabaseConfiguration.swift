@@ -26,7 +26,7 @@ public struct CookieDatabaseConfiguration: Sendable {
 
     /// How long the file keeps a record of a deleted cookie for other processes; default 7 days. A process that has not checked
     /// the file for longer reads the whole file.
-    public var deletionLifetime: Duration = .seconds(7 * 86_400)
+    package var deletionLifetime: Duration = .seconds(7 * 86_400)
     /// The maximum number of deletion records in the file; default 10,000.
     package var maxDeletions = 10_000
 

@@ -21,7 +21,7 @@ public struct TestingError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The tested code violates its protocol's requirements.
         public static let violation = Code(description: "violation")
         /// Descriptors or connections were left open.
-        public static let leaked = Code(description: "leaked")
+        package static let leaked = Code(description: "leaked")
     }
 
     /// The kind of error.

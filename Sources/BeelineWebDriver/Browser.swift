@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import BeelineWebView
 import CookieJar
 public import Names
 
@@ -78,7 +79,7 @@ public final class Browser: Sendable {
     }
 
     /// The browser's cookies.
-    public var cookieStore: WebDriverCookieStore { WebDriverCookieStore(session, snapshots, interval: cookieInterval) }
+    public var cookieStore: some WebCookieStore { WebDriverCookieStore(session, snapshots, interval: cookieInterval) }
 
     /// Loads a page and returns when it is loaded.
     ///

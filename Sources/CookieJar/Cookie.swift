@@ -26,9 +26,9 @@ public struct Cookie: Hashable, Sendable {
     }
 
     /// The octets of the name. Empty for a nameless cookie.
-    public var nameOctets: [UInt8]
+    package var nameOctets: [UInt8]
     /// The octets of the value.
-    public var valueOctets: [UInt8]
+    package var valueOctets: [UInt8]
     /// The domain without a leading dot, in the canonical form of a URL's host.
     public var domain: String
     /// Whether the cookie is sent to the host `domain` only, and not to its subdomains.
@@ -51,7 +51,7 @@ public struct Cookie: Hashable, Sendable {
     public var partition: Site?
 
     /// Makes a cookie from its parts without checks. The jar checks a cookie when it is inserted.
-    public init(
+    package init(
         nameOctets: [UInt8],
         valueOctets: [UInt8],
         domain: String,

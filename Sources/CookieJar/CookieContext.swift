@@ -7,7 +7,7 @@ public import Names
 /// The default is a request that the program makes for its user: HTTP, same-site, with a safe method.
 public struct CookieContext: Hashable, Sendable {
     /// The interface that reads or sets cookies.
-    public enum API: Hashable, Sendable {
+    package enum API: Hashable, Sendable {
         /// A request or a response. Includes HttpOnly cookies.
         case http
         /// A script (`document.cookie`). It cannot read or set HttpOnly cookies.
@@ -15,7 +15,7 @@ public struct CookieContext: Hashable, Sendable {
     }
 
     /// The relation between the site of a request and the site of its initiator (RFC 6265bis §5.2).
-    public enum SiteContext: Hashable, Sendable {
+    package enum SiteContext: Hashable, Sendable {
         /// The request comes from the same site or from the user.
         case same
         /// A top-level navigation from another site. Lax cookies are sent with a safe method.
@@ -25,16 +25,18 @@ public struct CookieContext: Hashable, Sendable {
     }
 
     /// The interface. Default: `.http`.
-    public var api: API
+    package var api: API
     /// The relation to the initiator. Default: `.same`.
-    public var site: SiteContext
+    package var site: SiteContext
     /// Whether the request's method is safe (RFC 9110 §9.2.1). Matters only if `site` is `.lax`. Default: true.
-    public var isSafeMethod: Bool
+    package var isSafeMethod: Bool
     /// The site of the top-level page, which partitions Partitioned cookies. Nil for the site of the request. Default: nil.
     public var topLevelSite: Site?
 
-    /// Makes a context.
-    public init(
+    /// The context of a request that the program makes for its user.
+    public init() { self.init(api: .http) }
+
+    package init(
         api: API = .http,
         site: SiteContext = .same,
         isSafeMethod: Bool = true,

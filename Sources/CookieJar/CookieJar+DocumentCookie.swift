@@ -39,7 +39,7 @@ extension CookieJar {
     ///
     /// - Parameter url: The URL of a page of the site.
     /// - Parameter now: The time. Default: the time of the jar's clock.
-    public func siteCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
+    package func siteCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
         let site = Site(of: url)
         var calls = ""
         let passes = siteFilter(for: url, now: now)

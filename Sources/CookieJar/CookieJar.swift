@@ -70,7 +70,7 @@ public final class CookieJar: Sendable {
     ///
     /// - Returns: The outcome.
     @discardableResult
-    public func store(
+    package func store(
         octets setCookie: [UInt8],
         from url: HTTPURL,
         context: CookieContext = CookieContext(),
@@ -88,8 +88,7 @@ public final class CookieJar: Sendable {
     ///   - url: The URL of the request, with the name of the host.
     ///   - context: The context of the request. Default: a same-site request with a safe method.
     ///   - now: The time. Default: the time of the jar's clock.
-    /// - Returns: The value of the field. Nil if no cookie matches the request. Invalid UTF-8 is replaced;
-    ///   ``headerOctets(for:context:now:)`` keeps the original octets.
+    /// - Returns: The value of the field. Nil if no cookie matches the request. Invalid UTF-8 is replaced.
     public func header(
         for url: HTTPURL,
         context: CookieContext = CookieContext(),
@@ -99,7 +98,7 @@ public final class CookieJar: Sendable {
     }
 
     /// The Cookie header field of a request, as octets.
-    public func headerOctets(
+    package func headerOctets(
         for url: HTTPURL,
         context: CookieContext = CookieContext(),
         now: CookieTime? = nil

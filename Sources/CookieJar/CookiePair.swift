@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// A cookie that the program adds to one request: a name and a value, without storing it.
-public struct CookiePair: Hashable, Sendable {
+package struct CookiePair: Hashable, Sendable {
     /// The name. Empty for a nameless cookie.
-    public let name: String
+    package let name: String
     /// The value.
-    public let value: String
+    package let value: String
 
     /// Makes a pair. Nil if it cannot occur in a Cookie header field: control characters, `;`, `=` in the name, spaces at the
     /// ends, or both parts empty.
-    public init?(_ name: String, _ value: String) {
+    package init?(_ name: String, _ value: String) {
         let isClean = { (text: String) in
             let octets = Array(text.utf8)
             return !octets.hasForbiddenControl && !octets.contains(.semicolon)
@@ -25,7 +25,7 @@ public struct CookiePair: Hashable, Sendable {
     }
 
     /// The pairs of a Cookie header field, such as `a=1; b=2`. Invalid pairs are ignored.
-    public static func pairs(of header: String) -> [CookiePair] {
+    package static func pairs(of header: String) -> [CookiePair] {
         header.split(separator: ";").compactMap { part in
             let part = Array(part.utf8)
             let equals = part.firstIndex(of: .equals)
@@ -44,7 +44,7 @@ extension CookieJar {
     /// The program's cookies come last, in their order. They replace cookies of the jar with the same names.
     ///
     /// - Returns: The value of the field. Nil if no cookie goes with the request.
-    public func header(
+    package func header(
         for url: HTTPURL,
         joining pairs: [CookiePair],
         context: CookieContext = CookieContext(),

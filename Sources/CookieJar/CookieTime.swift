@@ -9,10 +9,10 @@ import Foundation
 /// A point in time, in whole microseconds since 1 January 1970 UTC, without leap seconds.
 public struct CookieTime: Hashable, Comparable, Sendable {
     /// Microseconds since 1970.
-    public var microseconds: Int64
+    package var microseconds: Int64
 
     /// Makes the time this many microseconds after 1970.
-    public init(microseconds: Int64) {
+    package init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 

@@ -16,13 +16,13 @@ public struct Site: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The site of a host.
-    public init(isSecure: Bool, host: Host) {
+    package init(isSecure: Bool, host: Host) {
         self.isSecure = isSecure
         self.domain = PublicSuffixList.registrableDomain(of: host) ?? host.urlForm
     }
 
     /// Reads the format of `description`. Nil for other text.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         guard let mark = text.firstRange(of: "://"), let scheme = Scheme(text[..<mark.lowerBound]),
             let host = try? Host(text[mark.upperBound...])
         else { return nil }

@@ -27,15 +27,15 @@ public struct PreparedRequest: Sendable {
 
     private let checked: Shared<Checked>
     /// The origin of the request. It decides Host, SNI, the certificate check and the connection.
-    public var origin: Origin { checked.value.origin }
+    package var origin: Origin { checked.value.origin }
     /// The method.
-    public var method: HTTPRequest.Method { checked.value.method }
+    package var method: HTTPRequest.Method { checked.value.method }
     /// The path and the query.
-    public var target: String { checked.value.target }
+    package var target: String { checked.value.target }
     /// All fields except Host and those of framing and connection, which the engine writes.
-    public var fields: HTTPFields { checked.value.fields }
+    package var fields: HTTPFields { checked.value.fields }
     /// The body.
-    public var body: RequestBody { checked.value.body }
+    package var body: RequestBody { checked.value.body }
     /// The Host header or `:authority`: the origin's own, or the one that the caller set.
     package var authority: String { checked.value.authority }
     var framing: Framing { checked.value.framing }
@@ -175,7 +175,7 @@ public struct PreparedRequest: Sendable {
     }
 
     /// Whether the request may be sent again when it is unknown whether the server received it (RFC 9110 §9.2.2).
-    public var isIdempotent: Bool {
+    package var isIdempotent: Bool {
         switch method {
         case .get, .head, .options, .trace, .put, .delete: true
         default: false

@@ -114,7 +114,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     ///   - authority: The host and port, without user information.
     ///   - path: The path and query; empty, or starting with `/`.
     /// - Throws: ``NameError`` that names the invalid part and the remedy.
-    public init(scheme: String, authority: String, path: String) throws(NameError) {
+    package init(scheme: String, authority: String, path: String) throws(NameError) {
         guard let scheme = Scheme(scheme) else {
             throw NameError(
                 .unsupportedScheme,

@@ -4,7 +4,7 @@
 ///
 ///     try Host("Bücher.example").text        // xn--bcher-kva.example
 ///     try Host("0x7f.1").address             // 127.0.0.1, as browsers read it
-///     try Host("www.example.com.") == Host("www.example.com")  // false: see ``hasTrailingDot``
+///     try Host("www.example.com.") == Host("www.example.com")  // false: cookies and URLs tell them apart
 public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// The longest text that is parsed as a host, in octets. A percent-encoded domain of 253 octets fits.
     package static let maxInputLength = 4096
@@ -40,7 +40,7 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// form that browsers read, or an IPv6 address with or without brackets. Percent-encoded octets are decoded.
     ///
     /// A label has at most 63 octets. A domain has at most 253 octets, plus an optional trailing dot. Empty labels (`a..b`) are
-    /// accepted, as in browsers and curl, because cookies may be stored under such names; ``dnsName`` is nil for them. Only a
+    /// accepted, as in browsers and curl, because cookies may be stored under such names; DNS has no such names. Only a
     /// link-local IPv6 address may have a ``zone`` (`[fe80::1%25eth0]`, or `%eth0` as in curl).
     ///
     /// - Throws: ``NameError`` with code `malformedHost`.
@@ -74,17 +74,17 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The host as a URL and the Host header contain it: an IPv6 address is in brackets, without its ``zone``.
-    public var urlForm: String { address?.family == .v6 ? "[\(text)]" : text }
+    package var urlForm: String { address?.family == .v6 ? "[\(text)]" : text }
 
     /// Whether the domain ends with a dot, `www.example.com.`.
     ///
     /// DNS treats both forms as the same name. URLs, the Host header and cookies treat them as different, as browsers and curl
     /// do.
-    public var hasTrailingDot: Bool { text.utf8.last == UInt8(ascii: ".") }
+    package var hasTrailingDot: Bool { text.utf8.last == UInt8(ascii: ".") }
 
     /// The name for DNS queries, TLS server names and certificates (RFC 6066 §3): the domain without its trailing dot. Nil for
     /// an address and for a domain with an empty label, which DNS cannot encode.
-    public var dnsName: String? {
+    package var dnsName: String? {
         guard address == nil else { return nil }
         let name = hasTrailingDot ? text.dropLast() : text[...]
         var label = 0
@@ -96,7 +96,7 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether the name is `localhost` or a subdomain of it (RFC 6761 §6.3), with or without a trailing dot.
-    public var isLocalhost: Bool {
+    package var isLocalhost: Bool {
         var text = text
         return text.withOctets { octets in
             let name = octets.last == UInt8(ascii: ".") ? octets.dropLast() : octets[...]
@@ -105,7 +105,7 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// ``urlForm``, with the ``zone`` if there is one.
+    /// The host as a URL contains it, with the ``zone`` if there is one.
     public var description: String { zone.map { "[\(text)%25\($0)]" } ?? urlForm }
 
     /// Compares text and zone. The text determines the address.

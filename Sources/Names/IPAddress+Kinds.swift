@@ -7,13 +7,13 @@ extension IPAddress {
     public var isLoopback: Bool { isAny(of: Kinds.loopback) }
 
     /// 0.0.0.0 (RFC 1122 §3.2.1.3) or :: (RFC 4291 §2.5.2). A socket that connects to it reaches this machine.
-    public var isUnspecified: Bool { unmapped.high == 0 && unmapped.low == 0 }
+    package var isUnspecified: Bool { unmapped.high == 0 && unmapped.low == 0 }
 
     /// 224.0.0.0/4 (RFC 5771) or ff00::/8 (RFC 4291 §2.7).
     public var isMulticast: Bool { isAny(of: Kinds.multicast) }
 
     /// 255.255.255.255 (RFC 919 §7).
-    public var isBroadcast: Bool { unmapped == IPAddress(v4: .max) }
+    package var isBroadcast: Bool { unmapped == IPAddress(v4: .max) }
 
     /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291 §2.5.6).
     public var isLinkLocal: Bool { isAny(of: Kinds.linkLocal) }
@@ -22,15 +22,15 @@ extension IPAddress {
     public var isPrivate: Bool { isAny(of: Kinds.privateUse) }
 
     /// 100.64.0.0/10, shared address space for carrier-grade NAT (RFC 6598).
-    public var isShared: Bool { isAny(of: Kinds.shared) }
+    package var isShared: Bool { isAny(of: Kinds.shared) }
 
     /// 192.0.2.0/24, 198.51.100.0/24, 203.0.113.0/24 (RFC 5737), 2001:db8::/32 (RFC 3849) or 3fff::/20 (RFC 9637).
-    public var isDocumentation: Bool { isAny(of: Kinds.documentation) }
+    package var isDocumentation: Bool { isAny(of: Kinds.documentation) }
 
     /// The addresses of cloud metadata services, which return a machine's credentials: 169.254.169.254 (most clouds),
     /// fd00:ec2::254 (Amazon), fd20:ce::254 (Google), 100.100.100.200 (Aliyun). A proxy for other users must not connect to
     /// them. A NAT64 or 6to4 address is judged as its embedded IPv4 address, too.
-    public var isMetadata: Bool { isAny(of: Kinds.metadata) || unmapped.translated?.isAny(of: Kinds.metadata) == true }
+    package var isMetadata: Bool { isAny(of: Kinds.metadata) || unmapped.translated?.isAny(of: Kinds.metadata) == true }
 
     /// Whether the address is reachable from the whole internet, by the column "Globally Reachable" of IANA's registries of
     /// special-purpose addresses (RFC 6890, RFC 8190). False for multicast and for unallocated IPv6 addresses.
@@ -44,7 +44,7 @@ extension IPAddress {
     }
 
     /// Whether the address is an IPv4-mapped IPv6 address, ::ffff:0:0/96 (RFC 4291 §2.5.5.2).
-    public var isV4Mapped: Bool { family == .v6 && high == 0 && low >> 32 == 0xffff }
+    package var isV4Mapped: Bool { family == .v6 && high == 0 && low >> 32 == 0xffff }
 
     /// The IPv4 address of an IPv4-mapped address; any other address unchanged.
     public var unmapped: IPAddress { isV4Mapped ? IPAddress(v4: UInt32(truncatingIfNeeded: low)) : self }

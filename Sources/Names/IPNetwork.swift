@@ -63,5 +63,5 @@ extension IPNetwork: CustomStringConvertible, LosslessStringConvertible {
 
 extension IPAddress.Family {
     /// The size of an address in bits: 32 or 128.
-    public var bits: Int { self == .v4 ? 32 : 128 }
+    package var bits: Int { self == .v4 ? 32 : 128 }
 }

@@ -48,7 +48,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// The origin of the HTTP request that opens a WebSocket (RFC 6455 §4.1): `https` for `wss` and `http` for `ws`. HTTP
     /// origins are unchanged. Cookies, connections and stored credentials use this origin.
-    public var httpEquivalent: Origin {
+    package var httpEquivalent: Origin {
         switch scheme {
         case .ws: Origin(scheme: .http, host: host, port: port)
         case .wss: Origin(scheme: .https, host: host, port: port)

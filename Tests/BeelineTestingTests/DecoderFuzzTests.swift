@@ -124,7 +124,7 @@ extension RawConnection {
         inbox.push(ByteBuffer(bytes: bytes))
         inbox.finish()
         let nowhere = Endpoint(IPAddress(v4: 0), port: 0)
-        let info = ConnectionInfo(number: 1, local: nowhere, remote: nowhere)
+        let info = ReceivedRequest.Connection(number: 1, local: nowhere, remote: nowhere)
         return RawConnection(info: info, channel: channel, inbox: inbox)
     }
 }

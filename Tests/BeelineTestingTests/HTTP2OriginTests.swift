@@ -70,7 +70,7 @@ import Testing
 
     @Test func headHasNoBodyAndInterimResponsesComeFirst() async throws {
         let hint = HTTPResponse(status: .earlyHints)
-        let (origin, client) = try await connect { _ in Reply(body: ["body"], interim: [hint]) }
+        let (origin, client) = try await connect { _ in Reply(body: ["body"], framing: .length, interim: [hint]) }
         try await send("HEAD", "/", on: client, stream: 1)
         let interim = try await client.receiveFrame { $0.kind == .headers }
         let final = try await client.receiveFrame { $0.stream == 1 }

@@ -100,7 +100,7 @@ import Testing
         ("no last chunk", Reply(body: ["ab"], framing: .chunked, ending: .hangUp), "chunked\r\n\r\n2\r\nab\r\n"),
         ("raw bytes", .raw("not ", "HTTP"), "not HTTP"),
         (
-            "interim", Reply(interim: [HTTPResponse(status: .earlyHints)]),
+            "interim", Reply(framing: .length, interim: [HTTPResponse(status: .earlyHints)]),
             "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK"
         ),
         ("zeros", Reply(body: [.zeros(3)]), "Content-Length: 3\r\nConnection: close\r\n\r\n\0\0\0"),

@@ -153,8 +153,8 @@ func observing() -> ClientConfiguration {
 func timings(_ client: BeelineClient) async throws {
     let response = try await client.get("https://www.example.com/")
     _ = try await response.collect(upTo: 1 << 20)
-    let timings = response.timings  // nanoseconds; nil for steps that a reused connection skips
-    print(timings.resolve ?? 0, timings.connect ?? 0, timings.tls ?? 0, timings.firstByte, timings.body ?? 0)
+    let timings = response.timings  // nil for steps that a reused connection skips
+    print(timings.resolve ?? .zero, timings.connect ?? .zero, timings.handshake ?? .zero, timings.firstByte)
 }
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

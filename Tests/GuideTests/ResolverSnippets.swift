@@ -38,7 +38,7 @@ func keepAnswers() async throws {
     await client.shutDown()
 }
 
-func switchForAll(_ transport: any UpstreamTransport, _ key: [UInt8]) throws -> ResolverConfiguration {
+func switchForAll(_ transport: EngineTransport, _ key: [UInt8]) throws -> ResolverConfiguration {
     var configuration = ResolverConfiguration()
     configuration.remoteSwitch = RemoteSwitch(
         try HTTPURL("https://config.example.com/httpdns.json"),

@@ -19,7 +19,7 @@
 /// Opening a WebSocket is a call like any other. A response with status 101 from `next` carries the WebSocket; a response that
 /// an interceptor creates does not.
 ///
-/// An interceptor may call `next` several times in sequence, at most ``InterceptorNext/maxCalls`` times for a call. It may
+/// An interceptor may call `next` several times in sequence, at most 32 times for a call. It may
 /// also answer without `next`, with ``Response/init(answering:status:fields:body:receivedAt:)``. The time limit of the whole
 /// call starts before the first interceptor and applies to `next`. One interceptor serves many calls at the same time.
 public protocol Interceptor: Sendable {
@@ -37,7 +37,7 @@ public protocol Interceptor: Sendable {
 public struct InterceptorNext: Sendable {
     /// How often the interceptors of one call may send a request to the network. Default 32; one more throws
     /// `interceptorFailed`.
-    public static let maxCalls = 32
+    package static let maxCalls = 32
 
     private let body: @Sendable (ClientRequest) async throws(BeelineError) -> Response
 

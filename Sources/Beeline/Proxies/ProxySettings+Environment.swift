@@ -11,7 +11,7 @@ import Foundation
 
 extension ProxySettings {
     /// The proxies of this process's environment.
-    public static var environment: ProxySettings {
+    package static var environment: ProxySettings {
         ProxySettings(environment: ProcessInfo.processInfo.environment)
     }
 

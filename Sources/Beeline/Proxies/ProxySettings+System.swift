@@ -33,7 +33,7 @@ extension ProxySettings {
     ///
     /// - Parameter settings: The dictionary. It reads `HTTPEnable`, `HTTPProxy`, `HTTPPort`, the same for `HTTPS` and `SOCKS`,
     ///   `ExceptionsList` and `ExcludeSimpleHostnames`, and ignores other keys.
-    public init(systemSettings settings: [String: Any]) {
+    package init(systemSettings settings: [String: Any]) {
         func proxy(_ name: String, kind: Proxy.Kind, defaultPort: UInt16) -> Proxy? {
             guard settings["\(name)Enable"] as? Int == 1, let text = settings["\(name)Proxy"] as? String,
                 let host = try? Host(text)

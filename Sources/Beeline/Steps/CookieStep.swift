@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CookieJar
+package import CookieJar
 package import HTTPTypes
 package import Names
 
 /// The outcome of a `Set-Cookie` field. It has the name of the cookie, never its value.
-public struct ReceivedCookieOutcome: Hashable, Sendable {
+package struct ReceivedCookieOutcome: Hashable, Sendable {
     /// The name in the field, cut at 64 characters.
-    public let name: String
+    package let name: String
     /// What the jar did with the cookie.
-    public let outcome: CookieOutcome
+    package let outcome: CookieOutcome
 }
 
 /// Sends and keeps the cookies of a hop, both for the hop's own URL.

@@ -247,7 +247,7 @@ struct TransferRun {
             }
             progress?.finish(sink.written)
             try writeTrailers(response.trailers, to: sink)
-            record.bodyTime = response.timings.body.map { .nanoseconds($0) }
+            record.bodyTime = response.timings.body
         } catch {
             progress?.finish(sink.written)
             try? sink.close()

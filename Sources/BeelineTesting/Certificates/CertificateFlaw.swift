@@ -4,7 +4,7 @@
 ///
 /// Two more defects need no case. For a wrong name, request a certificate for that name. For an untrusted issuer, sign with a
 /// second ``TestAuthority``.
-public struct CertificateFlaw: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+public struct CertificateFlaw: Hashable, Sendable, CustomStringConvertible {
     enum Kind: String, CaseIterable {
         case none, expired, notYetValid, selfSigned, incompleteChain
     }
@@ -23,7 +23,7 @@ public struct CertificateFlaw: Hashable, Sendable, CaseIterable, CustomStringCon
     public static let incompleteChain = CertificateFlaw(kind: .incompleteChain)
 
     /// All cases, including ``none``.
-    public static var allCases: [CertificateFlaw] { Kind.allCases.map(CertificateFlaw.init) }
+    package static var allCases: [CertificateFlaw] { Kind.allCases.map(CertificateFlaw.init) }
 
     /// The name of the flaw, for test titles.
     public var description: String { kind.rawValue }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
-public import NIOSSL
+package import NIOSSL
 import Names
 import SwiftASN1
 import X509
@@ -28,7 +28,7 @@ public final class TestAuthority: Sendable {
     /// The root certificate in PEM, for clients that read a file (`--cacert`).
     public let rootPEM: String
     /// The root certificate.
-    public let root: NIOSSLCertificate
+    package let root: NIOSSLCertificate
 
     private let signer: Signer
     /// Signs the certificates with an incomplete chain. The server never sends the intermediate's own certificate.
@@ -45,7 +45,7 @@ public final class TestAuthority: Sendable {
     }
 
     /// The value for a client's `TLSConfiguration.trustRoots` that trusts only this authority.
-    public var trustRoots: NIOSSLTrustRoots { .certificates([root]) }
+    package var trustRoots: NIOSSLTrustRoots { .certificates([root]) }
 
     /// Signs a certificate for server names.
     ///

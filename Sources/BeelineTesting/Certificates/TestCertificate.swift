@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
-public import NIOSSL
+package import NIOSSL
 import SwiftASN1
 import X509
 
@@ -14,14 +14,14 @@ import Foundation
 /// A certificate and its key, signed by a ``TestAuthority``.
 public struct TestCertificate: Sendable {
     /// The requested names. Messages show the first one.
-    public let names: [String]
+    package let names: [String]
     /// The certificates that a server sends. Contains the leaf only; clients already have the root.
-    public let chain: [NIOSSLCertificate]
+    package let chain: [NIOSSLCertificate]
     /// The private key.
-    public let key: NIOSSLPrivateKey
-    /// ``chain`` in PEM.
+    package let key: NIOSSLPrivateKey
+    /// The certificate and those of its issuers, without the root, in PEM.
     public let chainPEM: String
-    /// ``key`` in PEM (PKCS #8).
+    /// The key in PEM (PKCS #8).
     public let keyPEM: String
     /// The SHA-256 hash of the DER-encoded public key (SubjectPublicKeyInfo), as used in pins (RFC 7469 §2.4).
     package let publicKeyHash: [UInt8]

@@ -135,7 +135,7 @@ public final class ManualClock: Clock {
     /// Waits until the number of sleepers fulfils `condition`, such as `{ $0 == 0 }`.
     ///
     /// - Throws: ``TestingError`` with code `timedOut`.
-    public func sleepers(
+    package func sleepers(
         within limit: Duration = .seconds(10),
         until condition: @escaping @Sendable (Int) -> Bool
     ) async throws {

@@ -42,7 +42,7 @@ struct Acceptor: Sendable {
             return tally.accepted
         }
         channel.closeFuture.whenComplete { _ in tally.update { $0.open -= 1 } }
-        let info = ConnectionInfo(number: number, local: local, remote: remote)
+        let info = ReceivedRequest.Connection(number: number, local: local, remote: remote)
         if let contexts {
             try startTLS(on: channel, info: info, contexts: contexts)
         } else {
@@ -50,7 +50,8 @@ struct Acceptor: Sendable {
         }
     }
 
-    private func startTLS(on channel: any Channel, info: ConnectionInfo, contexts: ServerTLSContexts) throws {
+    private func startTLS(on channel: any Channel, info: ReceivedRequest.Connection, contexts: ServerTLSContexts) throws
+    {
         let pipeline = channel.pipeline.syncOperations
         // Read the ClientHello before the TLS handler does, to choose the certificate by server name and to record the name.
         let greeting = ByteToMessageHandler(
@@ -78,7 +79,7 @@ struct Acceptor: Sendable {
         try pipeline.addHandler(greeting)
     }
 
-    private func handOut(_ channel: any Channel, _ info: ConnectionInfo) throws {
+    private func handOut(_ channel: any Channel, _ info: ReceivedRequest.Connection) throws {
         if info.applicationProtocol == "h2", let multiplex = settings.multiplex {
             return try multiplex(channel, info, works)
         }

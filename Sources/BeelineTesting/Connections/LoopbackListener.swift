@@ -20,7 +20,7 @@ final class LoopbackListener: Sendable {
         /// The maximum number of open connections. Further connections are closed at once.
         var connectionLimit = 4096
         /// Splits a connection that negotiated `h2` into streams; nil: the connection is served as bytes.
-        var multiplex: (@Sendable (any Channel, ConnectionInfo, Works) throws -> Void)?
+        var multiplex: (@Sendable (any Channel, ReceivedRequest.Connection, Works) throws -> Void)?
     }
 
     /// The work for one connection or stream, and its channel. The work is cancelled when the channel closes.

@@ -112,7 +112,7 @@ extension RawConnection {
         guard let local = Endpoint(channel.localAddress), let remote = Endpoint(channel.remoteAddress) else {
             throw TestingError(.closed, "the connection was closed at once")
         }
-        var info = ConnectionInfo(number: 1, local: local, remote: remote)
+        var info = ReceivedRequest.Connection(number: 1, local: local, remote: remote)
         info.serverName = tls?.serverName
         info.applicationProtocol = applicationProtocol
         info.isSecure = tls != nil

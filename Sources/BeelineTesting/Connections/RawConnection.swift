@@ -16,14 +16,14 @@ import NIOCore
 /// With TLS, these are the decrypted bytes. Only one task may receive at a time.
 package final class RawConnection: Sendable {
     /// The addresses of the connection and the results of its handshake.
-    package let info: ConnectionInfo
+    package let info: ReceivedRequest.Connection
 
     let channel: any Channel
     private let inbox: Inbox<ByteBuffer>
     /// The bytes taken from the inbox and not yet returned. Locked because the compiler cannot enforce a single receiver.
     private let rest = NIOLockedValueBox(ByteBuffer())
 
-    init(info: ConnectionInfo, channel: any Channel, inbox: Inbox<ByteBuffer>) {
+    init(info: ReceivedRequest.Connection, channel: any Channel, inbox: Inbox<ByteBuffer>) {
         self.info = info
         self.channel = channel
         self.inbox = inbox

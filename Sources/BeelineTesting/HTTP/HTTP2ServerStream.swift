@@ -9,7 +9,7 @@ import NIOHTTP2
 struct HTTP2ServerStream: Sendable {
     typealias Payload = HTTP2Frame.FramePayload
 
-    let info: ConnectionInfo
+    let info: ReceivedRequest.Connection
     let channel: any Channel
     let inbox: Inbox<Payload>
 
@@ -17,7 +17,7 @@ struct HTTP2ServerStream: Sendable {
     static func multiplexer(
         _ limits: LoopbackOrigin.Limits,
         serve: @escaping @Sendable (HTTP2ServerStream) async throws -> Void
-    ) -> @Sendable (any Channel, ConnectionInfo, LoopbackListener.Works) throws -> Void {
+    ) -> @Sendable (any Channel, ReceivedRequest.Connection, LoopbackListener.Works) throws -> Void {
         { connection, info, works in
             var settings = NIOHTTP2Handler.ConnectionConfiguration()
             settings.initialSettings = [

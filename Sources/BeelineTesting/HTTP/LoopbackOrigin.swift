@@ -33,17 +33,27 @@ public final class LoopbackOrigin: Sendable {
     ///   - addresses: The loopback addresses. All use the same port, and each request records its address.
     ///   - port: The port. Default 0: a port that is free on all addresses.
     ///   - tls: The certificates by server name; nil: HTTP without TLS.
-    ///   - limits: The limits of recording and of HTTP/2.
     ///   - head: Called before the body is read. If it returns a reply, the server sends it without reading the body; it then
     ///     closes an HTTP/1.1 connection. If it returns nil, the server continues, and sends `100 Continue` if the client
     ///     expects it (RFC 9110 §10.1.1). While it runs, the server does not read the body, so the client's upload stalls.
-    ///   - handler: Answers a request after its body is read; ``Routes/standard`` covers most needs.
+    ///   - handler: Answers a request after its body is read.
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
     public static func start(
         addresses: [String] = ["127.0.0.1"],
         port: UInt16 = 0,
         tls: ServerTLS? = nil,
-        limits: Limits = Limits(),
+        head: (@Sendable (ReceivedRequest) async throws -> Reply?)? = nil,
+        handler: @escaping Handler
+    ) async throws -> LoopbackOrigin {
+        try await start(addresses: addresses, port: port, tls: tls, limits: Limits(), head: head, handler: handler)
+    }
+
+    /// - Parameter limits: The limits of recording and of HTTP/2.
+    package static func start(
+        addresses: [String] = ["127.0.0.1"],
+        port: UInt16 = 0,
+        tls: ServerTLS? = nil,
+        limits: Limits,
         head: (@Sendable (ReceivedRequest) async throws -> Reply?)? = nil,
         handler: @escaping Handler
     ) async throws -> LoopbackOrigin {
@@ -61,18 +71,18 @@ public final class LoopbackOrigin: Sendable {
     }
 
     /// The limits of a server.
-    public struct Limits: Hashable, Sendable {
+    package struct Limits: Hashable, Sendable {
         /// The maximum number of body bytes to keep. Further bytes are only counted and hashed. Default 1 MiB.
-        public var bodyBytes = 1 << 20
+        package var bodyBytes = 1 << 20
         /// The maximum number of requests to record; later ones are not recorded. Default 10,000.
-        public var requests = 10_000
+        package var requests = 10_000
         /// The maximum number of concurrent streams on an HTTP/2 connection (RFC 9113 §5.1.2). Default 100.
-        public var concurrentStreams = 100
+        package var concurrentStreams = 100
         /// The flow-control window of an HTTP/2 stream, in bytes. Default 65,535.
-        public var streamWindow = 65_535
+        package var streamWindow = 65_535
 
         /// Creates the default limits.
-        public init() {}
+        package init() {}
     }
 
     /// The endpoints, in the order of the given addresses.

@@ -9,7 +9,7 @@ public struct ReceivedRequest: Sendable {
     /// The request target as sent: a path with its query, an absolute URL (to a proxy) or an authority (CONNECT).
     public var target: String
     /// `HTTP/1.1`, `HTTP/1.0` or `HTTP/2`.
-    public var version: String
+    package var version: String
     /// The header fields in the received order and letter case, without HTTP/2's pseudo-header fields.
     public var fields: HTTPFields
     /// The trailer fields.
@@ -17,7 +17,7 @@ public struct ReceivedRequest: Sendable {
     /// The Host field, or `:authority` in HTTP/2.
     public var authority: String?
     /// The raw head, decoded as Latin-1; empty for HTTP/2.
-    public var rawHead = ""
+    package var rawHead = ""
     /// The body, cut at the server's limit. `bodySize` and `bodyHash` cover the whole body.
     public var body: [UInt8] = []
     /// The size of the whole body, in bytes.
@@ -25,7 +25,7 @@ public struct ReceivedRequest: Sendable {
     /// The SHA-256 hash of the whole body.
     package var bodyHash: [UInt8] = []
     /// The connection of the request.
-    public var connection: ConnectionInfo
+    public var connection: Connection
 
     /// The target without its query.
     public var path: String { String(target.prefix { $0 != "?" }) }

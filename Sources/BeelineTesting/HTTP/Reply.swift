@@ -21,21 +21,30 @@ public struct Reply: Sendable {
     /// The body. It is not sent if HTTP allows none: for HEAD, 204 and 304.
     public var body: [Piece]
     /// How the end of the body is marked.
-    public var framing: Framing
+    package var framing: Framing
     /// The trailer fields. Only chunked bodies and HTTP/2 send them.
-    public var trailers: HTTPFields
+    package var trailers: HTTPFields
     /// The interim responses (1xx) to send first.
-    public var interim: [HTTPResponse]
+    package var interim: [HTTPResponse]
     /// The action on the connection after the reply.
-    public var ending: Ending
+    package var ending: Ending
     var takeover: (@Sendable (RawConnection) async throws -> Void)?
 
-    /// Creates a reply.
+    /// Creates a reply. `ending` says what happens to the connection afterwards.
     public init(
         status: HTTPResponse.Status = .ok,
         fields: HTTPFields = [:],
         body: [Piece] = [],
-        framing: Framing = .length,
+        ending: Ending = .keepAlive
+    ) {
+        self.init(status: status, fields: fields, body: body, framing: .length, ending: ending)
+    }
+
+    package init(
+        status: HTTPResponse.Status = .ok,
+        fields: HTTPFields = [:],
+        body: [Piece] = [],
+        framing: Framing,
         trailers: HTTPFields = [:],
         interim: [HTTPResponse] = [],
         ending: Ending = .keepAlive
@@ -83,7 +92,7 @@ public struct Reply: Sendable {
     }
 
     /// How the end of the body is marked (RFC 9112 §6.3). HTTP/2 uses END_STREAM instead.
-    public enum Framing: Hashable, Sendable {
+    package enum Framing: Hashable, Sendable {
         /// Content-Length.
         case length
         /// `Transfer-Encoding: chunked`.

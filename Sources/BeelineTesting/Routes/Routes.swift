@@ -7,7 +7,7 @@ import HTTPTypes
 /// ```swift
 /// let origin = try await LoopbackOrigin.start(handler: Routes.standard)
 /// ```
-public enum Routes {
+package enum Routes {
     /// All routes by path. Any other path is a 404.
     ///
     /// | path | reply |
@@ -25,7 +25,7 @@ public enum Routes {
     /// | `/trailers` | a chunked body with the trailer field `Digest: done` |
     /// | `/hints` | 103 with a Link, then 200 (RFC 8297) |
     /// | `/ws` | a WebSocket that echoes every frame |
-    public static let standard: LoopbackOrigin.Handler = { request in
+    package static let standard: LoopbackOrigin.Handler = { request in
         let parts = request.path.split(separator: "/").map(String.init)
         let count = parts.dropFirst().first.flatMap { Int($0) }
         switch (parts.first ?? "", count) {
@@ -46,7 +46,7 @@ public enum Routes {
         case ("trailers", _): return .chunks("body\n", trailers: [.digest: "done"])
         case ("hints", _):
             let hint = HTTPResponse(status: .earlyHints, headerFields: [.link: "</style.css>; rel=preload; as=style"])
-            return Reply(body: ["hinted\n"], interim: [hint])
+            return Reply(body: ["hinted\n"], framing: .length, interim: [hint])
         case ("ws", _): return webSocketEcho(request)
         default: return .text("no route for \(request.target)\n", status: .notFound)
         }

@@ -67,7 +67,7 @@ public final class ScriptedUpstream: Upstream {
     public var questions: [Question] { state.withLockedValue { $0.questions } }
 
     /// The number of cancelled questions.
-    public var cancelled: Int { state.withLockedValue { $0.cancelled } }
+    package var cancelled: Int { state.withLockedValue { $0.cancelled } }
 
     /// The number of questions without a step.
     public var unscripted: Int { state.withLockedValue { $0.unscripted } }

@@ -29,7 +29,7 @@ public final class UpstreamServer: Sendable {
     /// A received query.
     public struct Query: Sendable {
         /// The query formats.
-        public enum Form: String, Hashable, Sendable {
+        package enum Form: String, Hashable, Sendable {
             /// DNSPod's plain format.
             case dnspod
             /// DNS messages over HTTP (RFC 8484).
@@ -47,7 +47,7 @@ public final class UpstreamServer: Sendable {
         /// The requested families; empty for any other record type.
         public let families: [IPAddress.Family]
         /// The query format.
-        public let form: Form
+        package let form: Form
         /// The HTTP request.
         public let request: ReceivedRequest
     }
@@ -100,7 +100,7 @@ public final class UpstreamServer: Sendable {
     }
 
     /// The recorded HTTP requests; each is one round trip.
-    public var requests: [ReceivedRequest] { origin.requests }
+    package var requests: [ReceivedRequest] { origin.requests }
 
     /// The current connection counts.
     package var connections: ConnectionTally { origin.connections }

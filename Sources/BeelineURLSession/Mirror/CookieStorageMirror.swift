@@ -82,7 +82,7 @@ public final class CookieStorageMirror: Sendable {
         public var refused: [CookieRejection] = []
 
         /// Creates an empty report.
-        public init() {}
+        package init() {}
 
         /// Whether there was nothing to change.
         public var isEmpty: Bool { self == Report() }
@@ -93,7 +93,7 @@ public final class CookieStorageMirror: Sendable {
     /// The storage.
     public let storage: HTTPCookieStorage
     /// The configuration.
-    public let configuration: Configuration
+    package let configuration: Configuration
     private let clock: any Clock<Duration>
     let news: CookieNews
     let source = ChangeSource()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Beeline
-public import Foundation
+package import Beeline
+package import Foundation
 import HTTPDNS
 
 #if canImport(FoundationNetworking)
@@ -13,7 +13,7 @@ extension URLError {
     /// `NSUnderlyingErrorKey`.
     ///
     /// - Parameter url: The URL of the failed request.
-    public init(_ error: BeelineError, for url: URL?) {
+    package init(_ error: BeelineError, for url: URL?) {
         self.init(Self.code(of: error), error.message, for: url, because: error)
     }
 

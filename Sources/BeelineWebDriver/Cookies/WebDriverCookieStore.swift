@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BeelineWebView
-public import CookieJar
+import BeelineWebView
+package import CookieJar
 import NIOConcurrencyHelpers
 
 /// The cookies of a ``Browser``.
-public struct WebDriverCookieStore: WebCookieStore {
+package struct WebDriverCookieStore: WebCookieStore {
     private let session: any BrowserSession
     private let snapshots: CookieSnapshots
     private let interval: Duration
@@ -20,7 +20,7 @@ public struct WebDriverCookieStore: WebCookieStore {
     /// the cookies of the current page; the others are as last seen.
     ///
     /// - Throws: ``WebDriverError``.
-    public func cookies() async throws -> [Cookie] {
+    package func cookies() async throws -> [Cookie] {
         do throws(WebDriverError) {
             return try await snapshots.read(from: session)
         } catch {
@@ -33,20 +33,20 @@ public struct WebDriverCookieStore: WebCookieStore {
     /// Sets a cookie in the browser.
     ///
     /// - Throws: ``WebDriverError``.
-    public func set(_ cookie: Cookie) async throws { try await session.set(cookie) }
+    package func set(_ cookie: Cookie) async throws { try await session.set(cookie) }
 
     /// Deletes a cookie from the browser.
     ///
     /// - Throws: ``WebDriverError``.
-    public func delete(_ cookie: Cookie) async throws { try await session.delete(cookie) }
+    package func delete(_ cookie: Cookie) async throws { try await session.delete(cookie) }
 
     /// Returns the cookie as the browser stores it, with its expiry in whole seconds; nil if the browser cannot store it.
-    public func kept(of cookie: Cookie) -> Cookie? { session.kept(of: cookie) }
+    package func kept(of cookie: Cookie) -> Cookie? { session.kept(of: cookie) }
 
     /// Emits an element at the start and whenever the cookies have changed. Drivers do not report changes, so the cookies are
     /// checked every ``BrowserConfiguration/cookieInterval``, when a tab of Chromium or Firefox closes, and in Firefox when a
     /// server sets cookies. The stream ends when the browser closes.
-    public var changes: AsyncStream<Void> {
+    package var changes: AsyncStream<Void> {
         let watch = CookieWatch(session, snapshots, interval: interval)
         return AsyncStream { await watch.change() }
     }

@@ -21,7 +21,7 @@ public struct HandOver: Hashable, Sendable {
     public var refused: [Refusal] = []
 
     /// Creates an empty result.
-    public init() {}
+    package init() {}
 }
 
 extension WebCookieStore {

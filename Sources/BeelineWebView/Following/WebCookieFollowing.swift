@@ -35,10 +35,10 @@ public final class WebCookieFollowing: Sendable {
         /// How often to check the store without a notification. Default 2 s.
         public var interval = Duration.seconds(2)
         /// How long to wait for the store to show a requested change before the request is repeated. Default 100 ms.
-        public var retryDelay = Duration.milliseconds(100)
+        package var retryDelay = Duration.milliseconds(100)
         /// The maximum number of requests for one change. After that, it is in the report, and is tried again when the cookie
         /// changes. Default 20.
-        public var attempts = 20
+        package var attempts = 20
         /// Whether to copy a cookie, in either direction; default all. It must return the same result for a cookie each time.
         public var shares: @Sendable (Cookie) -> Bool = { _ in true }
         /// Returns the host that an address served, for example `{ try? resolver.onlyHost(of: $0) }`. Incoming cookies of the
@@ -72,7 +72,7 @@ public final class WebCookieFollowing: Sendable {
         public var failures: [String] = []
 
         /// Creates an empty report.
-        public init() {}
+        package init() {}
 
         /// Whether there were no changes and no failures.
         public var isEmpty: Bool { self == Report() }

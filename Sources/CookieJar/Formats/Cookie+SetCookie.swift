@@ -75,5 +75,5 @@ extension Cookie {
 extension CookieTime {
     /// The time as IMF-fixdate (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. Clamped to the years 1601 to 9999, because
     /// readers accept no others.
-    public var httpDate: String { HTTPDate.text(wholeSeconds.microseconds / 1_000_000) }
+    package var httpDate: String { HTTPDate.text(wholeSeconds.microseconds / 1_000_000) }
 }

@@ -105,7 +105,7 @@ struct CookieDateParser {
 
 extension CookieTime {
     /// Reads the date of an Expires attribute, in any order and punctuation that RFC 6265bis §5.1.1 allows. Nil if there is none.
-    public init?(cookieDate text: String) {
+    package init?(cookieDate text: String) {
         let octets = Array(text.utf8)
         guard let time = CookieDateParser.parse(octets, octets.indices) else { return nil }
         self = time

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import NIOCore
+package import NIOCore
 
 extension RequestBody {
     /// The length in bytes; nil if it is unknown. A file's size is read anew each time.
@@ -16,7 +16,7 @@ extension RequestBody {
     }
 
     /// The bytes of a body in memory, e.g. to sign them; nil for files and sequences.
-    public var bytesInMemory: ByteBuffer? {
+    package var bytesInMemory: ByteBuffer? {
         switch storage {
         case .none: ByteBuffer()
         case .bytes(let bytes): bytes

@@ -15,12 +15,12 @@ public final class ConnectionInfo: Sendable {
     /// The protocol that ALPN chose, or `http/1.1`.
     public let applicationProtocol: String
     /// How long the source took to return the endpoints.
-    public let resolveTime: Duration
+    package let resolveTime: Duration
     /// The time from the start of the race until the winner's TCP connection was established. It includes the time of slower
     /// endpoints.
-    public let connectTime: Duration
+    package let connectTime: Duration
     /// How long TLS (and a proxy's CONNECT) took; nil if there was neither.
-    public let handshakeTime: Duration?
+    package let handshakeTime: Duration?
 
     init(
         endpoint: Endpoint,

@@ -212,11 +212,11 @@ public final class Engine: Sendable {
     }
 
     /// The number of open connections: lent, idle and WebSockets.
-    public var openConnections: Int { pool.openCount + webSockets.count }
+    package var openConnections: Int { pool.openCount + webSockets.count }
 
     /// The number of requests that wait for a connection because their origin has reached
     /// ``EngineConfiguration/connectionsPerOrigin``.
-    public var waitingRequests: Int { pool.waitingCount }
+    package var waitingRequests: Int { pool.waitingCount }
 
     /// An executor on the event loop of the connection that a request to the origin would use now; on any loop of the group if a
     /// connection would have to be opened.

@@ -18,7 +18,7 @@ public struct EngineConfiguration: Sendable {
     /// The maximum size of a response's head, and of its trailers, in bytes. Default 64 KiB.
     public var maxHeadBytes = 64 * 1024
     /// The maximum number of fields in a response's head. Default 1,000, at most 65,000.
-    public var maxHeadFields = 1_000
+    package var maxHeadFields = 1_000
     /// How many response bytes may wait for a slow reader before the socket is no longer read. Default 512 KiB. With less, a body
     /// that arrives at more than 100 MB a second wakes the reader more often. Over HTTP/2 it is also the initial window of a
     /// stream, which grows to four times that size while its reader keeps up.

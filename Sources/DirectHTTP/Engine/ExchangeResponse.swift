@@ -60,7 +60,7 @@ public final class ExchangeResponse: Sendable {
     public var trailers: HTTPFields? { exchange?.trailers }
 
     /// The time from the head to the last byte of the body; nil before the body has ended.
-    public var bodyTime: Duration? {
+    package var bodyTime: Duration? {
         guard let ending = exchange?.ending else { return nil }
         return max(.zero, Duration(ending.time - timings.headTime))
     }
@@ -86,6 +86,8 @@ public struct ExchangeTimings: Sendable, Hashable {
     public let firstByte: Duration
     /// From the call to the head of the response.
     public let total: Duration
+    /// From the head to the last byte of the body; nil until the body has ended.
+    public package(set) var body: Duration?
     /// When the head had arrived.
     let headTime: NIODeadline
 

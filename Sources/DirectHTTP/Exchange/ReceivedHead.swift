@@ -29,5 +29,5 @@ public struct ReceivedHead: Sendable, Hashable {
     }
 
     /// Whether another head follows for the same request.
-    public var isInformational: Bool { response.status.kind == .informational }
+    package var isInformational: Bool { response.status.kind == .informational }
 }

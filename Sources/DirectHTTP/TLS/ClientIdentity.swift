@@ -17,11 +17,11 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The client's certificate, followed by intermediates.
-    public var chain: Source
+    package var chain: Source
     /// The private key of the certificate.
-    public var key: Source
+    package var key: Source
     /// The passphrase of an encrypted PEM key; nil if the key is not encrypted.
-    public var passphrase: String?
+    package var passphrase: String?
 
     /// Creates an identity. A PEM file with both certificate and key may be used for both parameters.
     public init(chain: Source, key: Source, passphrase: String? = nil) {

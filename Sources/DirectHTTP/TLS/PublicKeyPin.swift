@@ -8,7 +8,7 @@ public import Names
 /// certificate is renewed with the same key.
 public struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
     /// The hash, 32 bytes.
-    public let hash: [UInt8]
+    package let hash: [UInt8]
 
     /// Creates a pin from a hash; nil unless it has 32 bytes.
     public init?(hash: some Sequence<UInt8>) {
@@ -40,11 +40,11 @@ public struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
 /// The public keys that are accepted from a host.
 public struct PinnedHost: Hashable, Sendable {
     /// The host; nil for every host.
-    public var host: Host?
+    package var host: Host?
     /// Whether the pins also apply to subdomains. Default true.
-    public var includesSubdomains: Bool
+    package var includesSubdomains: Bool
     /// The accepted keys. Include a backup key in case the current one is lost (RFC 7469 §4.3). If empty, no key is accepted.
-    public var pins: Set<PublicKeyPin>
+    package var pins: Set<PublicKeyPin>
 
     /// Pins the keys of a host.
     public init(_ host: Host?, includesSubdomains: Bool = true, pins: Set<PublicKeyPin>) {

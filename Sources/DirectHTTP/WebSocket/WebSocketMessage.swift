@@ -67,7 +67,7 @@ public struct WebSocketClosure: Hashable, Sendable {
     public var reason: String
 
     /// Creates a closure.
-    public init(code: WebSocketCloseCode = .normal, reason: String = "") {
+    package init(code: WebSocketCloseCode = .normal, reason: String = "") {
         self.code = code
         self.reason = reason
     }

@@ -8,7 +8,7 @@ public struct WebSocketRequest: Sendable {
     /// The GET request of the handshake, with the caller's fields.
     let request: PreparedRequest
     /// The offered subprotocols, in order of preference.
-    public let subprotocols: [String]
+    package let subprotocols: [String]
 
     /// Validates a handshake request.
     ///
@@ -45,5 +45,5 @@ public struct WebSocketRequest: Sendable {
     }
 
     /// The origin to connect to.
-    public var origin: Origin { request.origin }
+    package var origin: Origin { request.origin }
 }

@@ -13,7 +13,7 @@ public struct WebSocketSettings: Sendable, Hashable {
     /// Whether permessage-deflate (RFC 7692) is offered. Default true.
     public var offersCompression = true
     /// The smallest message, in bytes, that is compressed if compression was agreed. Default 64.
-    public var minCompressedBytes = 64
+    package var minCompressedBytes = 64
     /// The maximum time of the close handshake; the socket is then closed without it. It starts again, up to 15 times, while
     /// messages before the close frame still reach the server. Default 5 s.
     public var closeTimeout = Duration.seconds(5)

@@ -114,7 +114,7 @@ public struct Answer: Hashable, Sendable {
     }
 
     /// The answer for a family.
-    public subscript(family: IPAddress.Family) -> Records? {
+    package subscript(family: IPAddress.Family) -> Records? {
         get { family == .v4 ? v4 : v6 }
         set { if family == .v4 { v4 = newValue } else { v6 = newValue } }
     }
@@ -127,7 +127,7 @@ public struct Answer: Hashable, Sendable {
     }
 
     /// The families that the answer covers.
-    public var families: Families {
+    package var families: Families {
         var families: Families = []
         if v4 != nil { families.insert(.v4) }
         if v6 != nil { families.insert(.v6) }

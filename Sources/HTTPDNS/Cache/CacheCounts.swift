@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The number of cache lookups, by result.
-public struct CacheCounts: Hashable, Sendable {
+package struct CacheCounts: Hashable, Sendable {
     /// Lookups that found an answer within its TTL.
-    public var cached = 0
+    package var cached = 0
     /// Lookups that found an answer past its TTL.
-    public var stale = 0
+    package var stale = 0
     /// Lookups that found that there is no address, or that all upstreams failed recently.
-    public var absent = 0
+    package var absent = 0
     /// Lookups that found nothing.
-    public var missed = 0
+    package var missed = 0
 
     /// Counts of zero.
     package init() {}

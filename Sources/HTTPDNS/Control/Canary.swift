@@ -19,7 +19,7 @@ public struct Canary: Hashable, Sendable {
     }
 
     /// Whether this installation takes part. If it does at one percentage, it does at every higher one.
-    public var isIncluded: Bool { place < percentage / 100 }
+    package var isIncluded: Bool { place < percentage / 100 }
 
     /// The installation's position among all, in 0..<1.
     var place: Double {

@@ -22,7 +22,22 @@ public struct RemoteSwitch: Sendable {
     package var transport: any UpstreamTransport
 
     /// A switch at a URL.
+    ///
+    /// - Parameters:
+    ///   - url: The https URL of the document.
+    ///   - addresses: The addresses of the URL's host; not needed if the host is an address.
+    ///   - publicKey: The Ed25519 key that must have signed the document, 32 octets; nil: only TLS authenticates it.
+    ///   - transport: The transport for requests.
     public init(
+        _ url: HTTPURL,
+        at addresses: [IPAddress] = [],
+        publicKey: [UInt8]? = nil,
+        transport: EngineTransport
+    ) {
+        self.init(url, at: addresses, publicKey: publicKey, transport: transport as any UpstreamTransport)
+    }
+
+    package init(
         _ url: HTTPURL,
         at addresses: [IPAddress] = [],
         publicKey: [UInt8]? = nil,

@@ -33,14 +33,14 @@ public struct Network: Hashable, Sendable, CustomStringConvertible {
 
     /// The addresses to connect to for an IPv4 host: its own, or the translated ones if there is no IPv4. IPv6
     /// addresses are returned unchanged.
-    public func reachable(_ address: IPAddress) -> [IPAddress] {
+    package func reachable(_ address: IPAddress) -> [IPAddress] {
         guard address.family == .v4, families == .v6 else { return [address] }
         let translated = nat64.compactMap { $0.synthesize(address) }
         return translated.isEmpty ? [address] : translated
     }
 
     /// The endpoints to connect to for an endpoint.
-    public func reachable(_ endpoint: Endpoint) -> [Endpoint] {
+    package func reachable(_ endpoint: Endpoint) -> [Endpoint] {
         reachable(endpoint.address).map { $0 == endpoint.address ? endpoint : Endpoint($0, port: endpoint.port) }
     }
 

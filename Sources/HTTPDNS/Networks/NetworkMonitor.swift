@@ -12,7 +12,7 @@ public protocol NetworkMonitor: Sendable {
 
 /// An upstream that reacts to a network change: its connections no longer work in another network, and IPv4 addresses
 /// may need NAT64.
-public protocol NetworkAware: Sendable {
+package protocol NetworkAware: Sendable {
     /// The machine is in another network, or more is known of the current one.
     func networkChanged(to network: Network)
 }

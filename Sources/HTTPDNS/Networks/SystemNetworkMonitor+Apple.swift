@@ -6,7 +6,7 @@ import Network
 
 extension SystemNetworkMonitor {
     /// Yields on updates of the system's path monitor.
-    public func changes() -> AsyncStream<Void> {
+    package func changes() -> AsyncStream<Void> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let monitor = NWPathMonitor()
             monitor.pathUpdateHandler = { _ in continuation.yield() }

@@ -15,7 +15,7 @@ extension SystemNetworkMonitor {
 
     /// Yields on messages of the kernel's routing socket (rtnetlink(7)). The sequence is empty if the socket cannot be
     /// opened.
-    public func changes() -> AsyncStream<Void> {
+    package func changes() -> AsyncStream<Void> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             #if canImport(Glibc)
             let type = Int32(SOCK_RAW.rawValue)

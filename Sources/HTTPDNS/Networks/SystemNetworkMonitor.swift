@@ -11,15 +11,15 @@ import Glibc
 #endif
 
 /// The machine's network, watched with netlink on Linux and with the path monitor on Apple platforms.
-public struct SystemNetworkMonitor: NetworkMonitor {
+package struct SystemNetworkMonitor: NetworkMonitor {
     /// A monitor; it uses no resources until it is used.
-    public init() {}
+    package init() {}
 
     /// The current network: the families with a route, and the local addresses.
     ///
     /// It reads which address the kernel would send from to a documentation address (RFC 5737, RFC 3849). Connecting a
     /// UDP socket sends nothing.
-    public func current() -> Network {
+    package func current() -> Network {
         let v4 = Self.localAddress(towards: IPAddress(v4: 0xc000_0201))
         let v6 = Self.localAddress(towards: IPAddress(v6: 0x2001_0db8_0000_0000, 1))
         var parts: [String] = []

@@ -8,7 +8,7 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     private var sketch = DomainSketch()
 
     /// A map without domains.
-    public init() {}
+    package init() {}
 
     /// The map of these domains. Texts that are not domains are ignored; the last of repeated domains counts.
     public init(dictionaryLiteral elements: (String, Value)...) {
@@ -33,7 +33,7 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     }
 
     /// Whether the map is empty.
-    public var isEmpty: Bool { values.isEmpty }
+    package var isEmpty: Bool { values.isEmpty }
 
     /// The value for a name.
     public subscript(host: Host) -> Value? {

@@ -29,7 +29,7 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
     }
 
     /// Whether the set is empty.
-    public var isEmpty: Bool { domains.isEmpty }
+    package var isEmpty: Bool { domains.isEmpty }
 
     /// Whether the name is one of the domains or a subdomain of one, compared by whole labels.
     public func contains(_ host: Host) -> Bool {

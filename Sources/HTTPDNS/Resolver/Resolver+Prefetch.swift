@@ -8,7 +8,7 @@ public import Names
 extension Resolver {
     /// Looks up names in advance, eight at a time. Returns when all lookups have ended.
     ///
-    /// Names in the cache are skipped. If the first upstream that is up is a ``BatchUpstream``, it is asked for several
+    /// Names in the cache are skipped. If the first upstream that is up is a `BatchUpstream`, it is asked for several
     /// names per question.
     ///
     /// - Parameters:

@@ -217,19 +217,19 @@ public final class Resolver: Sendable {
     }
 
     /// Whether names go to the upstreams now: both switches are on.
-    public var isActive: Bool { state.withLockedValue { $0.machine.isOn } }
+    package var isActive: Bool { state.withLockedValue { $0.machine.isOn } }
 
     /// The network that the resolver assumes.
     public var network: Network { state.withLockedValue { $0.machine.ranking.network } }
 
     /// The number of questions sent to upstreams so far.
-    public var questionsSent: Int { state.withLockedValue { $0.questionsSent } }
+    package var questionsSent: Int { state.withLockedValue { $0.questionsSent } }
 
     /// The number of names in the cache.
-    public var cachedNames: Int { state.withLockedValue { $0.machine.answers.cache.count } }
+    package var cachedNames: Int { state.withLockedValue { $0.machine.answers.cache.count } }
 
     /// The results of cache lookups so far.
-    public var counts: CacheCounts { state.withLockedValue { $0.machine.answers.counts } }
+    package var counts: CacheCounts { state.withLockedValue { $0.machine.answers.counts } }
 
     /// The number of callers that wait for a lookup.
     package var waitingCallers: Int { state.withLockedValue { $0.machine.lookups.callerCount } }

@@ -131,8 +131,8 @@ public struct ResolverConfiguration: Sendable {
 
     /// What the resolver learns of the machine's network.
     public struct NetworkWatch: Sendable {
-        /// Reports the machine's network to ``Resolver/run()``; nil: the network is not watched. Default:
-        /// ``SystemNetworkMonitor``.
+        /// Reports the machine's network to ``Resolver/run()``; nil: the network is not watched. Default: the system's
+        /// reports.
         public var monitor: (any NetworkMonitor)? = SystemNetworkMonitor()
         /// How long to wait after a network change before reading the new network. Default: 500 ms.
         package var debounce = Duration.milliseconds(500)

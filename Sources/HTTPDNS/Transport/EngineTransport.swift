@@ -40,7 +40,7 @@ public struct EngineTransport: UpstreamTransport {
     public func networkChanged(to network: Network) { parts.network.withLockedValue { $0 = network } }
 
     /// Sends the request and collects its reply.
-    public func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
+    package func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
         do {
             let prepared = try prepared(request)
             let response = try await parts.engine.exchange(

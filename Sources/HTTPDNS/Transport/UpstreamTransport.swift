@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import HTTPTypes
-public import Names
+package import HTTPTypes
+package import Names
 
 /// Sends HTTP requests to upstreams. A transport must connect to the literal addresses in the request and use no
 /// resolver, so that a resolver never waits for itself.
-public protocol UpstreamTransport: Sendable {
+package protocol UpstreamTransport: Sendable {
     /// Sends the request and collects its reply. Must return soon after its task is cancelled.
     ///
     /// - Throws: ``UpstreamError`` with code `unreachable`, `untrusted`, `timeLimit`, `answerTooLarge`,
@@ -14,26 +14,26 @@ public protocol UpstreamTransport: Sendable {
 }
 
 /// An HTTP request to an upstream.
-public struct UpstreamRequest: Hashable, Sendable {
+package struct UpstreamRequest: Hashable, Sendable {
     /// Scheme, host and port. The host is the Host header, the TLS server name and the name in the certificate.
-    public var origin: Origin
+    package var origin: Origin
     /// The endpoints to connect to, in the order to try them; at least one.
-    public var endpoints: [Endpoint]
+    package var endpoints: [Endpoint]
     /// The method.
-    public var method: HTTPRequest.Method = .get
+    package var method: HTTPRequest.Method = .get
     /// Path and query, percent-encoded.
-    public var target: String
+    package var target: String
     /// Header fields in addition to Host and Content-Length.
-    public var fields: HTTPFields = [:]
+    package var fields: HTTPFields = [:]
     /// The body; empty for none.
-    public var body: [UInt8] = []
+    package var body: [UInt8] = []
     /// The maximum size of the reply's body, in octets; a larger one fails with `answerTooLarge`.
-    public var maxReplySize = 65_536
+    package var maxReplySize = 65_536
     /// The time limit of the exchange, after which it fails with `timeLimit`; nil: none.
-    public var timeLimit: Duration?
+    package var timeLimit: Duration?
 
     /// A GET request without fields or body.
-    public init(origin: Origin, endpoints: [Endpoint], target: String) {
+    package init(origin: Origin, endpoints: [Endpoint], target: String) {
         self.origin = origin
         self.endpoints = endpoints
         self.target = target
@@ -41,18 +41,18 @@ public struct UpstreamRequest: Hashable, Sendable {
 }
 
 /// The reply of an upstream, with any status.
-public struct UpstreamReply: Hashable, Sendable {
+package struct UpstreamReply: Hashable, Sendable {
     /// The status code.
-    public var status: Int
+    package var status: Int
     /// The header fields.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The whole body, with any content coding decoded.
-    public var body: [UInt8]
+    package var body: [UInt8]
     /// The endpoint that answered; nil if the transport does not report it.
-    public var endpoint: Endpoint?
+    package var endpoint: Endpoint?
 
     /// A reply with a status, fields and a body.
-    public init(status: Int, fields: HTTPFields = [:], body: [UInt8], endpoint: Endpoint? = nil) {
+    package init(status: Int, fields: HTTPFields = [:], body: [UInt8], endpoint: Endpoint? = nil) {
         self.status = status
         self.fields = fields
         self.body = body

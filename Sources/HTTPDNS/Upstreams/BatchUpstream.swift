@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// An upstream that answers several names in one round trip; used by ``Resolver/prefetch(_:probing:)``.
-public protocol BatchUpstream: Upstream {
+package protocol BatchUpstream: Upstream {
     /// The maximum number of names per question, at least 1.
     var maxNames: Int { get }
 

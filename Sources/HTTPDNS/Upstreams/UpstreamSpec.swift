@@ -145,6 +145,13 @@ public struct UpstreamSpec: Sendable, Hashable {
     ///   - tls: The TLS settings of upstreams that do not use HTTP.
     /// - Throws: `UpstreamError` with code `misconfigured`.
     public func upstream(
+        transport: EngineTransport,
+        tls: TLSSettings = TLSSettings()
+    ) throws(UpstreamError) -> any Upstream {
+        try upstream(transport: transport as any UpstreamTransport, tls: tls)
+    }
+
+    package func upstream(
         transport: any UpstreamTransport,
         tls: TLSSettings = TLSSettings()
     ) throws(UpstreamError) -> any Upstream {

@@ -5,12 +5,12 @@ public import Names
 /// The addresses and settings of Aliyun's HTTPDNS.
 public struct AliyunService: Hashable, Sendable {
     /// Whether to use TLS. Default: true.
-    public var isSecure = true
+    package var isSecure = true
     /// The addresses for the first questions and for the scheduling call. Default, and if empty: the published ones for
     /// mainland China.
-    public var addresses: [IPAddress]
+    package var addresses: [IPAddress]
     /// The port; nil: 443 or 80.
-    public var port: UInt16?
+    package var port: UInt16?
     /// Names that the certificate may be for, the likeliest first: the service's documentation and its clients differ.
     public var certificateNames: [Host]
     /// The region whose addresses are requested: `cn`, `hk`, `sg`, `us`, `de` or `global`. Default: `global`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// The protocol variants of DNSPod. The oldest, which encrypts with DES, is not supported because DES is broken.
 public struct DNSPodForm: Hashable, Sendable {
@@ -27,7 +27,7 @@ public struct DNSPodForm: Hashable, Sendable {
     public static func token(_ token: String) -> DNSPodForm { DNSPodForm(kind: .token(token)) }
 
     /// The service's public endpoint for this form.
-    public var publicEndpoint: Endpoint {
+    package var publicEndpoint: Endpoint {
         switch kind {
         case .plain: DNSPodUpstream.publicEndpoint
         case .aes: Endpoint(IPAddress(v4: 0x771d_1d62), port: 80)

@@ -39,7 +39,7 @@ public struct HostsTable: Hashable, Sendable {
     }
 
     /// The number of names in the table.
-    public var count: Int { addresses.count }
+    package var count: Int { addresses.count }
 
     /// The addresses of a name, in the order of the table; nil if the name is not in it.
     public subscript(host: Host) -> [IPAddress]? { addresses[Self.key(host)] }
