@@ -42,7 +42,7 @@ struct HopRequest: Sendable {
         if continueLimit != nil { fields[.expect] = "100-continue" }
         // Part of an encoded body cannot be decoded.
         if fields[.acceptEncoding] == nil, fields[.range] == nil, takesBody, configuration.decodesContent {
-            fields[.acceptEncoding] = "gzip, deflate"
+            fields[.acceptEncoding] = ContentCoding.offer
             decodesContent = true
         }
         credentials = request.options.credentials ?? url.credentials

@@ -21,8 +21,8 @@ public struct ExchangeResponse: Sendable {
 
     /// The status and the fields as received. `Content-Encoding` and `Content-Length` describe the body before decoding.
     public var head: HTTPResponse { parts.value.head }
-    /// The body. It is decoded if the request asked for that and its coding is gzip or deflate, at most two codings in all; other
-    /// codings are left as they are.
+    /// The body. It is decoded if the request asked for that and its codings are at most two of gzip, deflate, and, with the
+    /// traits `Brotli` and `Zstandard`, br and zstd; other codings are left as they are.
     public var body: ResponseBody { parts.value.body }
     /// The connection that carried the response.
     public var connection: ConnectionInfo { parts.value.connection }
@@ -46,7 +46,7 @@ public struct ExchangeResponse: Sendable {
         isReused: Bool,
         timings: ExchangeTimings
     ) {
-        let codings = decodes ? head.headerFields[.contentEncoding].map(Inflater.Coding.list) ?? [] : []
+        let codings = decodes ? head.headerFields[.contentEncoding].map(ContentCoding.list) ?? [] : []
         parts = Shared(
             Parts(
                 head: head,
