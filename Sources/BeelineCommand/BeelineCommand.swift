@@ -34,20 +34,28 @@ struct BeelineCommand: AsyncParsableCommand {
         defaultSubcommand: FetchCommand.self
     )
 
+    /// Runs on a thread of the pool and ends the process there. A return to the main thread would start two more threads.
+    @concurrent
     static func main() async {
         // The parent process may have set SIGCHLD to be ignored, which discards the exit codes of child processes.
         signal(SIGCHLD, SIG_DFL)
         FileDescriptor.reserveStandardNumbers()
         let given = Array(CommandLine.arguments.dropFirst())
+        SecretArguments.wipe()
         let arguments = CurlSpelling.canonical(given)
         do {
-            if BuildReport.isRequested(by: given) { return try StandardOutput.writeLine(BuildReport.text) }
+            if BuildReport.isRequested(by: given) {
+                try StandardOutput.writeLine(BuildReport.text)
+                exit(withError: ExitCode.success)
+            }
+            if arguments.first == "fetch" { StartUp.useOneEventLoop() }
             let command = try parseAsRoot(arguments)
             if let command = command as? any AsyncParsableCommand {
                 try await run(command)
             } else {
                 try run(command)
             }
+            exit(withError: ExitCode.success)
         } catch {
             end(with: error, subcommand: arguments.first ?? "")
         }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// What makes a short command start fast.
+enum StartUp {
+    /// Makes the process's shared event loops one, instead of one for each processor. A fetch has few connections, and starting
+    /// a loop takes a thread and five system calls. Call it once, before anything uses the loops.
+    static func useOneEventLoop() {
+        NIOSingletons.groupLoopCountSuggestion = 1
+    }
+}
