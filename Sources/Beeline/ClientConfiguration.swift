@@ -21,6 +21,10 @@ public struct ClientConfiguration: Sendable {
     public var unixSockets: [Pin: String] = [:]
     /// The cookie jar; `nil` sends and keeps no cookies. Default: a jar in memory.
     public var jar: CookieJar? = CookieJar()
+    /// The hosts that require TLS (HSTS, RFC 6797). The client changes `http` to `https` and `ws` to `wss` for them, in first
+    /// requests and redirects, before it sends anything. It records hosts from responses whose certificate was verified. `nil`
+    /// turns HSTS off. Default: a store in memory.
+    public var hsts: HSTSStore? = HSTSStore()
     /// The proxies. Default: those of the environment, as curl reads them; on Apple platforms otherwise those of the system
     /// settings.
     public var proxies = ProxySettings.standard
@@ -45,8 +49,8 @@ public struct ClientConfiguration: Sendable {
     public var userAgent: String? = "Beeline/\(BeelineClient.version)"
     /// `Accept` of requests that have none; `nil` sends none. Default `*/*`.
     public var accept: String? = "*/*"
-    /// Whether the client offers and decodes gzip and deflate. This does not apply to a request with its own `Accept-Encoding`
-    /// or a `Range`. Default true.
+    /// Whether the client offers and decodes gzip and deflate, and with the package's traits `Brotli` and `Zstandard` also br and
+    /// zstd. This does not apply to a request with its own `Accept-Encoding` or a `Range`. Default true.
     public var decodesContent = true
     /// The limits of the connection pool and of response heads.
     public var engine = EngineConfiguration()

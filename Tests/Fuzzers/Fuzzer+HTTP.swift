@@ -51,6 +51,17 @@ extension Fuzzer {
         Fuzzer("inflate", seeds: [[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 4, 0, 0x43, 0xbe, 0xb7, 0xe8]]) { bytes in
             for coding in [ContentCoding.gzip, .deflate] { try decodeContent(bytes, coding) }
         },
+        Fuzzer(
+            "hsts",
+            texts: [
+                "max-age=\"31536000\"; includeSubDomains;x=y", ".a.test \"20301231 23:59:59\"\nb.test \"unlimited\"\n",
+            ]
+        ) { bytes in
+            let text = String(decoding: bytes, as: UTF8.self)
+            if let policy = StrictTransportSecurity(fieldValue: text), policy.maxAge < 0 { violation("a negative age") }
+            let entries = HSTSFile.read(text).entries
+            if HSTSFile.read(HSTSFile.write(entries)).entries != entries { violation("a file is read differently") }
+        },
         Fuzzer("brotli", seeds: [[11, 6, 128, 111, 110, 101, 32, 116, 119, 111, 32, 116, 104, 114, 101, 101, 3]]) {
             bytes in
             if let coding = ContentCoding("br") { try decodeContent(bytes, coding) }

@@ -23,6 +23,15 @@ struct CookieArguments: ParsableArguments {
     )
     var jar: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Read the hosts that require TLS from this file and write them back at the end",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var hsts: [String] = []
+
     @OptionGroup var bound: JarBoundArguments
 
     @Flag(help: "Do not send or keep cookies, except those of -H")

@@ -94,7 +94,8 @@ struct CurlOption {
 
     static let longWithValue: Set<String> = Set(byLetter.values.filter(\.takesValue).map(\.name)).union(
         [
-            "cacert", "connect-timeout", "data-binary", "data-raw", "data-urlencode", "dns", "form-string", "jar",
+            "cacert", "connect-timeout", "data-binary", "data-raw", "data-urlencode", "dns", "form-string", "hsts",
+            "jar",
             "json-data", "max-cookies", "max-redirs", "noproxy", "oauth2-bearer", "resolve", "retry", "retry-delay",
         ].map { "--\($0)" }
     )

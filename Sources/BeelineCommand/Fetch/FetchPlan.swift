@@ -28,6 +28,8 @@ struct FetchPlan: Sendable {
     var cookieFiles: [JarFile] = []
     /// `-c FILE`: written after the transfers.
     var cookieJar: JarFile?
+    /// `--hsts`: read before the transfers and written after them.
+    var hsts = HSTSFiles([])
     var errorStatus = ErrorStatus.accepted
     /// `-i` and `-I`: prints the response head before the body.
     var includesHead = false
@@ -67,6 +69,7 @@ struct FetchPlan: Sendable {
                 throw CommandFailure(.usage, "-c writes a text file; use --jar for an SQLite jar")
             }
         }
+        hsts = HSTSFiles(command.cookies.hsts)
         let output = command.output
         errorStatus = output.failWithBody ? .failedWithBody : output.fail ? .failed : .accepted
         includesHead = output.include || command.request.head

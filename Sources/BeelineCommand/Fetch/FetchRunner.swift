@@ -22,6 +22,7 @@ struct FetchRunner: Sendable {
         for file in plan.cookieFiles {
             cookies.append((file.path, try await file.cookies(from: plan.transfers.first?.url)))
         }
+        if let hosts = configuration.hsts { try await plan.hsts.read(into: hosts) }
         var messages: [String] = []
         if configuration.jar != nil, let file = plan.jar {
             let open = try await OpenJar(file, bounds: plan.jarBounds)
@@ -82,6 +83,12 @@ struct FetchRunner: Sendable {
         // Save the cookies even after a failed transfer, to keep earlier logins.
         do {
             try await saveCookies()
+        } catch {
+            tell(error)
+            if status == .ok { status = error.status }
+        }
+        do {
+            if let hosts = client.configuration.hsts { try await plan.hsts.save(hosts) }
         } catch {
             tell(error)
             if status == .ok { status = error.status }
