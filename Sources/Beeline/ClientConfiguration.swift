@@ -8,7 +8,12 @@ public import Names
 /// The configuration of a ``BeelineClient``.
 public struct ClientConfiguration: Sendable {
     /// The upstreams, tried in this order. Default: `UpstreamSpec.standard`. Upstreams of your own belong into ``resolver``.
-    public var upstreams: [UpstreamSpec] = UpstreamSpec.standard
+    public var upstreams: [UpstreamSpec] {
+        get { ownUpstreams ?? UpstreamSpec.standard }
+        set { ownUpstreams = newValue }
+    }
+    /// Nil until ``upstreams`` is set: parsing the standard ones takes time that a short command does not have.
+    package private(set) var ownUpstreams: [UpstreamSpec]?
     /// The policy and limits of the resolver. Its own `upstreams` come before ``upstreams``.
     public var resolver = ResolverConfiguration()
     /// Whether HTTPDNS is on at the start. Default true; ``BeelineClient/isHTTPDNSEnabled`` changes it later.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Beeline
 import NIOCore
 
 /// What makes a short command start fast.
@@ -8,5 +9,14 @@ enum StartUp {
     /// a loop takes a thread and five system calls. Call it once, before anything uses the loops.
     static func useOneEventLoop() {
         NIOSingletons.groupLoopCountSuggestion = 1
+    }
+}
+
+extension FetchPlan {
+    /// Whether no transfer can ask an upstream: all URLs have addresses, and no redirect is followed. The standard upstreams are
+    /// then not created.
+    var needsNoNames: Bool {
+        client.ownUpstreams == nil && client.redirects == RedirectPolicy.none
+            && transfers.allSatisfy { $0.url.host.address != nil }
     }
 }

@@ -17,6 +17,7 @@ struct FetchRunner: Sendable {
     init(_ plan: FetchPlan) async throws(CommandFailure) {
         self.plan = plan
         var configuration = plan.client
+        if plan.needsNoNames { configuration.upstreams = [] }
         // Read the files before opening the jar: the jar's own file may be among them.
         var cookies: [(path: String, cookies: [Cookie])] = []
         for file in plan.cookieFiles {
@@ -47,8 +48,14 @@ struct FetchRunner: Sendable {
         }
     }
 
-    /// Runs a plan and returns its exit status.
-    static func run(_ plan: FetchPlan) async -> CommandStatus {
+    /// Runs the parts of a command line and returns the exit status.
+    static func run(_ session: FetchSession) async -> CommandStatus {
+        var status = CommandStatus.ok
+        for plan in session.parts where !Task.isCancelled { status = await run(plan) }
+        return status
+    }
+
+    private static func run(_ plan: FetchPlan) async -> CommandStatus {
         do throws(CommandFailure) {
             let runner = try await FetchRunner(plan)
             return await runner.run()
