@@ -34,8 +34,6 @@ struct BeelineCommand: AsyncParsableCommand {
         defaultSubcommand: FetchCommand.self
     )
 
-    /// Runs on a thread of the pool and ends the process there. A return to the main thread would start two more threads.
-    @concurrent
     static func main() async {
         // The parent process may have set SIGCHLD to be ignored, which discards the exit codes of child processes.
         signal(SIGCHLD, SIG_DFL)
@@ -44,10 +42,7 @@ struct BeelineCommand: AsyncParsableCommand {
         SecretArguments.wipe()
         let subcommand = Subcommand(given)
         do {
-            if BuildReport.isRequested(by: given) {
-                try StandardOutput.writeLine(BuildReport.text)
-                exit(withError: ExitCode.success)
-            }
+            if BuildReport.isRequested(by: given) { return try StandardOutput.writeLine(BuildReport.text) }
             switch subcommand {
             case .fetch(let arguments): try await fetch(arguments)
             case .other(let arguments):
@@ -58,12 +53,13 @@ struct BeelineCommand: AsyncParsableCommand {
                     try run(command)
                 }
             }
-            exit(withError: ExitCode.success)
         } catch {
             end(with: error, subcommand: subcommand.name)
         }
     }
 
+    /// Runs `fetch` on a thread of the pool, and ends the process there.
+    @concurrent
     private static func fetch(_ arguments: [String]) async throws {
         let environment = ProcessInfo.processInfo.environment
         let optionFile = Defaults.path("fetch.conf", environment)
@@ -73,7 +69,7 @@ struct BeelineCommand: AsyncParsableCommand {
         case .fetch(let parts):
             if !parts.contains(where: \.session.isParallel) { StartUp.useOneEventLoop() }
             let status = try await FetchCommand.run(parts, defaults: Defaults.load(environment: environment))
-            if status != .ok { throw ExitCode(status.rawValue) }
+            StartUp.endProcess(status)
         }
     }
 

@@ -3,8 +3,20 @@
 import Beeline
 import NIOCore
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// What makes a short command start fast.
 enum StartUp {
+    /// Ends the process on the current thread. A return to the main thread would start two more threads, and ArgumentParser makes
+    /// its help text before it ends a process.
+    static func endProcess(_ status: CommandStatus) -> Never { exit(status.rawValue) }
+
     /// Makes the process's shared event loops one, instead of one for each processor. A fetch has few connections, and starting
     /// a loop takes a thread and five system calls. Call it once, before anything uses the loops.
     static func useOneEventLoop() {
