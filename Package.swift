@@ -66,7 +66,9 @@ let package = Package(
     traits: [
         .trait(name: "AsyncHTTPClient", description: "BeelineAsyncHTTPClient, which needs async-http-client"),
         .trait(name: "Redis", description: "BeelineRedis, which needs the library hiredis, and beeline serve --redis"),
-        .default(enabledTraits: isCheck ? ["AsyncHTTPClient", "Redis"] : []),
+        .trait(name: "Brotli", description: "Content-Encoding: br in the client, which needs the library libbrotlidec"),
+        .trait(name: "Zstandard", description: "Content-Encoding: zstd in the client, which needs the library libzstd"),
+        .default(enabledTraits: isCheck ? ["AsyncHTTPClient", "Redis", "Brotli", "Zstandard"] : []),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -97,6 +99,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(
+            name: "CBrotli",
+            pkgConfig: "libbrotlidec",
+            providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]
+        ),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
         .target(name: "CTLSSessions"),
         .target(name: "CBuildInfo", cSettings: buildInfo),
         .target(
@@ -107,9 +115,11 @@ let package = Package(
         .target(
             name: "DirectHTTP",
             dependencies: [
-                "Names", "HTTPWire", "TLSInternals", "CZlib", nio("NIOCore"), nio("NIOPosix"),
-                nio("NIOConcurrencyHelpers"),
-                nio("NIOTLS"), nioSSL, httpTypes, deque, crypto,
+                "Names", "HTTPWire", "TLSInternals", "CZlib",
+                .target(name: "CBrotli", condition: .when(traits: ["Brotli"])),
+                .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
+                nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL, httpTypes, deque,
+                crypto,
             ],
             swiftSettings: settings
         ),
@@ -171,7 +181,9 @@ let package = Package(
         ),
         .target(
             name: "BeelineStore",
-            dependencies: ["CookieJar", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb, sqlite],
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb, sqlite,
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -321,7 +333,8 @@ let package = Package(
         .testTarget(
             name: "BeelineStoreTests",
             dependencies: [
-                "BeelineStore", "StoreCrashWriter", "CookieJar", "HTTPDNS", "Names", "BeelineTesting", grdb,
+                "BeelineStore", "StoreCrashWriter", "CookieJar", "DirectHTTP", "HTTPDNS", "Names", "BeelineTesting",
+                grdb,
                 nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings

@@ -12,6 +12,8 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
     public var code: Code
     /// One line: what failed, where, and what to try.
     public var message: String
+    /// The URL of the hop that failed, after redirects and HSTS; `nil` if there is none.
+    package var failedURL: HTTPURL?
     /// All connection attempts of the hop that failed.
     public var attempts: [Attempt]
     /// The hops that succeeded before.

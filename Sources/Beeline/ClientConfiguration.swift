@@ -7,7 +7,12 @@ public import Names
 /// The configuration of a ``BeelineClient``.
 public struct ClientConfiguration: Sendable {
     /// The upstreams, tried in this order. Default: `UpstreamSpec.standard`. Upstreams of your own belong into ``resolver``.
-    public var upstreams: [UpstreamSpec] = UpstreamSpec.standard
+    public var upstreams: [UpstreamSpec] {
+        get { ownUpstreams ?? UpstreamSpec.standard }
+        set { ownUpstreams = newValue }
+    }
+    /// Nil until ``upstreams`` is set: parsing the standard ones takes time that a short command does not have.
+    package private(set) var ownUpstreams: [UpstreamSpec]?
     /// The policy and limits of the resolver. Its own `upstreams` come before ``upstreams``.
     public var resolver = ResolverConfiguration()
     /// Whether HTTPDNS is on at the start. Default true; ``BeelineClient/isHTTPDNSEnabled`` changes it later.
@@ -18,6 +23,10 @@ public struct ClientConfiguration: Sendable {
     /// Paths of Unix domain sockets to connect to in place of origins. The client neither resolves these hosts nor uses a proxy
     /// for them. Default none.
     public var unixSockets: [Pin: String] = [:]
+    /// The hosts that require TLS (HSTS, RFC 6797). The client changes `http` to `https` and `ws` to `wss` for them, in first
+    /// requests and redirects, before it sends anything. It records hosts from responses whose certificate was verified. `nil`
+    /// turns HSTS off. Default: a store in memory.
+    public var hsts: HSTSStore? = HSTSStore()
     /// The proxies. Default: those of the environment, as curl reads them; on Apple platforms otherwise those of the system
     /// settings.
     public var proxies = ProxySettings.standard
@@ -42,8 +51,8 @@ public struct ClientConfiguration: Sendable {
     public var userAgent: String? = "Beeline/\(BeelineClient.version)"
     /// `Accept` of requests that have none; `nil` sends none. Default `*/*`.
     public var accept: String? = "*/*"
-    /// Whether the client offers and decodes gzip and deflate. This does not apply to a request with its own `Accept-Encoding`
-    /// or a `Range`. Default true.
+    /// Whether the client offers and decodes gzip and deflate, and with the package's traits `Brotli` and `Zstandard` also br and
+    /// zstd. This does not apply to a request with its own `Accept-Encoding` or a `Range`. Default true.
     public var decodesContent = true
     /// The limits of the connection pool and of response heads.
     public var engine = EngineConfiguration()

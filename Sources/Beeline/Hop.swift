@@ -10,6 +10,9 @@ public import Names
 public struct Hop: Sendable {
     /// The requested URL, with the host name.
     public let url: HTTPURL
+    /// Whether the URL had no TLS, and was changed because its host requires TLS (HSTS, RFC 6797); see
+    /// ``ClientConfiguration/hsts``.
+    public let isUpgraded: Bool
     /// The head of the request as it was sent. Its cookies and credentials are secrets.
     public let request: HTTPRequest
     /// The head of the response.
@@ -64,6 +67,7 @@ extension Hop {
         receivedAt: CookieTime
     ) {
         url = hop.url
+        isUpgraded = hop.isUpgraded
         var fields = request.fields
         if let framing = request.framingField,
             framing.name == .contentLength || response.applicationProtocol != "h2"

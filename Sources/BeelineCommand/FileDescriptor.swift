@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -99,7 +94,13 @@ struct FileDescriptor: Hashable, Sendable {
 
     /// The path that a symbolic link leads to; nil for other files.
     private static func linkTarget(_ path: String) -> String? {
-        guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return nil }
+        // The longest path on Linux and macOS.
+        let next = String(unsafeUninitializedCapacity: 4096) { space in
+            space.withMemoryRebound(to: CChar.self) { space in
+                space.baseAddress.map { max(0, readlink(path, $0, space.count)) } ?? 0
+            }
+        }
+        guard !next.isEmpty else { return nil }
         let folder = path[..<(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)]
         return next.hasPrefix("/") ? next : folder + next
     }
@@ -126,8 +127,8 @@ struct FileDescriptor: Hashable, Sendable {
 
     /// Whether the path leads to a regular file. Opening another kind of file may block forever.
     static func isRegular(_ path: String) -> Bool {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))
-        return attributes?[.type] as? FileAttributeType == .typeRegular
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Opens a file for reading.
@@ -139,11 +140,9 @@ struct FileDescriptor: Hashable, Sendable {
 
     /// Returns the size in bytes of a regular file, readable or not; nil for other or missing files.
     static func size(of path: String) -> Int64? {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path)),
-            attributes[.type] as? FileAttributeType == .typeRegular
-        else { return nil }
-        return (attributes[.size] as? UInt64).flatMap { Int64(exactly: $0) }
-            ?? (attributes[.size] as? Int).flatMap { Int64(exactly: $0) }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(status.st_size)
     }
 
     /// Reads at most `limit` bytes; empty at the end of the file. Waits until data is available.

@@ -40,7 +40,8 @@ public struct PreparedRequest: Sendable {
     package var authority: String { checked.value.authority }
     var framing: Framing { checked.value.framing }
     var expectsContinue: Bool { checked.value.expectsContinue }
-    /// Whether a gzip or deflate body is decoded. Default true.
+    /// Whether a body with a content coding of this build is decoded: gzip and deflate, and with the traits `Brotli` and
+    /// `Zstandard` br and zstd. Default true.
     public var decodesContent = true
     /// How long the body of a request with `Expect: 100-continue` waits for `100 Continue`. After that the body is sent anyway
     /// (RFC 9110 §10.1.1). Default 1 s.

@@ -2,6 +2,7 @@
 
 import Beeline
 import BeelineTesting
+import DirectHTTP
 import Foundation
 import NIOConcurrencyHelpers
 import NIOCore
@@ -111,11 +112,26 @@ struct BodyTests {
         await site.stop()
     }
 
+    @Test("a body is decoded from every coding that the client offers", arguments: Compression.allCases)
+    func codings(_ coding: Compression) async throws {
+        guard ContentCoding(coding.rawValue) != nil else { return }
+        let text = String(repeating: "plain text, ", count: 20_000)
+        let site = try await LoopbackOrigin.start { _ in .text(text).compressed(coding) }
+        let client = try plainClient()
+        #expect(try await client.get(site.url()).text() == text)
+        var configuration = ClientConfiguration()
+        configuration.decodesContent = false
+        let plain = try BeelineClient(configuration)
+        #expect(try await plain.get(site.url()).fields[.contentEncoding] == coding.rawValue)
+        for client in [client, plain] { await client.shutDown() }
+        await site.stop()
+    }
+
     @Test("a request with a Range offers no codings, because part of a coded body cannot be decoded")
     func ranges() async throws {
         let site = try await LoopbackOrigin.start { .text($0.fields[.acceptEncoding] ?? "-") }
         let client = try plainClient()
-        #expect(try await client.get(site.url()).text() == "gzip, deflate")
+        #expect(try await client.get(site.url()).text() == ContentCoding.offer)
         #expect(try await client.get(site.url(), fields: [.range: "bytes=5-9"]).text() == "-")
         await client.shutDown()
         await site.stop()

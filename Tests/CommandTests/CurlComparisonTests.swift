@@ -51,7 +51,7 @@ extension ProcessTests {
             Row("data in the URL", "-G", "-d", "a=1", "--data-urlencode", "q=x y", "{P}/echo"),
             Row("data added to a query", "-G", "-d", "a=1", "{P}/echo?b=2#f"),
             Row("data in the URL of a HEAD", "-G", "-I", "-d", "a=1", "{P}/bytes/10"),
-            Row("JSON", "--json-data", "{\"a\":1}", "{P}/echo", curl: ["--json", "{\"a\":1}", "{P}/echo"]),
+            Row("JSON", "--json", "{\"a\":1}", "{P}/echo"),
             Row("a method", "-X", "DELETE", "{P}/echo"),
             Row("a method in one word", "-XOPTIONS", "{P}/echo"),
             Row("a method with data", "-X", "PATCH", "-d", "x", "{P}/echo"),
@@ -142,6 +142,7 @@ extension ProcessTests {
             Row("more than Content-Length", "{P}/long"),
             Row("a header without a colon", "{P}/colon"),
             Row("a broken gzip", "--compressed", "{P}/badzip"),
+            Row("a coding that is not known", "--compressed", "{P}/unknownzip"),
             Row("a response that never comes", "-m", "1", "{P}/never"),
             Row("an untrusted certificate", "{U}/echo"),
             Row("an untrusted certificate with -k", "-k", "{U}/status/200"),
@@ -277,6 +278,7 @@ extension ProcessTests {
                     "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi",
                     ending: .keepAlive
                 )
+            case "/unknownzip": return .text("whatever").adding(.contentEncoding, "compress, x-other")
             case "/badzip": return .bytes(Array("this is no gzip".utf8)).adding(.contentEncoding, "gzip")
             case "/hop-with-cookie": return .redirect(to: "/echo").adding(.setCookie, "id=7; Path=/")
             case "/loop": return .redirect(to: "/loop")

@@ -79,7 +79,8 @@ extension ProcessTests {
             #expect(report["hops"].count == 2)
             #expect(
                 first.keys == [
-                    "attempts", "cookies_received", "cookies_sent", "endpoint", "method", "origin", "protocol", "proxy",
+                    "attempts", "cookies_received", "cookies_sent", "endpoint", "hsts_upgrade", "method", "origin",
+                    "protocol", "proxy",
                     "resolution", "reused", "status", "timings_ms", "url",
                 ]
             )

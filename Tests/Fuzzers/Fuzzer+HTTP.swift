@@ -53,12 +53,25 @@ extension Fuzzer {
             for _ in 0..<2 { try bytes.withUnsafeBytes { try decoder.decode($0) { _ in } } }
         },
         Fuzzer("inflate", seeds: [[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 4, 0, 0x43, 0xbe, 0xb7, 0xe8]]) { bytes in
-            for coding in [Inflater.Coding.gzip, .deflate] {
-                let inflater = Inflater(coding)
-                inflater.feed(ByteBuffer(bytes: bytes))
-                var total = 0
-                while total < 1 << 20, let piece = try inflater.next() { total += piece.readableBytes }
-            }
+            for coding in [ContentCoding.gzip, .deflate] { try decodeContent(bytes, coding) }
+        },
+        Fuzzer(
+            "hsts",
+            texts: [
+                "max-age=\"31536000\"; includeSubDomains;x=y", ".a.test \"20301231 23:59:59\"\nb.test \"unlimited\"\n",
+            ]
+        ) { bytes in
+            let text = String(decoding: bytes, as: UTF8.self)
+            if let policy = StrictTransportSecurity(fieldValue: text), policy.maxAge < 0 { violation("a negative age") }
+            let entries = HSTSFile.read(text).entries
+            if HSTSFile.read(HSTSFile.write(entries)).entries != entries { violation("a file is read differently") }
+        },
+        Fuzzer("brotli", seeds: [[11, 6, 128, 111, 110, 101, 32, 116, 119, 111, 32, 116, 104, 114, 101, 101, 3]]) {
+            bytes in
+            if let coding = ContentCoding("br") { try decodeContent(bytes, coding) }
+        },
+        Fuzzer("zstandard", seeds: [[40, 181, 47, 253, 0, 88, 33, 0, 0, 111, 110, 101, 32]]) { bytes in
+            if let coding = ContentCoding("zstd") { try decodeContent(bytes, coding) }
         },
         Fuzzer(
             "websocket",
@@ -86,6 +99,18 @@ extension Fuzzer {
             if challenges.count > AuthChallenge.maxChallenges { violation("more challenges than the bound") }
         },
     ]
+
+    private static func decodeContent(_ bytes: [UInt8], _ coding: ContentCoding) throws {
+        let stage = ContentStage(coding)
+        stage.feed(ByteBuffer(bytes: bytes))
+        var total = 0
+        while total < 1 << 20, let piece = try stage.next() {
+            if piece.readableBytes == 0 || piece.readableBytes > ContentStage.pieceSize {
+                violation("a piece of no valid size")
+            }
+            total += piece.readableBytes
+        }
+    }
 
     private static func response(_ bytes: [UInt8], piece: Int) -> String {
         var parser = HTTP1ResponseReader()

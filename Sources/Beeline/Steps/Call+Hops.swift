@@ -50,9 +50,9 @@ extension Call {
         let hop = journey.hop
         do throws(BeelineError) {
             let keeps = options.credentialsFollowRedirects
-            guard let next = try Redirect.next(after: hop, response: response, keepsCredentials: keeps) else {
-                return false
-            }
+            let hsts = client.configuration.hsts
+            guard let next = try Redirect.next(after: hop, response: response, keepsCredentials: keeps, hsts: hsts)
+            else { return false }
             guard journey.redirects < limit else {
                 throw BeelineError(
                     .tooManyRedirects,
@@ -70,7 +70,7 @@ extension Call {
                     "\(hop.url) redirects to \(next.url) with the body, which can be read only once: use RequestBody.stream"
                 )
             }
-            journey.go(to: proposal.map(next.taking) ?? next)
+            journey.go(to: proposal.map { next.taking($0, hsts: hsts) } ?? next)
             return true
         } catch {
             var error = error

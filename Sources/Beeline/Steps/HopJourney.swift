@@ -101,7 +101,9 @@ struct HopJourney {
         routing: OriginRouting,
         observation: HopObservation?
     ) -> BeelineError {
-        let error = BeelineError(error, hops: hops, route: routing.route)
+        var error = BeelineError(error, hops: hops, route: routing.route)
+        error.failedURL = hop.url
+        if hop.isUpgraded { error.message += " (the host requires TLS by HSTS; the URL was http)" }
         observation?.failed(error)
         return error
     }
@@ -122,6 +124,7 @@ struct HopJourney {
             fields: response.head.headerFields,
             context: pending.context
         )
+        recordTLSRequirement(of: response.head, client: call.client)
         hops.append(
             Hop(
                 hop,
@@ -150,6 +153,16 @@ struct HopJourney {
             return .resend
         }
         return Redirect.applies(to: response.head) ? .redirect : .done
+    }
+
+    /// Records that the host requires TLS, or no longer does (RFC 6797 §8.1): from the first field of a response over TLS whose
+    /// certificate was verified.
+    private func recordTLSRequirement(of response: HTTPResponse, client: BeelineClient) {
+        guard let hsts = client.configuration.hsts, hop.url.origin.scheme.isSecure,
+            client.configuration.tls.verifiesCertificate,
+            let field = response.headerFields[values: .strictTransportSecurity].first
+        else { return }
+        hsts.record(field, of: hop.url.host)
     }
 
     /// Moves to the target of a redirect.

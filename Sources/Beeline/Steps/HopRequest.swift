@@ -18,6 +18,8 @@ struct HopRequest: Sendable {
     /// The credentials for this hop's origin; `nil` uses the configured credentials.
     var credentials: Credentials?
     var decodesContent = false
+    /// Whether HSTS replaced `http` in the URL of this hop.
+    private(set) var isUpgraded = false
     /// How long the body waits for `100 Continue`, if there is an `Expect` field.
     private let continueLimit: Duration?
 
@@ -42,10 +44,25 @@ struct HopRequest: Sendable {
         if continueLimit != nil { fields[.expect] = "100-continue" }
         // Part of an encoded body cannot be decoded.
         if fields[.acceptEncoding] == nil, fields[.range] == nil, takesBody, configuration.decodesContent {
-            fields[.acceptEncoding] = "gzip, deflate"
+            fields[.acceptEncoding] = ContentCoding.offer
             decodesContent = true
         }
         credentials = request.options.credentials ?? url.credentials
+        upgrade(by: configuration.hsts)
+    }
+
+    /// Replaces `http` in the URL if the host requires TLS (RFC 6797 §8.3).
+    mutating func upgrade(by hsts: HSTSStore?) {
+        guard let secure = hsts?.upgraded(url) else { return }
+        url = secure
+        isUpgraded = true
+    }
+
+    /// Moves to another URL, and upgrades that.
+    mutating func go(to target: HTTPURL, hsts: HSTSStore?) {
+        url = target
+        isUpgraded = false
+        upgrade(by: hsts)
     }
 
     /// Creates the request for the engine.
@@ -79,9 +96,10 @@ struct HopRequest: Sendable {
     }
 
     /// Returns the request after the changes of a proposal.
-    func taking(_ proposal: RedirectProposal) -> HopRequest {
+    func taking(_ proposal: RedirectProposal, hsts: HSTSStore?) -> HopRequest {
         var hop = self
-        (hop.method, hop.url, hop.fields) = (proposal.method, proposal.url, proposal.fields)
+        if proposal.url != url { hop.go(to: proposal.url, hsts: hsts) }
+        (hop.method, hop.fields) = (proposal.method, proposal.fields)
         (hop.explicitCookies, hop.authority) = (proposal.cookies, proposal.authority)
         if let body = proposal.body { hop.body = body }
         // The credentials belong to the target of the redirect only.

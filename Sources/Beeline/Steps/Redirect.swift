@@ -9,17 +9,20 @@ import Names
 enum Redirect {
     /// Returns the next hop; `nil` if the response is not a redirect or has no `Location`.
     ///
-    /// - Parameter keepsCredentials: Whether another origin may receive the credentials.
+    /// - Parameters:
+    ///   - keepsCredentials: Whether another origin may receive the credentials.
+    ///   - hsts: The hosts that require TLS. They change the target before it is compared with the previous URL.
     static func next(
         after hop: HopRequest,
         response: HTTPResponse,
-        keepsCredentials: Bool = false
+        keepsCredentials: Bool = false,
+        hsts: HSTSStore? = nil
     ) throws(BeelineError) -> HopRequest? {
         guard applies(to: response), let location = response.headerFields[.location], !location.isEmpty else {
             return nil
         }
         var next = hop
-        next.url = try resolve(location, from: hop)
+        next.go(to: try resolve(location, from: hop), hsts: hsts)
         let status = response.status.code
         if status == 303 && hop.method != .head || status < 303 && hop.method == .post {
             next.method = hop.method == .head ? .head : .get

@@ -16,12 +16,15 @@ struct FetchRunner: Sendable {
     /// - Throws: ``CommandFailure`` for invalid upstreams and unreadable cookies.
     init(_ plan: FetchPlan) async throws(CommandFailure) {
         self.plan = plan
+        var configuration = plan.client
+        if plan.needsNoNames { configuration.upstreams = [] }
         var memory = plan.hasCookies ? CookieJar(configuration: plan.jarBounds) : nil
         // Read the files before opening the jar: the jar's own file may be among them.
         var cookies: [(path: String, cookies: [Cookie])] = []
         for file in plan.cookieFiles {
             cookies.append((file.path, try await file.cookies(from: plan.transfers.first?.url)))
         }
+        if let hosts = configuration.hsts { try await plan.hsts.read(into: hosts) }
         var messages: [String] = []
         if let file = plan.jar {
             let open = try await OpenJar(file, bounds: plan.jarBounds)
@@ -39,15 +42,21 @@ struct FetchRunner: Sendable {
         }
         self.messages = messages
         do {
-            client = try BeelineClient(plan.client, jar: memory)
+            client = try BeelineClient(configuration, jar: memory)
         } catch {
             await jar?.abandon()
             throw CommandFailure(.usage, error.message)
         }
     }
 
-    /// Runs a plan and returns its exit status.
-    static func run(_ plan: FetchPlan) async -> CommandStatus {
+    /// Runs the parts of a command line and returns the exit status.
+    static func run(_ session: FetchSession) async -> CommandStatus {
+        var status = CommandStatus.ok
+        for plan in session.parts where !Task.isCancelled { status = await run(plan) }
+        return status
+    }
+
+    private static func run(_ plan: FetchPlan) async -> CommandStatus {
         do throws(CommandFailure) {
             let runner = try await FetchRunner(plan)
             return await runner.run()
@@ -82,6 +91,12 @@ struct FetchRunner: Sendable {
         // Save the cookies even after a failed transfer, to keep earlier logins.
         do {
             try await saveCookies()
+        } catch {
+            tell(error)
+            if status == .ok { status = error.status }
+        }
+        do {
+            if let hosts = client.configuration.hsts { try await plan.hsts.save(hosts) }
         } catch {
             tell(error)
             if status == .ok { status = error.status }

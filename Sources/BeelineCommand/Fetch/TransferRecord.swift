@@ -39,8 +39,8 @@ struct TransferRecord: Sendable {
     /// The hop of the final response.
     var lastHop: Hop? { hops.last }
 
-    /// The URL of the final response; without one, the requested URL.
-    var url: HTTPURL { hops.last?.url ?? transfer.url }
+    /// The URL of the last request.
+    var url: HTTPURL { error?.failedURL ?? hops.last?.url ?? transfer.url }
 
     /// The end of each phase of the last hop, measured from the start of the transfer; nil without a hop.
     var phases: Phases? {

@@ -239,8 +239,10 @@ struct TransferRun {
             offset: mode == .append ? offset : 0
         )
         var pieces = response.body.makeAsyncIterator()
+        let problem = response.codingProblem
         do {
             while let piece = try await pieces.next() {
+                if let problem { throw problem }
                 try sink.write(piece)
                 record.received = sink.written
                 progress?.show(sink.written)

@@ -24,10 +24,16 @@ enum BuildReport {
     }
 
     private static var traits: String {
+        var traits: [String] = []
         #if Redis
-        "Redis"
-        #else
-        "none"
+        traits.append("Redis")
         #endif
+        #if Brotli
+        traits.append("Brotli")
+        #endif
+        #if Zstandard
+        traits.append("Zstandard")
+        #endif
+        return traits.isEmpty ? "none" : traits.joined(separator: ", ")
     }
 }

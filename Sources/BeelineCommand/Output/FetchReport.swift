@@ -66,6 +66,8 @@ struct FetchReport: Encodable {
 struct HopReport: Encodable {
     var url: String
     var origin: String
+    /// Whether HSTS replaced `http` in the URL.
+    var hstsUpgrade: Bool
     var method: String
     var status: Int
     /// `http/1.1` or `h2`.
@@ -88,6 +90,7 @@ struct HopReport: Encodable {
     init(_ hop: Hop, bodyTime: Duration?) {
         url = "\(hop.url)"
         origin = "\(hop.url.origin)"
+        hstsUpgrade = hop.isUpgraded
         method = hop.method.rawValue
         status = hop.status.code
         self.protocol = hop.applicationProtocol
@@ -103,6 +106,7 @@ struct HopReport: Encodable {
 
     private enum CodingKeys: String, CodingKey {
         case url, origin, method, status, `protocol`, endpoint, reused, proxy, resolution, attempts
+        case hstsUpgrade = "hsts_upgrade"
         case timingsMS = "timings_ms"
         case cookiesSent = "cookies_sent"
         case cookiesReceived = "cookies_received"

@@ -7,12 +7,16 @@ import Beeline
 enum VerboseLog {
     /// Returns the lines for a hop: `*` events, `>` request, `<` response.
     static func lines(_ hop: Hop) -> [String] {
-        connection(hop).map { "* \($0)" } + request(hop).map { "> \($0)" } + [">"]
+        upgrade(hop).map { "* \($0)" } + connection(hop).map { "* \($0)" } + request(hop).map { "> \($0)" } + [">"]
             + response(hop).map { "< \($0)" } + ["<"] + cookies(hop).map { "* \($0)" }
     }
 
     /// Returns the lines for failed attempts.
     static func lines(_ attempts: [Attempt]) -> [String] { attempts.map { "* \($0)" } }
+
+    private static func upgrade(_ hop: Hop) -> [String] {
+        hop.isUpgraded ? ["Changed http to https: \(hop.url.host) requires TLS (HSTS)"] : []
+    }
 
     private static func connection(_ hop: Hop) -> [String] {
         let origin = hop.url.origin

@@ -31,7 +31,7 @@ struct ServeCommand: AsyncParsableCommand {
         let reload = ReloadSignal()
         DescriptorLimit.raise()
         let defaults = try Defaults.load()
-        var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
+        var configuration = try ClientConfiguration(names.options(), defaults: defaults, files: .real)
         configuration.resolver.cache.maxNames = 100_000
         configuration.resolver.cache.maxOctets = 64 << 20
         let socket = try PassedSocket.find(in: defaults.environment, process: getpid())

@@ -81,7 +81,7 @@ struct GatewayCarrier: Sendable {
     /// Whether the client could decode the body.
     private static func isDecoded(_ response: Response) -> Bool {
         let codings = codings(response)
-        return codings.count <= 1 && codings.allSatisfy { ["gzip", "x-gzip", "deflate"].contains($0) }
+        return codings.count <= 1 && codings.allSatisfy { ContentCoding($0) != nil }
     }
 
     private func playlist(_ response: Response, as kind: PlaylistMapper.Kind) async throws -> ByteBuffer {

@@ -2,13 +2,17 @@
 
 import HTTPTypes
 
-/// Compresses test data as DEFLATE (RFC 1951) with the fixed code and only runs of one byte. The encoder is minimal but valid,
-/// and independent of the client's library.
+/// Compresses test data: as DEFLATE (RFC 1951) with the fixed code and only runs of one byte, or stores it as it is. The encoders
+/// are minimal but valid, and independent of the client's libraries.
 package enum Compression: String, Hashable, Sendable, CaseIterable {
     /// RFC 1952.
     case gzip
     /// The zlib format (RFC 1950), which RFC 9110 §8.4.1.2 calls deflate.
     case deflate
+    /// RFC 7932, in blocks that are not compressed.
+    case brotli = "br"
+    /// RFC 8878, in blocks that are not compressed.
+    case zstandard = "zstd"
 
     /// Compresses the bytes.
     package func compress(_ bytes: [UInt8]) -> [UInt8] {
@@ -18,6 +22,8 @@ package enum Compression: String, Hashable, Sendable, CaseIterable {
                 + Self.littleEndian(Self.crc32(bytes)) + Self.littleEndian(UInt32(truncatingIfNeeded: bytes.count))
         case .deflate:
             [0x78, 0x01] + Self.raw(bytes) + Self.littleEndian(Self.adler32(bytes)).reversed()
+        case .brotli: Self.storedBrotli(bytes)
+        case .zstandard: Self.storedZstandard(bytes)
         }
     }
 
@@ -61,7 +67,7 @@ package enum Compression: String, Hashable, Sendable, CaseIterable {
         return out.finish()
     }
 
-    private static func littleEndian(_ value: UInt32) -> [UInt8] {
+    static func littleEndian(_ value: UInt32) -> [UInt8] {
         (0..<4).map { UInt8(value >> (8 * UInt32($0)) & 255) }
     }
 

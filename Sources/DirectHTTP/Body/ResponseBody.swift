@@ -13,9 +13,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public typealias Element = ByteBuffer
 
     private let source: Source
-    let codings: [Inflater.Coding]
+    let codings: [ContentCoding]
 
-    init(exchange: Exchange, codings: [Inflater.Coding]) {
+    init(exchange: Exchange, codings: [ContentCoding]) {
         source = .exchange(BodyOwner(exchange: exchange))
         self.codings = codings
     }

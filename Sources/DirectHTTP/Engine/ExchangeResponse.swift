@@ -7,8 +7,8 @@ import NIOCore
 public final class ExchangeResponse: Sendable {
     /// The status and the fields as received. `Content-Encoding` and `Content-Length` describe the body before decoding.
     public let head: HTTPResponse
-    /// The body. It is decoded if the request asked for that and its coding is gzip or deflate, at most two codings in all; other
-    /// codings are left as they are.
+    /// The body. It is decoded if the request asked for that and its codings are at most two of gzip, deflate, and, with the
+    /// traits `Brotli` and `Zstandard`, br and zstd; other codings are left as they are.
     public let body: ResponseBody
     /// The connection that carried the response.
     public let connection: ConnectionInfo
@@ -34,7 +34,7 @@ public final class ExchangeResponse: Sendable {
         timings: ExchangeTimings
     ) {
         self.head = head
-        let codings = decodes ? head.headerFields[.contentEncoding].map(Inflater.Coding.list) ?? [] : []
+        let codings = decodes ? head.headerFields[.contentEncoding].map(ContentCoding.list) ?? [] : []
         body = ResponseBody(exchange: exchange, codings: codings)
         self.connection = connection
         applicationProtocol = isHTTP10 ? "http/1.0" : connection.applicationProtocol

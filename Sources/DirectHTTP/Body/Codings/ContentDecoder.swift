@@ -11,11 +11,11 @@ struct ContentDecoder {
     static let maxCodings = 2
 
     /// The first stage takes the received bytes, the last returns the plain bytes.
-    private let stages: [Inflater]
+    private let stages: [ContentStage]
 
     /// - Parameter codings: at least one, in the order in which they were applied.
-    init(_ codings: [Inflater.Coding]) {
-        stages = codings.reversed().map(Inflater.init)
+    init(_ codings: [ContentCoding]) {
+        stages = codings.reversed().map(ContentStage.init)
     }
 
     /// Adds coded bytes. Call it only when ``next()`` has returned nil.

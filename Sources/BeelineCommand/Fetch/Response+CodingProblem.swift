@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+extension Response {
+    /// The failure of a body whose codings this build does not decode although the request offered only codings that it does, as in
+    /// curl; nil if the body is decoded, or if `--compressed` is not in effect.
+    var codingProblem: CommandFailure? {
+        guard hop.request.headerFields[.acceptEncoding] == ContentCoding.offer,
+            let field = hop.response.headerFields[.contentEncoding], ContentCoding.list(fieldValue: field).isEmpty
+        else { return nil }
+        let names = field.split(separator: ",").map(\.trimmingBlanks).filter { !$0.isEmpty }
+        guard names.contains(where: { $0.lowercased() != "identity" }) else { return nil }
+        return CommandFailure(
+            .undecodableBody,
+            "\(url): the body has the coding \(field.singleLine), and this program decodes at most two of \(ContentCoding.offer)"
+        )
+    }
+}

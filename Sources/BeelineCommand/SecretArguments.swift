@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Hides secrets of the command line from other users, who see the arguments of every process (`ps`, `/proc/PID/cmdline`).
+enum SecretArguments {
+    /// Overwrites the secrets in the process's arguments with spaces, as curl does. Lengths stay. Copy the arguments before:
+    /// `CommandLine.arguments` does so on its first use.
+    static func wipe() {
+        let (count, vector) = (Int(CommandLine.argc), CommandLine.unsafeArgv)
+        let arguments = (1..<max(1, count)).map { index in vector[index].map { Array(String(cString: $0).utf8) } ?? [] }
+        for (index, secret) in secrets(in: arguments).enumerated() {
+            guard let secret, let argument = vector[index + 1], secret.upperBound <= strlen(argument) else { continue }
+            memset(argument + secret.lowerBound, Int32(UInt8(ascii: " ")), secret.count)
+        }
+    }
+
+    /// Returns for each argument the octets to overwrite; nil if it has no secret. The program's name is not an argument.
+    ///
+    /// The options of the subcommands, and of a program after `run --`, are not told apart: an argument that merely looks like a
+    /// secret is overwritten too, which changes only what others see.
+    static func secrets(in arguments: [[UInt8]]) -> [Range<Int>?] {
+        var expected: Kind?
+        return arguments.map { argument in
+            if let kind = expected {
+                expected = nil
+                return kind.secret(in: argument[...]) ?? Kind.url.secret(in: argument[...])
+            }
+            guard argument.first == UInt8(ascii: "-"), argument.count > 1 else {
+                return Kind.url.secret(in: argument[...])
+            }
+            let (kind, value) = argument[1] == UInt8(ascii: "-") ? long(argument) : cluster(argument)
+            guard let kind, value.isEmpty else {
+                return kind.flatMap { $0.secret(in: value) } ?? Kind.url.secret(in: argument[...])
+            }
+            expected = kind
+            return nil
+        }
+    }
+
+    /// The kind of a long option's value, and the value if it is in the same argument.
+    private static func long(_ argument: [UInt8]) -> (Kind?, ArraySlice<UInt8>) {
+        let name = argument.dropFirst(2).prefix { $0 != UInt8(ascii: "=") }
+        let kind = longOptions[String(decoding: name, as: UTF8.self)]
+        return (kind, argument[name.endIndex...].dropFirst())
+    }
+
+    /// The kind of the value in a cluster of short options such as `-sSume:secret`.
+    private static func cluster(_ argument: [UInt8]) -> (Kind?, ArraySlice<UInt8>) {
+        for index in argument.indices.dropFirst() {
+            if let kind = shortOptions[argument[index]] { return (kind, argument[(index + 1)...]) }
+            if lettersWithValue.contains(argument[index]) { break }
+        }
+        return (nil, [])
+    }
+
+    private static let longOptions: [String: Kind] = [
+        "user": .whole, "proxy-user": .whole, "oauth2-bearer": .whole, "pass": .whole, "proxy-pass": .whole,
+        "tlsuser": .whole, "tlspassword": .whole, "proxy-tlsuser": .whole, "proxy-tlspassword": .whole,
+        "header": .header, "proxy-header": .header, "cookie": .cookie, "cert": .passphrase, "proxy-cert": .passphrase,
+        "proxy": .url, "preproxy": .url, "socks4": .url, "socks4a": .url, "socks5": .url, "socks5-hostname": .url,
+        "url": .url,
+    ]
+    private static let shortOptions: [UInt8: Kind] = [
+        UInt8(ascii: "u"): .whole, UInt8(ascii: "U"): .whole, UInt8(ascii: "H"): .header, UInt8(ascii: "b"): .cookie,
+        UInt8(ascii: "E"): .passphrase, UInt8(ascii: "x"): .url,
+    ]
+    /// The other letters whose value ends a cluster, as in curl.
+    private static let lettersWithValue = Set("AcCdDeFhKmoPQrtTwXyYz".utf8)
+}
+
+extension SecretArguments {
+    /// Where the secret of a value is.
+    fileprivate enum Kind {
+        /// All of it.
+        case whole
+        /// The value of a header that carries credentials.
+        case header
+        /// Cookies; without `=` it is the name of a file.
+        case cookie
+        /// What follows the colon of `certificate:passphrase`.
+        case passphrase
+        /// User and password before the host, also without a scheme.
+        case url
+
+        /// Returns the place of the secret; nil if there is none.
+        func secret(in value: ArraySlice<UInt8>) -> Range<Int>? {
+            let range: Range<Int>?
+            switch self {
+            case .whole: range = value.indices
+            case .header: range = Self.isSecretHeader(value) ? Self.afterColon(value) : nil
+            case .cookie: range = value.contains(UInt8(ascii: "=")) ? value.indices : nil
+            case .passphrase: range = Self.afterColon(value)
+            case .url: range = Self.userInformation(value)
+            }
+            return range.flatMap { $0.isEmpty ? nil : $0 }
+        }
+
+        private static func isSecretHeader(_ value: ArraySlice<UInt8>) -> Bool {
+            let name = String(decoding: value.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased()
+            return ["auth", "cookie", "token", "key", "secret", "password"].contains { name.contains($0) }
+        }
+
+        private static func afterColon(_ value: ArraySlice<UInt8>) -> Range<Int>? {
+            value.firstIndex(of: UInt8(ascii: ":")).map { $0 + 1..<value.endIndex }
+        }
+
+        /// The octets before the last `@` of the authority.
+        private static func userInformation(_ value: ArraySlice<UInt8>) -> Range<Int>? {
+            let scheme = Array("://".utf8)
+            let start = value.indices.first { value[$0...].starts(with: scheme) }.map { $0 + scheme.count }
+            let authority = value[(start ?? value.startIndex)...].prefix { !"/?#".utf8.contains($0) }
+            guard let end = authority.lastIndex(of: UInt8(ascii: "@")) else { return nil }
+            // Without a scheme, only a text with a password counts: `name@host` occurs in ordinary values.
+            guard start != nil || authority[..<end].contains(UInt8(ascii: ":")) else { return nil }
+            return authority.startIndex..<end
+        }
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import NIOCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// What makes a short command start fast.
+enum StartUp {
+    /// Ends the process on the current thread. A return to the main thread would start two more threads, and ArgumentParser makes
+    /// its help text before it ends a process.
+    static func endProcess(_ status: CommandStatus) -> Never { exit(status.rawValue) }
+
+    /// Makes the process's shared event loops one, instead of one for each processor. A fetch has few connections, and starting
+    /// a loop takes a thread and five system calls. Call it once, before anything uses the loops.
+    static func useOneEventLoop() {
+        NIOSingletons.groupLoopCountSuggestion = 1
+    }
+}
+
+extension FetchPlan {
+    /// Whether no transfer can ask an upstream: all URLs have addresses, and no redirect is followed. The standard upstreams are
+    /// then not created.
+    var needsNoNames: Bool {
+        client.ownUpstreams == nil && client.redirects == RedirectPolicy.none
+            && transfers.allSatisfy { $0.url.host.address != nil }
+    }
+}
