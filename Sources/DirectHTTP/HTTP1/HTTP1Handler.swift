@@ -51,8 +51,6 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var isInputEnded = false
     private var isClosing = false
     private var isStalled = false
-    /// Whether the system acknowledges bytes at once again, after ``DelayedHandshakeACK``.
-    private var acknowledgesAtOnce = false
     private var hasHeldRead = false
     private var sendWaiter: ((Bool) -> Void)?
     private var watch = ActivityWatch()
@@ -247,11 +245,6 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         deliver()
         readTime = nil
-        // A server that sends head and body separately, with Nagle's algorithm (RFC 9293 §3.7.4), waits with the body until the
-        // head is acknowledged: 40 ms, if that is delayed. Most responses are complete here and need no system call.
-        guard exchange != nil, !acknowledgesAtOnce else { return }
-        acknowledgesAtOnce = true
-        DelayedHandshakeACK.send(on: context.channel)
     }
 
     /// Forwards the channel's request for the next read, or holds it while the caller has enough unread data.
