@@ -59,7 +59,7 @@ struct HopJourney {
                 $0,
                 for: hop.url.origin,
                 method: hop.method,
-                target: hop.url.target,
+                target: hop.requestTarget ?? hop.url.target,
                 body: hop.body.bytesInMemory
             )
         }
@@ -76,6 +76,10 @@ struct HopJourney {
             )
             prepared.hedgeSide = side
             prepared.onHead = request.options.onHead
+            prepared.onTunnelHead = request.options.onTunnelHead
+            prepared.sendsHost = request.options.sendsHost
+            prepared.ignoresContentLength = request.options.ignoresContentLength
+            if request.options.httpVersion != .http11 { try prepared.setVersion(request.options.httpVersion) }
             return PendingHop(
                 prepared: prepared,
                 routing: routing,

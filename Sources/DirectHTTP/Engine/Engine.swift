@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import NIOConcurrencyHelpers
 public import NIOCore
 public import NIOPosix
@@ -137,8 +138,10 @@ public final class Engine: Sendable {
         course: inout Course
     ) -> Exchange {
         course.answer = proxyAnswer(for: request, key: course.key)
+        let fields = course.key.forwarder?.forwardedFields ?? [:]
+        let isPlain = course.answer == nil && fields.isEmpty
         return Exchange(
-            request: course.answer.map { request.with(proxyAuthorization: $0.field) } ?? request,
+            request: isPlain ? request : request.with(proxyAuthorization: course.answer?.field, fields: fields),
             limits: ExchangeLimits(
                 bufferedBytes: configuration.bufferedBodyBytes,
                 idle: limits.idle.map { TimeAmount($0) },
