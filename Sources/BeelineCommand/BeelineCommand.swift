@@ -39,17 +39,33 @@ struct BeelineCommand: AsyncParsableCommand {
         signal(SIGCHLD, SIG_DFL)
         FileDescriptor.reserveStandardNumbers()
         let given = Array(CommandLine.arguments.dropFirst())
-        let arguments = CurlSpelling.canonical(given)
+        let subcommand = Subcommand(given)
         do {
             if BuildReport.isRequested(by: given) { return try StandardOutput.writeLine(BuildReport.text) }
-            let command = try parseAsRoot(arguments)
-            if let command = command as? any AsyncParsableCommand {
-                try await run(command)
-            } else {
-                try run(command)
+            switch subcommand {
+            case .fetch(let arguments): try await fetch(arguments)
+            case .other(let arguments):
+                let command = try parseAsRoot(arguments)
+                if let command = command as? any AsyncParsableCommand {
+                    try await run(command)
+                } else {
+                    try run(command)
+                }
             }
         } catch {
-            end(with: error, subcommand: arguments.first ?? "")
+            end(with: error, subcommand: subcommand.name)
+        }
+    }
+
+    private static func fetch(_ arguments: [String]) async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let optionFile = Defaults.path("fetch.conf", environment)
+        switch try FetchParser.parse(arguments, defaultFile: optionFile) {
+        case .help: try StandardOutput.writeLine(helpMessage(for: FetchCommand.self))
+        case .version: try StandardOutput.writeLine(configuration.version)
+        case .fetch(let parts):
+            let status = try await FetchCommand.run(parts, defaults: Defaults.load(environment: environment))
+            if status != .ok { throw ExitCode(status.rawValue) }
         }
     }
 

@@ -51,7 +51,7 @@ extension ProcessTests {
             Row("data in the URL", "-G", "-d", "a=1", "--data-urlencode", "q=x y", "{P}/echo"),
             Row("data added to a query", "-G", "-d", "a=1", "{P}/echo?b=2#f"),
             Row("data in the URL of a HEAD", "-G", "-I", "-d", "a=1", "{P}/bytes/10"),
-            Row("JSON", "--json-data", "{\"a\":1}", "{P}/echo", curl: ["--json", "{\"a\":1}", "{P}/echo"]),
+            Row("JSON", "--json", "{\"a\":1}", "{P}/echo"),
             Row("a method", "-X", "DELETE", "{P}/echo"),
             Row("a method in one word", "-XOPTIONS", "{P}/echo"),
             Row("a method with data", "-X", "PATCH", "-d", "x", "{P}/echo"),

@@ -63,7 +63,7 @@ struct DefaultsTests {
         let command = try #require(
             try BeelineCommand.parseAsRoot(["resolve", "a.test"] + arguments) as? ResolveCommand
         )
-        return try ClientConfiguration(command.names, defaults: defaults, files: files).upstreams
+        return try ClientConfiguration(command.names.options(), defaults: defaults, files: files).upstreams
     }
 
     @Test func relativePathsOfTheFilesDNSStartAtItsFolder() throws {
@@ -102,9 +102,12 @@ struct DefaultsTests {
     }
 
     @Test func theFileIsWhereXDGSaysOrBelowHome() {
-        #expect(Defaults.path(["XDG_CONFIG_HOME": "/c", "HOME": "/h"]) == "/c/beeline/config.json")
-        #expect(Defaults.path(["XDG_CONFIG_HOME": "relative", "HOME": "/h"]) == "/h/.config/beeline/config.json")
-        #expect(Defaults.path(["HOME": "/h"]) == "/h/.config/beeline/config.json")
-        #expect(Defaults.path([:]) == nil)
+        #expect(Defaults.path("config.json", ["XDG_CONFIG_HOME": "/c", "HOME": "/h"]) == "/c/beeline/config.json")
+        #expect(
+            Defaults.path("config.json", ["XDG_CONFIG_HOME": "relative", "HOME": "/h"])
+                == "/h/.config/beeline/config.json"
+        )
+        #expect(Defaults.path("config.json", ["HOME": "/h"]) == "/h/.config/beeline/config.json")
+        #expect(Defaults.path("config.json", [:]) == nil)
     }
 }

@@ -158,7 +158,7 @@ struct FetchPlanTests {
     }
 
     @Test func jsonIsAskedForAndSent() throws {
-        let plan = try plan("--json-data", "{\"a\":", "--json-data", "1}", "http://a.test/")
+        let plan = try plan("--json", "{\"a\":", "--json", "1}", "http://a.test/")
         #expect(plan.transfers[0].body == .bytes(Array("{\"a\":1}".utf8)))
         #expect(plan.transfers[0].request.headerFields[.contentType] == "application/json")
         #expect(plan.client.accept == "application/json")
@@ -281,7 +281,6 @@ struct FetchPlanTests {
         Wrong(.usage, says: "choose one", "-d", "x", "-F", "a=b", "http://a.test/"),
         Wrong(.usage, says: "choose one", "-d", "x", "-T", "two", "http://a.test/"),
         Wrong(.usage, says: "choose one", "-I", "-d", "x", "http://a.test/"),
-        Wrong(.usage, says: "exclude", "-4", "-6", "http://a.test/"),
         Wrong(.usage, says: "-m", "-m", "-1", "http://a.test/"),
         Wrong(.usage, says: "-m", "-m", "1e300", "http://a.test/"),
         Wrong(.usage, says: "-m", "-m", "nan", "http://a.test/"),
@@ -325,8 +324,11 @@ struct FetchPlanTests {
         try FetchPlan(try command(line), defaults: defaults, files: Self.files)
     }
 
-    private func command(_ line: [String]) throws -> FetchCommand {
-        try FetchCommand.parse(Array(CurlSpelling.canonical(line, subcommands: ["fetch"]).dropFirst()))
+    private func command(_ line: [String]) throws -> FetchArguments {
+        guard case .fetch(let parts) = try FetchParser.parse(line, files: Self.files) else {
+            throw CommandFailure(.usage, "no fetch")
+        }
+        return try #require(parts.first)
     }
 
     /// Files in memory.

@@ -2,53 +2,36 @@
 
 import ArgumentParser
 
-/// Options for the connection, redirects, time limits and retries.
-struct ConnectionArguments: ParsableArguments {
-    @Flag(name: [.customShort("L"), .customLong("location")], help: "Follow redirects")
+/// Options for the connection, redirects and time limits.
+struct ConnectionArguments: FetchOptionGroup {
     var location = false
-
-    @Option(help: ArgumentHelp("Maximum number of redirects; -1 for no limit", valueName: "number"))
     var maxRedirs = 50
-
-    @Option(help: ArgumentHelp("Connect to HOST:PORT:ADDR[,ADDR]; may be repeated", valueName: "place"))
     var resolve: [String] = []
-
-    @Flag(help: "Resolve names with the system's resolver only")
     var noHttpdns = false
-
-    @Option(
-        name: [.customShort("x"), .customLong("proxy")],
-        help: ArgumentHelp("Use this proxy; \"\" for none", valueName: "url")
-    )
     var proxy: String?
-
-    @Option(help: ArgumentHelp("List of hosts that do not use the proxy", valueName: "list"))
     var noproxy: String?
-
-    @Flag(
-        name: [.customShort("k"), .customLong("insecure")],
-        help: "Accept any certificate; the server may be an impostor"
-    )
     var insecure = false
-
-    @Flag(name: [.customLong("http1.1")], help: "Use HTTP/1.1")
     var http1 = false
-
-    @Flag(name: [.customLong("http2")], help: "Use HTTP/2 if the server supports it")
-    var http2 = false
-
-    @Option(help: ArgumentHelp("Maximum time to connect, in seconds (default: 10)", valueName: "sec"))
     var connectTimeout: Double?
 
-    @Option(
-        name: [.customShort("m"), .customLong("max-time")],
-        help: ArgumentHelp("Maximum time for each URL, in seconds", valueName: "sec")
-    )
-    var maxTime: Double?
-
-    @Option(help: ArgumentHelp("Number of retries after transient errors", valueName: "number"))
-    var retry = 0
-
-    @Option(help: ArgumentHelp("Time to wait before each retry, in seconds", valueName: "sec"))
-    var retryDelay: Double?
+    static let options: [FetchOption] = [
+        .flag("location", "L", help: "Follow redirects") { $0.connection.location = $1 },
+        .number("max-redirs", help: "Maximum number of redirects; -1 for no limit", in: -1...Int(Int32.max)) {
+            $0.connection.maxRedirs = $1
+        },
+        .text("resolve", value: "place", help: "Connect to HOST:PORT:ADDR[,ADDR]; may be repeated") {
+            $0.connection.resolve.append($1)
+        },
+        .flag("no-httpdns", help: "Resolve names with the system's resolver only") { $0.connection.noHttpdns = $1 },
+        .text("proxy", "x", value: "url", help: "Use this proxy; \"\" for none") { $0.connection.proxy = $1 },
+        .text("noproxy", value: "list", help: "List of hosts that do not use the proxy") { $0.connection.noproxy = $1 },
+        .flag("insecure", "k", help: "Accept any certificate; the server may be an impostor") {
+            $0.connection.insecure = $1
+        },
+        .flag("http1.1", help: "Use HTTP/1.1") { $0.connection.http1 = $1 },
+        .flag("http2", help: "Use HTTP/2 if the server supports it") { $0.connection.http1 = !$1 },
+        .seconds("connect-timeout", help: "Maximum time to connect, in seconds (default: 10)") {
+            $0.connection.connectTimeout = $1
+        },
+    ]
 }

@@ -3,28 +3,26 @@
 import ArgumentParser
 
 /// Options for the cookies that are sent and the files that keep them.
-struct CookieArguments: ParsableArguments {
-    @Option(
-        name: [.customShort("b"), .customLong("cookie")],
-        help: ArgumentHelp("Send cookies, as \"a=b; c=d\" or from a file", valueName: "data")
-    )
+struct CookieArguments: FetchOptionGroup {
     var cookie: [String] = []
-
-    @Option(
-        name: [.customShort("c"), .customLong("cookie-jar")],
-        help: ArgumentHelp("Write all cookies to this file at the end", valueName: "file"),
-        completion: .file()
-    )
     var cookieJar: String?
-
-    @Option(
-        help: ArgumentHelp("Read cookies from this file and write them back at the end", valueName: "file"),
-        completion: .file()
-    )
     var jar: String?
-
-    @OptionGroup var bound: JarBoundArguments
-
-    @Flag(help: "Do not send or keep cookies, except those of -H")
+    var maxCookies: Int?
     var noCookies = false
+
+    static let options: [FetchOption] = [
+        .text("cookie", "b", value: "data", help: "Send cookies, as \"a=b; c=d\" or from a file") {
+            $0.cookies.cookie.append($1)
+        }.path(),
+        .text("cookie-jar", "c", value: "file", help: "Write all cookies to this file at the end") {
+            $0.cookies.cookieJar = $1
+        }.path(),
+        .text("jar", value: "file", help: "Read cookies from this file and write them back at the end") {
+            $0.cookies.jar = $1
+        }.path(),
+        .number("max-cookies", help: "Maximum number of cookies in the jar (default: 3000)", in: 1...1_000_000) {
+            $0.cookies.maxCookies = $1
+        },
+        .flag("no-cookies", help: "Do not send or keep cookies, except those of -H") { $0.cookies.noCookies = $1 },
+    ]
 }

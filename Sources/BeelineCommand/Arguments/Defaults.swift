@@ -41,7 +41,7 @@ struct Defaults: Hashable, Sendable {
         files: InputFiles = .real
     ) throws(CommandFailure) -> Defaults {
         var defaults = Defaults()
-        if let path = path(environment) {
+        if let path = path("config.json", environment) {
             if files.size(path) != nil {
                 defaults = try ConfigurationFile(parsing: files.read(path), path: path).defaults
             } else if files.isHidden(path) {
@@ -61,10 +61,11 @@ struct Defaults: Hashable, Sendable {
         return defaults
     }
 
-    /// The path of the configuration file. Ignores a relative `XDG_CONFIG_HOME` (XDG Base Directory Specification).
-    static func path(_ environment: [String: String]) -> String? {
-        if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/beeline/config.json" }
-        return environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.config/beeline/config.json" }
+    /// The path of a file in the command's configuration folder. Ignores a relative `XDG_CONFIG_HOME` (XDG Base Directory
+    /// Specification).
+    static func path(_ name: String, _ environment: [String: String]) -> String? {
+        if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/beeline/\(name)" }
+        return environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.config/beeline/\(name)" }
     }
 }
 

@@ -12,12 +12,20 @@ struct JarBoundArguments: ParsableArguments {
     ///
     /// - Throws: ``CommandFailure`` if the limit is not within 1 to 1,000,000.
     func configuration() throws(CommandFailure) -> CookieJarConfiguration {
-        var configuration = CookieJarConfiguration()
-        guard let maxCookies else { return configuration }
+        try CookieJarConfiguration(maxCookies: maxCookies)
+    }
+}
+
+extension CookieJarConfiguration {
+    /// Makes a configuration with a limit for the number of cookies; nil is the default.
+    ///
+    /// - Throws: ``CommandFailure`` if the limit is not within 1 to 1,000,000.
+    init(maxCookies: Int?) throws(CommandFailure) {
+        self.init()
+        guard let maxCookies else { return }
         guard (1...1_000_000).contains(maxCookies) else {
             throw CommandFailure(.usage, "--max-cookies \(maxCookies): write 1 to 1000000")
         }
-        configuration.maxCookies = maxCookies
-        return configuration
+        self.maxCookies = maxCookies
     }
 }

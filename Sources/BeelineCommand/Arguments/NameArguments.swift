@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Beeline
 
 /// Options for name resolution and trusted CAs, shared by all subcommands that connect.
 struct NameArguments: ParsableArguments {
@@ -20,6 +21,20 @@ struct NameArguments: ParsableArguments {
 
     @Flag(name: [.customShort("6"), .customLong("ipv6")], help: "Use IPv6 addresses only")
     var ipv6 = false
+
+    /// The options as `fetch` has them.
+    ///
+    /// - Throws: ``CommandFailure`` if both `-4` and `-6` are given.
+    func options() throws(CommandFailure) -> NameOptions {
+        guard !(ipv4 && ipv6) else { throw CommandFailure(.usage, "-4 and -6 exclude each other") }
+        var options = NameOptions()
+        (options.dns, options.allowsLocalAnswers, options.cacert) = (dns, allowsLocalAnswers, cacert)
+        options.families = families
+        return options
+    }
+
+    /// The address families that `-4` and `-6` allow.
+    var families: Families { ipv4 ? .v4 : ipv6 ? .v6 : .both }
 
     /// The description of SPEC in `--help`.
     static let specs = """

@@ -2,60 +2,78 @@
 
 import ArgumentParser
 
-/// Options for the output of the response, logs and reports.
-struct OutputArguments: ParsableArguments {
-    /// Stands for `-O` among the values of `-o`, to keep their order. A program's argument cannot contain NUL.
-    static let remoteName = "\0"
-    static let remoteNameMark = "--output=\(remoteName)"
+/// Options for the output of the responses of one part of a command line.
+struct OutputArguments: FetchOptionGroup {
+    /// The destination of one URL's body.
+    enum Destination: Hashable, Sendable {
+        /// `-o FILE`; `-` is standard output.
+        case file(String)
+        /// `-O`.
+        case remoteName
+        /// `--no-remote-name`: standard output, also with `--remote-name-all`.
+        case standardOutput
+        /// `--out-null`.
+        case nothing
+    }
 
-    @Option(
-        name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Write the body to this file; one for each URL", valueName: "file"),
-        completion: .file()
-    )
-    var output: [String] = []
-
-    @Flag(
-        name: [.customShort("O"), .customLong("remote-name")],
-        help: "Write the body to a file named as the remote file"
-    )
-    var remoteNames: Int
-
-    @Flag(name: [.customShort("i"), .customLong("include")], help: "Print the response headers before the body")
+    /// The destinations of the URLs, in order.
+    var destinations: [Destination] = []
+    var allRemoteNames = false
+    var usesHeaderName = false
+    var folder: String?
+    var createsFolders = false
+    /// `--clobber` and `--no-clobber`; nil: files are overwritten, except those that the server names.
+    var clobbers: Bool?
+    var skipsExisting = false
+    var removesOnError = false
+    var setsRemoteTime = false
+    /// `--create-file-mode`: the permissions of new files.
+    var fileMode: Int?
     var include = false
-
-    @Option(
-        name: [.customShort("D"), .customLong("dump-header")],
-        help: ArgumentHelp("Write the response headers to this file", valueName: "to"),
-        completion: .file()
-    )
     var dumpHeader: String?
-
-    @Flag(name: [.customShort("f"), .customLong("fail")], help: "Exit with 22 at status 400 and above, without a body")
-    var fail = false
-
-    @Flag(help: "Like -f, but write the body")
-    var failWithBody = false
-
-    @Flag(name: [.customShort("s"), .customLong("silent")], help: "Print no progress and no errors")
-    var silent = false
-
-    @Flag(name: [.customShort("S"), .customLong("show-error")], help: "Print errors even with -s")
-    var showError = false
-
-    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print details of the transfer to standard error")
-    var verbose = false
-
-    @Option(
-        name: [.customShort("w"), .customLong("write-out")],
-        help: ArgumentHelp("Print this text after each transfer, such as '%{http_code}\\n'", valueName: "text")
-    )
+    var errorStatus = FetchPlan.ErrorStatus.accepted
     var writeOut: String?
+    var hidesMeter = false
 
-    @Flag(help: "Print a report of each transfer to standard error, as JSON")
-    var report = false
-
-    // Accepted for curl's scripts. It has no effect: output is never buffered.
-    @Flag(name: [.customShort("N"), .customLong("no-buffer")], help: .hidden)
-    var noBuffer = false
+    static let options: [FetchOption] = [
+        .text("output", "o", value: "file", help: "Write the body to this file; one for each URL") {
+            $0.output.destinations.append(.file($1))
+        }.path(),
+        .flag("remote-name", "O", help: "Write the body to a file named as the remote file") {
+            $0.output.destinations.append($1 ? .remoteName : .standardOutput)
+        },
+        .flag("remote-name-all", help: "Use -O for every URL without -o") { $0.output.allRemoteNames = $1 },
+        .flag("remote-header-name", "J", help: "With -O: use the file name of the response") {
+            $0.output.usesHeaderName = $1
+        },
+        .flag("remote-time", "R", help: "Give the file the time of the remote file") { $0.output.setsRemoteTime = $1 },
+        .flag("out-null", help: "Discard the body") {
+            $0.output.destinations.append($1 ? .nothing : .standardOutput)
+        },
+        .text("output-dir", value: "dir", help: "Write files to this folder") { $0.output.folder = $1 }.path(),
+        .flag("create-dirs", help: "Create missing folders of the output files") { $0.output.createsFolders = $1 },
+        .text("create-file-mode", value: "mode", help: "Permissions of new files, in octal (default: 0666)") {
+            $0.output.fileMode = Int($1, radix: 8) ?? -1
+        },
+        .flag("no-clobber", help: "Add a number to the name of a file that exists") { $0.output.clobbers = !$1 },
+        .flag("clobber", help: "Overwrite files that exist, with -J too") { $0.output.clobbers = $1 },
+        .flag("skip-existing", help: "Skip the transfer if its file exists") { $0.output.skipsExisting = $1 },
+        .flag("remove-on-error", help: "Remove the file of a transfer that failed") { $0.output.removesOnError = $1 },
+        .flag("include", "i", help: "Print the response headers before the body") { $0.output.include = $1 },
+        .flag("show-headers", help: nil) { $0.output.include = $1 },
+        .text("dump-header", "D", value: "to", help: "Write the response headers to this file") {
+            $0.output.dumpHeader = $1
+        }.path(),
+        .flag("fail", "f", help: "Exit with 22 at status 400 and above, without a body") {
+            $0.output.errorStatus = $1 ? .failed : .accepted
+        },
+        .flag("fail-with-body", help: "Like -f, but write the body") {
+            $0.output.errorStatus = $1 ? .failedWithBody : .accepted
+        },
+        .text("write-out", "w", value: "text", help: "Print this text after each transfer, such as '%{http_code}\\n'") {
+            $0.output.writeOut = $1
+        },
+        .flag("no-progress-meter", help: "Show no progress") { $0.output.hidesMeter = $1 },
+        .flag("progress-meter", help: nil) { $0.output.hidesMeter = !$1 },
+    ]
 }

@@ -31,7 +31,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var html: String?
 
     func run() async throws {
-        var configuration = try ClientConfiguration(names, defaults: try Defaults.load(), files: .real)
+        var configuration = try ClientConfiguration(names.options(), defaults: try Defaults.load(), files: .real)
         configuration.jar = nil
         let patience = try Duration(seconds: connectTimeout, option: "--connect-timeout") ?? .seconds(5)
         let url: HTTPURL

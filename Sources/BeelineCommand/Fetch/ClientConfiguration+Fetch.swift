@@ -5,7 +5,7 @@ import CookieJar
 
 extension ClientConfiguration {
     /// Makes the client configuration for `fetch`.
-    init(_ command: FetchCommand, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
+    init(_ command: FetchArguments, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
         try self.init(command.names, defaults: defaults, files: files)
         let connection = command.connection
         if connection.noHttpdns { isHTTPDNSEnabled = false }
@@ -18,16 +18,18 @@ extension ClientConfiguration {
             ?? limits.connect
         // As in curl, `-m` limits the whole transfer; there is no idle limit, because a stream may pause for long.
         limits.idle = nil
-        limits.whole = try Duration(seconds: connection.maxTime ?? defaults.maxTime, option: "-m")
+        limits.whole = try Duration(seconds: command.transfer.maxTime ?? defaults.maxTime, option: "-m")
         guard connection.maxRedirs >= -1 else { throw CommandFailure(.usage, "--max-redirs: write -1 or more") }
         redirects =
             connection.location ? .follow(limit: connection.maxRedirs == -1 ? .max : connection.maxRedirs) : .none
         decodesContent = command.request.compressed
-        jar = command.cookies.noCookies ? nil : CookieJar(configuration: try command.cookies.bound.configuration())
+        jar =
+            command.cookies.noCookies
+            ? nil : CookieJar(configuration: try CookieJarConfiguration(maxCookies: command.cookies.maxCookies))
     }
 
     /// Makes the client configuration for any command that resolves names.
-    init(_ names: NameArguments, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
+    init(_ names: NameOptions, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
         self.init()
         let (specs, folder) = names.dns.isEmpty ? (defaults.dns, defaults.dnsFolder) : (names.dns, nil)
         if !specs.isEmpty {
@@ -39,7 +41,6 @@ extension ClientConfiguration {
                 }
             }
         }
-        guard !(names.ipv4 && names.ipv6) else { throw CommandFailure(.usage, "-4 and -6 exclude each other") }
         resolver.families = names.families
         resolver.check.allowsLocalAnswers = names.allowsLocalAnswers || defaults.allowsLocalAnswers
         isHTTPDNSEnabled = defaults.httpdns
@@ -103,11 +104,6 @@ extension ClientConfiguration {
         }
         pinned[Pin(host, port: port)] = addresses
     }
-}
-
-extension NameArguments {
-    /// The address families that `-4` and `-6` allow.
-    var families: Families { ipv4 ? .v4 : ipv6 ? .v6 : .both }
 }
 
 extension String {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOConcurrencyHelpers
 import Names
 
 /// One value of `-d` or a related option.
@@ -14,38 +13,16 @@ struct DataPiece: Hashable, Sendable {
         case raw
         /// `--data-urlencode`.
         case urlEncoded
-        /// `--json-data`.
+        /// `--json`.
         case json
     }
 
     let kind: Kind
     let text: String
-    /// The position among all data options. Values of all kinds are joined in command-line order, which ArgumentParser keeps
-    /// only within one option, so each value gets a number when it is parsed.
-    let place: Int
 
     init(_ kind: Kind, _ text: String) {
         self.kind = kind
         self.text = text
-        place = Self.nextPlace()
-    }
-
-    /// Returns the number of the next piece.
-    static func nextPlace() -> Int {
-        count.withLockedValue {
-            $0 += 1
-            return $0
-        }
-    }
-
-    /// Guards the number of parsed pieces.
-    private static let count = NIOLockedValueBox(0)
-
-    static func == (one: DataPiece, other: DataPiece) -> Bool { one.kind == other.kind && one.text == other.text }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(kind)
-        hasher.combine(text)
     }
 
     /// The path in `@file`; nil for plain text, `--data-raw` and `--data-urlencode`.

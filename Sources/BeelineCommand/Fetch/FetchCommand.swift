@@ -4,26 +4,34 @@ import ArgumentParser
 import Dispatch
 
 /// `beeline fetch`: fetches URLs to standard output or files.
-struct FetchCommand: AsyncParsableCommand {
+///
+/// ArgumentParser makes the help and the completions of it. ``FetchParser`` parses its arguments.
+struct FetchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
         abstract: "Fetch URLs (the default subcommand).",
         usage: "beeline [fetch] [<options>] <url> ...",
-        discussion: NameArguments.specs
+        discussion: """
+            A flag is switched off by --no- before its name. Options are also read from \
+            $XDG_CONFIG_HOME/beeline/fetch.conf, unless -q is the first argument.
+
+            """ + NameArguments.specs
     )
 
-    @Argument(help: "The URLs to fetch; http:// may be omitted")
-    var url: [String]
+    @Argument(help: "The URLs to fetch; http:// may be omitted. {a,b} and [1-9] are several URLs")
+    var url: [String] = []
 
     @OptionGroup(title: "Request") var request: RequestArguments
     @OptionGroup(title: "Output") var output: OutputArguments
+    @OptionGroup(title: "Transfer") var transfer: TransferArguments
     @OptionGroup(title: "Connection") var connection: ConnectionArguments
-    @OptionGroup(title: "Names and trust") var names: NameArguments
+    @OptionGroup(title: "Names and trust") var names: NameOptions
     @OptionGroup(title: "Cookies") var cookies: CookieArguments
+    @OptionGroup(title: "Command line") var session: SessionArguments
 
-    func run() async throws {
-        let plan = try FetchPlan(self, defaults: Defaults.load(), files: .real)
-        let status = await Interruption.run(limit: .seconds(3)) { await FetchRunner.run(plan) }
-        if status != .ok { throw ExitCode(status.rawValue) }
+    /// Fetches what a parsed command line asks for, and returns the exit status.
+    static func run(_ parts: [FetchArguments], defaults: Defaults) async throws(CommandFailure) -> CommandStatus {
+        let session = try FetchSession(parts, defaults: defaults, files: .real)
+        return await Interruption.run(limit: .seconds(3)) { await FetchRunner.run(session) }
     }
 }

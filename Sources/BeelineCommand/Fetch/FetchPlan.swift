@@ -51,8 +51,14 @@ struct FetchPlan: Sendable {
     ///   - defaults: the environment and the configuration file.
     ///   - files: reads the files that the command line names.
     /// - Throws: ``CommandFailure`` for invalid input.
-    init(_ command: FetchCommand, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
-        let draft = try RequestDraft(command.request, cookies: command.cookies, defaults: defaults, files: files)
+    init(_ command: FetchArguments, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
+        let draft = try RequestDraft(
+            command.request,
+            range: command.transfer.range,
+            cookies: command.cookies,
+            defaults: defaults,
+            files: files
+        )
         client = try ClientConfiguration(command, defaults: defaults, files: files)
         client.userAgent = draft.userAgent.resolved(client.userAgent)
         client.accept = draft.accept.resolved(client.accept)
@@ -60,7 +66,7 @@ struct FetchPlan: Sendable {
 
         if client.jar != nil {
             jar = (command.cookies.jar ?? defaults.jar).map { JarFile($0) }
-            jarBounds = try command.cookies.bound.configuration()
+            jarBounds = try CookieJarConfiguration(maxCookies: command.cookies.maxCookies)
             cookieFiles = draft.cookieFiles.map { JarFile($0) }
             cookieJar = command.cookies.cookieJar.map { JarFile($0) }
             guard cookieJar.map({ $0.format != nil }) ?? true else {
@@ -68,18 +74,17 @@ struct FetchPlan: Sendable {
             }
         }
         let output = command.output
-        errorStatus = output.failWithBody ? .failedWithBody : output.fail ? .failed : .accepted
+        errorStatus = output.errorStatus
         includesHead = output.include || command.request.head
         dropsBody = command.request.head
         dumpHeader = output.dumpHeader.map { $0 == "-" ? .standardOutput(isNamed: true) : .file($0) }
-        isSilent = output.silent
-        showsErrors = !output.silent || output.showError
-        isVerbose = output.verbose
-        reports = output.report
+        isSilent = command.session.isSilent
+        showsErrors = !isSilent || command.session.showsErrors
+        isVerbose = command.session.isVerbose
+        reports = command.session.report
         writeOut = try output.writeOut.map { text throws(CommandFailure) in try WriteOut(text, files: files) }
-        guard command.connection.retry >= 0 else { throw CommandFailure(.usage, "--retry: write 0 or more") }
-        retries = command.connection.retry
-        retryDelay = try Duration(seconds: command.connection.retryDelay, option: "--retry-delay")
+        retries = command.transfer.retry
+        retryDelay = try Duration(seconds: command.transfer.retryDelay, option: "--retry-delay")
     }
 }
 

@@ -46,8 +46,14 @@ struct FetchRunner: Sendable {
         }
     }
 
-    /// Runs a plan and returns its exit status.
-    static func run(_ plan: FetchPlan) async -> CommandStatus {
+    /// Runs the parts of a command line and returns the exit status.
+    static func run(_ session: FetchSession) async -> CommandStatus {
+        var status = CommandStatus.ok
+        for plan in session.parts where !Task.isCancelled { status = await run(plan) }
+        return status
+    }
+
+    private static func run(_ plan: FetchPlan) async -> CommandStatus {
         do throws(CommandFailure) {
             let runner = try await FetchRunner(plan)
             return await runner.run()

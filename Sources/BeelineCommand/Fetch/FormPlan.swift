@@ -2,18 +2,11 @@
 
 import Beeline
 
-/// A value of `-F` or `--form-string`, with its position on the command line.
+/// A value of `-F` or `--form-string`.
 struct FormArgument: Hashable, Sendable {
     let text: String
     /// `--form-string`: `@`, `<` and `;` have no special meaning.
     let isLiteral: Bool
-    let place: Int
-
-    init(text: String, isLiteral: Bool) {
-        self.text = text
-        self.isLiteral = isLiteral
-        place = DataPiece.nextPlace()
-    }
 }
 
 /// The parts of a multipart form, before their files are opened.

@@ -43,6 +43,7 @@ struct RequestDraft: Sendable {
     /// - Throws: ``CommandFailure`` with status `usage` for invalid options, `readFailed` for an unreadable file.
     init(
         _ arguments: RequestArguments,
+        range: String?,
         cookies: CookieArguments,
         defaults: Defaults,
         files: InputFiles
@@ -51,7 +52,7 @@ struct RequestDraft: Sendable {
         fields = [:]
         try readMethod(arguments.method)
         try readBody(arguments, files)
-        try readFields(arguments, cookies: cookies, defaults: defaults, files: files)
+        try readFields(arguments, range: range, cookies: cookies, defaults: defaults, files: files)
         for line in try HeaderLine.all(arguments.headers, files) { try apply(line) }
     }
 
@@ -104,10 +105,7 @@ struct RequestDraft: Sendable {
     }
 
     private mutating func readBody(_ arguments: RequestArguments, _ files: InputFiles) throws(CommandFailure) {
-        let pieces =
-            (arguments.data + arguments.dataBinary + arguments.dataRaw + arguments.dataUrlencode
-            + arguments.jsonData).sorted { $0.place < $1.place }
-        let parts = (arguments.form + arguments.formString).sorted { $0.place < $1.place }
+        let (pieces, parts) = (arguments.data, arguments.form)
         guard pieces.isEmpty || parts.isEmpty else { throw Self.twoMethods }
         if !parts.isEmpty {
             body = .form(try FormPlan(parts, files: files))
@@ -139,6 +137,7 @@ struct RequestDraft: Sendable {
 
     private mutating func readFields(
         _ arguments: RequestArguments,
+        range: String?,
         cookies: CookieArguments,
         defaults: Defaults,
         files: InputFiles
@@ -161,7 +160,7 @@ struct RequestDraft: Sendable {
         if let referer = arguments.referer, !referer.isEmpty {
             fields[.referer] = try HeaderLine.checked(referer, "-e")
         }
-        if let range = arguments.range {
+        if let range {
             guard !range.isEmpty, range.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == "-" || $0 == ",") }) else {
                 throw CommandFailure(.usage, "-r \"\(range)\": write it as 0-499, 500- or -500")
             }

@@ -32,27 +32,25 @@ struct Transfer: Sendable {
 
     /// Returns the transfers of a command line, one for each URL.
     static func all(
-        _ command: FetchCommand,
+        _ command: FetchArguments,
         draft: RequestDraft,
         files: InputFiles
     ) throws(CommandFailure) -> [Transfer] {
-        let resume = try resume(command.request.continueAt)
-        guard resume == nil || command.request.range == nil else {
+        let resume = try resume(command.transfer.continueAt)
+        guard resume == nil || command.transfer.range == nil else {
             throw CommandFailure(.usage, "-C and -r exclude each other")
         }
-        let names =
-            command.output.output
-            + Array(repeating: OutputArguments.remoteName, count: command.output.remoteNames)
+        let destinations = command.output.destinations
         var transfers: [Transfer] = []
-        for (number, text) in command.url.enumerated() {
+        for (number, text) in command.urls.map(\.text).enumerated() {
             let upload = number < command.request.uploadFile.count ? command.request.uploadFile[number] : nil
             let url = try url(text, query: draft.query, upload: upload)
             let output: Output =
-                switch number < names.count ? names[number] : nil {
-                case nil: .standardOutput(isNamed: false)
-                case "-": .standardOutput(isNamed: true)
-                case OutputArguments.remoteName: .file(try name(of: url))
-                case .some(let name): .file(name)
+                switch number < destinations.count ? destinations[number] : nil {
+                case nil, .standardOutput, .nothing: .standardOutput(isNamed: false)
+                case .file("-"): .standardOutput(isNamed: true)
+                case .remoteName: .file(try name(of: url))
+                case .file(let name): .file(name)
                 }
             let (request, body) = try draft.request(upload: upload)
             transfers.append(

@@ -29,7 +29,7 @@ struct ProxyArguments: ParsableArguments {
         _ defaults: Defaults,
         hasCookies: Bool = false
     ) throws(CommandFailure) -> BeelineClient {
-        var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
+        var configuration = try ClientConfiguration(names.options(), defaults: defaults, files: .real)
         if !hasCookies { configuration.jar = nil }
         configuration.proxies = try ClientConfiguration.proxies(proxy, except: noproxy, defaults)
         if noHttpdns { configuration.isHTTPDNSEnabled = false }

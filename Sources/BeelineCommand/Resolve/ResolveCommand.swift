@@ -28,7 +28,7 @@ struct ResolveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let defaults = try Defaults.load()
-        var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
+        var configuration = try ClientConfiguration(names.options(), defaults: defaults, files: .real)
         configuration.jar = nil
         let hosts = try host.map { text throws(CommandFailure) in
             do throws(NameError) {

@@ -30,7 +30,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         DescriptorLimit.raise()
         let defaults = try Defaults.load()
-        var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
+        var configuration = try ClientConfiguration(names.options(), defaults: defaults, files: .real)
         configuration.jar = nil
         configuration.resolver.maxCachedNames = 100_000
         configuration.resolver.maxCachedOctets = 64 << 20

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Parses the arguments of `fetch` as curl does: options and URLs in any order, letters in clusters with their values
+/// attached, `--no-NAME`, `--NAME=VALUE`, unique beginnings of names, `--next`, and files of options.
+struct FetchParser {
+    /// What a command line asks for.
+    enum Request: Hashable, Sendable {
+        /// The parts of the command line, divided by `--next`.
+        case fetch([FetchArguments])
+        case help
+        case version
+    }
+
+    /// How deep files of options may name other files of options.
+    static let maxFileDepth = 10
+
+    private enum Stop: Error {
+        case help
+        case version
+        case failure(CommandFailure)
+    }
+
+    private let files: InputFiles
+    private var parts: [FetchArguments] = []
+    private var current = FetchArguments()
+
+    /// Parses the arguments after `fetch`.
+    ///
+    /// - Parameters:
+    ///   - defaultFile: the default file of options; nil, or a file that does not exist, for none.
+    ///   - files: reads the files of options.
+    /// - Throws: ``CommandFailure`` with status `usage`, or `readFailed` for a file of options that cannot be read.
+    static func parse(
+        _ arguments: some Sequence<String>,
+        defaultFile: String? = nil,
+        files: InputFiles = .real
+    ) throws(CommandFailure) -> Request {
+        var parser = FetchParser(files: files)
+        let arguments = Array(arguments)
+        do throws(Stop) {
+            let skipsDefault = arguments.first == "--disable" || arguments.first?.hasPrefix("-q") ?? false
+            if !skipsDefault, let defaultFile, files.size(defaultFile) != nil {
+                try parser.readFile(defaultFile, depth: 1)
+            }
+            try parser.readArguments(arguments)
+        } catch {
+            switch error {
+            case .help: return .help
+            case .version: return .version
+            case .failure(let failure): throw failure
+            }
+        }
+        return .fetch(try parser.finished())
+    }
+
+    private init(files: InputFiles) { self.files = files }
+
+    private func finished() throws(CommandFailure) -> [FetchArguments] {
+        // Options after the last `--next` without a URL belong to no transfer, but options of the session apply.
+        var parts = parts
+        if parts.isEmpty || !current.urls.isEmpty { parts.append(current) }
+        for index in parts.indices { parts[index].session = current.session }
+        guard !parts[0].urls.isEmpty else {
+            throw CommandFailure(.usage, "there is no URL; try `beeline help fetch`")
+        }
+        return parts
+    }
+
+    // MARK: Arguments
+
+    private mutating func readArguments(_ arguments: [String]) throws(Stop) {
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if argument == "--" {
+                current.urls += rest.map { URLArgument($0) }
+                return
+            } else if argument.hasPrefix("--") {
+                try readLong(argument.dropFirst(2), &rest, depth: 0)
+            } else if argument.hasPrefix("-"), argument != "-" {
+                try readCluster(argument.dropFirst(), &rest, depth: 0)
+            } else {
+                current.urls.append(URLArgument(argument))
+            }
+        }
+    }
+
+    /// Reads `NAME`, `no-NAME` or `NAME=VALUE`, without the dashes.
+    private mutating func readLong(_ text: Substring, _ rest: inout ArraySlice<String>, depth: Int) throws(Stop) {
+        var (name, attached) = (text, Substring?.none)
+        if let equals = text.firstIndex(of: "=") {
+            (name, attached) = (text[..<equals], text[text.index(after: equals)...])
+        }
+        let (option, isOn) = try Self.option(named: name)
+        guard option.valueName != nil else {
+            guard attached == nil else { throw Self.wrong("--\(name) takes no value") }
+            return try apply(option, isOn: isOn, value: nil, depth: depth)
+        }
+        let value = attached.map(String.init) ?? rest.popFirst()
+        guard let value else { throw Self.wrong("--\(option.name) needs a value") }
+        try apply(option, isOn: true, value: value, depth: depth)
+    }
+
+    /// Reads a cluster such as `sSLofile`: flags, then at most one option whose value is the rest of the cluster or the next
+    /// argument.
+    private mutating func readCluster(
+        _ letters: Substring,
+        _ rest: inout ArraySlice<String>,
+        depth: Int
+    ) throws(Stop) {
+        var letters = letters
+        while let letter = letters.popFirst() {
+            guard let option = FetchArguments.options.first(where: { $0.letter == letter }) else {
+                throw Self.wrong("-\(letter) is not an option")
+            }
+            guard option.valueName != nil else {
+                try apply(option, isOn: true, value: nil, depth: depth)
+                continue
+            }
+            let value = letters.isEmpty ? rest.popFirst() : String(letters)
+            guard let value else { throw Self.wrong("-\(letter) needs a value") }
+            return try apply(option, isOn: true, value: value, depth: depth)
+        }
+    }
+
+    private mutating func apply(_ option: FetchOption, isOn: Bool, value: String?, depth: Int) throws(Stop) {
+        switch option.effect {
+        case .flag(let set): set(&current, isOn)
+        case .value(_, let set):
+            do throws(CommandFailure) {
+                try set(&current, value ?? "")
+                try expandURLFile()
+            } catch {
+                throw .failure(error)
+            }
+        case .directive(.next):
+            guard !current.urls.isEmpty else { throw Self.wrong("there is no URL before --next") }
+            parts.append(current)
+            current = current.next
+        case .directive(.config): try readFile(value ?? "", depth: depth + 1)
+        case .directive(.disable): break
+        case .directive(.help): throw .help
+        case .directive(.version): throw .version
+        }
+    }
+
+    /// Finds an option by its name, or by the beginning of one name. Returns false with it for `no-NAME`.
+    private static func option(named name: Substring) throws(Stop) -> (FetchOption, isOn: Bool) {
+        let options = FetchArguments.options
+        if let option = options.first(where: { $0.name == name }) { return (option, true) }
+        if name.hasPrefix("no-"), let option = options.first(where: { $0.name == name.dropFirst(3) }) {
+            guard case .flag = option.effect else { throw wrong("--\(name): --\(option.name) is not a flag") }
+            return (option, false)
+        }
+        let matches = options.filter { $0.help != nil && $0.name.hasPrefix(name) }
+        guard let option = matches.first, !name.isEmpty else { throw wrong("--\(name) is not an option") }
+        guard matches.count == 1 else {
+            let names = matches.map { "--\($0.name)" }.joined(separator: ", ")
+            throw wrong("--\(name) may be one of \(names)")
+        }
+        return (option, true)
+    }
+
+    private static func wrong(_ what: String) -> Stop {
+        .failure(CommandFailure(.usage, "\(what); try `beeline help fetch`"))
+    }
+
+    // MARK: Files
+
+    /// Replaces `--url @FILE` by the URLs in the file, one a line; lines with `#` are comments.
+    private mutating func expandURLFile() throws(CommandFailure) {
+        guard let last = current.urls.last, last.text.hasPrefix("@"), !last.isFromFile else { return }
+        current.urls.removeLast()
+        let text = try files.text(String(last.text.dropFirst()))
+        for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") && !line.trimmingBlanks.isEmpty {
+            current.urls.append(URLArgument(String(line.trimmingBlanks), isFromFile: true))
+        }
+    }
+
+    private mutating func readFile(_ path: String, depth: Int) throws(Stop) {
+        guard depth <= Self.maxFileDepth else {
+            throw .failure(CommandFailure(.usage, "-K \(path): files of options name each other too deeply"))
+        }
+        let text: String
+        do throws(CommandFailure) {
+            text = try files.text(path)
+        } catch {
+            throw .failure(error)
+        }
+        for line in OptionFile(parsing: text).lines {
+            do throws(Stop) {
+                try readLine(line, depth: depth)
+            } catch {
+                guard case .failure(let failure) = error else { throw error }
+                throw .failure(CommandFailure(failure.status, "\(path), line \(line.number): \(failure.message)"))
+            }
+        }
+    }
+
+    private mutating func readLine(_ line: OptionFile.Line, depth: Int) throws(Stop) {
+        var rest = (line.value.map { [$0] } ?? [])[...]
+        if line.option.hasPrefix("--") {
+            try readLong(line.option.dropFirst(2), &rest, depth: depth)
+        } else if line.option.hasPrefix("-"), line.option != "-" {
+            try readCluster(line.option.dropFirst(), &rest, depth: depth)
+        } else {
+            try readLong(line.option[...], &rest, depth: depth)
+        }
+        guard rest.isEmpty || rest.first == "" else { throw Self.wrong("\(line.option) takes no value") }
+    }
+}
