@@ -68,9 +68,11 @@ struct JarFile: Hashable, Sendable {
     /// Writes a jar's cookies as text, readable only by the owner. The file is replaced atomically if its folder allows it,
     /// because other processes may read it at the same time.
     ///
+    /// - Parameter isNewestFirst: whether the newest cookie comes first, as in curl's files. By default the oldest does.
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
-    func save(_ jar: CookieJar) throws(CommandFailure) {
-        let octets = (format ?? .netscape).write(jar.allCookies())
+    func save(_ jar: CookieJar, isNewestFirst: Bool = false) throws(CommandFailure) {
+        let cookies = jar.allCookies()
+        let octets = (format ?? .netscape).write(isNewestFirst ? cookies.reversed() : cookies)
         do {
             guard path != "-" else { return try FileDescriptor.standardOutput.write(octets) }
             try Self.replace(path, by: octets)

@@ -227,12 +227,12 @@ struct FetchPlanTests {
 
     @Test func credentialsGoTheWayThatIsNamed() throws {
         let digest = Credentials.digest(user: "me", password: "p:w")
-        #expect(try plan("--digest", "-u", "me:p:w", "http://a.test/").transfers[0].credentials == digest)
-        #expect(try plan("--digest", "http://me:p%3Aw@a.test/").transfers[0].credentials == digest)
+        #expect(try plan("--digest", "-u", "me:p:w", "http://a.test/").transfers[0].options.credentials == digest)
+        #expect(try plan("--digest", "http://me:p%3Aw@a.test/").transfers[0].options.credentials == digest)
         let any = try plan("--anyauth", "-u", "me:pw", "http://a.test/").transfers[0]
-        #expect(any.credentials == .any(user: "me", password: "pw") && any.request.headerFields[.authorization] == nil)
+        #expect(any.options.credentials == .any(user: "me", password: "pw") && any.request.headerFields[.authorization] == nil)
         let basic = try plan("--basic", "-u", "me:pw", "http://a.test/").transfers[0]
-        #expect(basic.credentials == nil && basic.request.headerFields[.authorization] == "Basic bWU6cHc=")
+        #expect(basic.options.credentials == nil && basic.request.headerFields[.authorization] == "Basic bWU6cHc=")
         let token = try plan("--oauth2-bearer", "t0k", "http://a.test/").transfers[0]
         #expect(token.request.headerFields[.authorization] == "Bearer t0k")
     }

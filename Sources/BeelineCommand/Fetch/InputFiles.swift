@@ -22,6 +22,9 @@ struct InputFiles: Sendable {
     /// Returns whether a path is a pipe or a device, which can be read once. Default: false.
     var isPipe: @Sendable (_ path: String) -> Bool = { _ in false }
 
+    /// Returns whether there is a folder at a path. Default: false.
+    var isFolder: @Sendable (_ path: String) -> Bool = { _ in false }
+
     /// Reads the real file system.
     static let real = InputFiles(
         contents: { path in
@@ -35,7 +38,8 @@ struct InputFiles: Sendable {
             return String(cString: password)
         },
         isHidden: { path in access(path, F_OK) != 0 && errno == EACCES },
-        isPipe: { path in FileDescriptor.exists(path) && !FileDescriptor.isRegular(path) }
+        isPipe: { path in FileDescriptor.exists(path) && !FileDescriptor.isRegular(path) },
+        isFolder: { path in FileDescriptor.isFolder(path) }
     )
 
     /// Reads a whole file.
