@@ -22,8 +22,6 @@ public struct RedirectRules: Sendable, Hashable {
     public var keepsMethod = false
     /// The schemes of the URLs that a redirect may name. A redirect to another scheme throws `unsupportedScheme`. Default all.
     public var schemes: Set<Scheme> = [.http, .https, .ws, .wss]
-    /// Whether the path of a redirect's URL keeps its dot segments (`..`), as with curl's `--path-as-is`. Default false.
-    public var keepsDotSegments = false
     /// Whether a redirected request has the URL that redirected it as its `Referer`, without user, password and fragment. A
     /// request over `http` never names a URL of `https` (RFC 9110 §10.1.3). Default false.
     public var sendsReferer = false

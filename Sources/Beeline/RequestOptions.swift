@@ -31,6 +31,9 @@ public struct RequestOptions: Sendable {
     /// (SameSite, Partitioned, `CookieAcceptPolicy.onlyFromMainDocumentSite`). Default `nil`: the request itself loads the main
     /// document.
     public var mainDocument: HTTPURL?
+    /// The host whose cookies are sent and kept in place of the URL's, for a request whose own `Host` names another site than its
+    /// URL, such as a test of a server that is not in DNS yet. It ends at a redirect to another origin. Default `nil`.
+    public var cookieHost: Host?
     /// Whether to send cookies of the jar. Default true.
     public var sendsCookies = true
     /// Whether to keep cookies of responses. Default true.

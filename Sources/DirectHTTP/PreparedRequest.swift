@@ -202,7 +202,7 @@ public struct PreparedRequest: Sendable {
     }
 
     /// The target as it is written to the origin.
-    var sentTarget: String { otherTarget ?? target }
+    package var sentTarget: String { otherTarget ?? target }
 
     /// The field that marks the end of the body in HTTP/1.1; nil if there is none. HTTP/2 sends only a length.
     package var framingField: HTTPField? {

@@ -8,23 +8,16 @@ extension HTTPURL {
     /// accepted. A reference without a fragment inherits this URL's fragment (RFC 9110 §10.2.2). A reference without a host
     /// also inherits user and password.
     ///
-    /// - Parameters:
-    ///   - reference: The reference.
-    ///   - keepsDotSegments: Whether the path of the reference keeps its dot segments. Default false.
     /// - Throws: ``NameError``; its code is `unsupportedScheme` if the scheme is not an HTTP or WebSocket scheme (`file:`,
     ///   `javascript:`, `data:`).
-    public func resolving(
-        _ reference: String,
-        keepsDotSegments: Bool = false
-    ) throws(NameError) -> HTTPURL {
+    public func resolving(_ reference: String) throws(NameError) -> HTTPURL {
         var reference = reference
         return try reference.withOctets { bytes in
             Result { () throws(NameError) in
                 let isWhite = { (byte: UInt8) in byte == 0x20 || (0x09...0x0d).contains(byte) }
                 let start = bytes.firstIndex { !isWhite($0) } ?? bytes.endIndex
                 let end = bytes.lastIndex { !isWhite($0) }.map { $0 + 1 } ?? start
-                return try URLReader(bytes[start..<end], isLenient: true, keepsDots: keepsDotSegments)
-                    .relative(to: self)
+                return try URLReader(bytes[start..<end], isLenient: true).relative(to: self)
             }
         }.get()
     }
@@ -95,7 +88,7 @@ extension URLReader {
         let directory = base.path.utf8.prefix(
             through: base.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? base.path.startIndex
         )
-        return (Array(directory) + path).withOctets { normalizedPath($0) }
+        return (Array(directory) + path).withOctets(normalizedPath)
     }
 
     func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || isBackslash(byte) }

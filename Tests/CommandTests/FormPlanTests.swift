@@ -52,6 +52,6 @@ struct FormPlanTests {
 
     @Test func boundariesDiffer() {
         let boundaries = Set((0..<100).map { _ in MultipartForm().boundary })
-        #expect(boundaries.count == 100 && boundaries.allSatisfy { $0.count == 40 })
+        #expect(boundaries.count == 100 && boundaries.allSatisfy { $0.count == 46 })
     }
 }

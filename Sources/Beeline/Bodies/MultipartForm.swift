@@ -29,12 +29,12 @@ public struct MultipartForm: Sendable {
     /// The media type of the form, without its boundary. Default `multipart/form-data`. The parts of another type are
     /// attachments.
     public var mediaType = "multipart/form-data"
-    /// The separator of the parts: 24 dashes and 16 random hexadecimal digits, so that a collision with content is improbable.
+    /// The separator of the parts: 24 dashes and 22 random hexadecimal digits, so that a collision with content is improbable.
     package let boundary: String
 
     /// Creates an empty form.
     public init() {
-        let digits = (0..<16).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
+        let digits = (0..<22).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
         self.init([], boundary: String(repeating: "-", count: 24) + digits)
     }
 

@@ -47,7 +47,7 @@ struct HopJourney {
         let context = request.options.cookieContext(of: hop.url, method: hop.method)
         let cookies = CookieStep.outgoing(
             request.options.sendsCookies ? call.jar(of: request) : nil,
-            url: hop.url,
+            url: hop.cookieURL,
             explicit: hop.explicitCookies,
             context: context
         )
@@ -122,7 +122,7 @@ struct HopJourney {
         let keepsCookies = request.options.keepsCookies && request.options.keepsCookiesOf?(hop.url) ?? true
         let received = CookieStep.incoming(
             keepsCookies ? call.jar(of: request) : nil,
-            url: hop.url,
+            url: hop.cookieURL,
             fields: response.head.headerFields,
             context: pending.context
         )

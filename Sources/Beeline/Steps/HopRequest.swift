@@ -18,6 +18,8 @@ struct HopRequest: Sendable {
     /// The credentials for this hop's origin; `nil` uses the configured credentials.
     var credentials: Credentials?
     var decodesContent = false
+    /// The host of the cookies in place of the URL's; nil after a redirect to another origin.
+    var cookieHost: Host?
     /// The request target in place of the URL's; nil after a redirect.
     var requestTarget: String?
     /// How long the body waits for `100 Continue`, if there is an `Expect` field.
@@ -48,8 +50,16 @@ struct HopRequest: Sendable {
             decodesContent = true
         }
         requestTarget = request.options.requestTarget
+        cookieHost = request.options.cookieHost
         let source = configuration.credentialSource
         credentials = request.options.credentials ?? url.credentials(or: source)
+    }
+
+    /// The URL whose cookies are sent and kept.
+    var cookieURL: HTTPURL {
+        guard let cookieHost else { return url }
+        let origin = Origin(scheme: url.origin.scheme, host: cookieHost, port: url.origin.port)
+        return (try? HTTPURL(origin: origin, target: url.target)) ?? url
     }
 
     /// Creates the request for the engine.

@@ -22,7 +22,7 @@ enum Redirect {
         }
         var next = hop
         next.requestTarget = nil
-        next.url = try resolve(location, from: hop, keepsDotSegments: rules.keepsDotSegments)
+        next.url = try resolve(location, from: hop)
         guard rules.schemes.contains(next.url.origin.scheme) else {
             throw BeelineError(
                 .unsupportedScheme,
@@ -41,6 +41,7 @@ enum Redirect {
         if isElsewhere {
             next.fields[.proxyAuthorization] = nil
             next.authority = nil
+            next.cookieHost = nil
         }
         if isElsewhere, !keepsCredentials {
             next.fields[.authorization] = nil
@@ -76,13 +77,9 @@ enum Redirect {
         }
     }
 
-    private static func resolve(
-        _ location: String,
-        from hop: HopRequest,
-        keepsDotSegments: Bool
-    ) throws(BeelineError) -> HTTPURL {
+    private static func resolve(_ location: String, from hop: HopRequest) throws(BeelineError) -> HTTPURL {
         do {
-            return try hop.url.resolving(location, keepsDotSegments: keepsDotSegments)
+            return try hop.url.resolving(location)
         } catch {
             throw BeelineError(
                 error.code == .unsupportedScheme ? .unsupportedScheme : .malformedURL,

@@ -79,8 +79,7 @@ struct FetchPlan: Sendable {
             connection: command.connection,
             hasMethod: draft.hasMethod,
             isPost: draft.isPost,
-            sendsReferer: draft.sendsReferer,
-            keepsDots: command.message.keepsDots
+            sendsReferer: draft.sendsReferer
         )
         let login = try LoginPlan(
             command.login,

@@ -22,6 +22,8 @@ struct FormPart: Hashable, Sendable {
     private(set) var fileName: String?
     private(set) var fields: HTTPFields = [:]
     private(set) var encoding: TransferEncoding?
+    /// `=(`: the next arguments are the parts of this nested multipart.
+    private(set) var opensGroup = false
 
     private init(name: String?, content: Content = .bytes([])) {
         self.name = name
@@ -44,6 +46,7 @@ struct FormPart: Hashable, Sendable {
         case "(":
             var reader = FormReader(value.dropFirst(), isList: false)
             var part = FormPart(name: name, content: .group([]))
+            part.opensGroup = true
             _ = reader.word()
             try part.read(&reader, files)
             return [part]
@@ -115,7 +118,7 @@ struct FormPart: Hashable, Sendable {
                 guard let known = TransferEncoding(rawValue: word.lowercased()) else {
                     throw CommandFailure(
                         .usage,
-                        "-F: the encoder \"\(word)\" is not known; write 7bit, 8bit, binary, base64 or quoted-printable"
+                        "-F: the encoder is not known; write 7bit, 8bit, binary, base64 or quoted-printable"
                     )
                 }
                 encoding = known
@@ -138,7 +141,7 @@ struct FormPart: Hashable, Sendable {
         let type = try HeaderLine.checked(text, "-F")
         let parts = type.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, !parts.contains(where: \.isEmpty) else {
-            throw CommandFailure(.usage, "-F: \"\(type)\" is not a media type such as text/plain")
+            throw CommandFailure(.usage, "-F: the text behind type= is not a media type such as text/plain")
         }
         return type
     }

@@ -36,7 +36,7 @@ struct FormPlan: Hashable, Sendable {
                 continue
             }
             for part in try FormPart.all(argument, files) {
-                if case .group = part.content {
+                if part.opensGroup {
                     guard levels.count < Self.maxDepth else {
                         throw CommandFailure(.usage, "-F: more than \(Self.maxDepth) multiparts are open")
                     }

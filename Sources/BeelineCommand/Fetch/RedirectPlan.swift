@@ -10,14 +10,12 @@ extension ClientConfiguration {
     ///   - hasMethod: whether `-X` is given.
     ///   - isPost: whether the request has a body of `-d` or `-F`, so that curl handles it as a POST.
     ///   - sendsReferer: whether `-e` ends in `;auto`.
-    ///   - keepsDots: whether `--path-as-is` is given.
     mutating func apply(
         _ options: RedirectOptions,
         connection: ConnectionArguments,
         hasMethod: Bool,
         isPost: Bool,
-        sendsReferer: Bool,
-        keepsDots: Bool
+        sendsReferer: Bool
     ) {
         let limit = connection.maxRedirs
         redirects = connection.location ? .follow(limit: limit < 0 ? .max : limit) : .none
@@ -25,7 +23,6 @@ extension ClientConfiguration {
         redirectRules.keepsMethod = hasMethod && !options.obeysStatus
         redirectRules.countsAsPost = isPost
         redirectRules.sendsReferer = sendsReferer
-        redirectRules.keepsDotSegments = keepsDots
         redirectRules.schemes = options.allowedSchemes.intersection(
             SchemeList.read(options.redirectSchemes, from: SchemeList.all)
         )

@@ -63,6 +63,10 @@ struct RequestDraft: Sendable {
         try readBody(arguments, files)
         try readFields(arguments, range: range, cookies: cookies, defaults: defaults, files: files)
         for line in try HeaderLine.all(arguments.headers, files) { try apply(line) }
+        let bytes = fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
+        guard bytes <= Self.maxFieldBytes else {
+            throw CommandFailure(.requestTooLarge, "the fields of the request have more than \(Self.maxFieldBytes) bytes")
+        }
     }
 
     /// Returns the request and the body for one URL.
@@ -107,6 +111,7 @@ struct RequestDraft: Sendable {
         options.credentialsFollowRedirects = command.redirect.trustsLocations
         options.requestTarget = message.target
         options.sendsHost = !omitsHost
+        options.cookieHost = cookieHost
         options.ignoresContentLength = command.transfer.ignoresLength
         let size = body.size(files)
         if message.version == .http10 {
@@ -115,7 +120,7 @@ struct RequestDraft: Sendable {
                 throw CommandFailure(.uploadFailed, "HTTP/1.0 cannot send a body of unknown length")
             }
         }
-        options.expectContinue = try expectContinue(body, size: isChunked ? nil : size)
+        options.expectContinue = try expectContinue(body, size: size)
         return options
     }
 
@@ -129,6 +134,12 @@ struct RequestDraft: Sendable {
     /// Whether curl handles the request as a POST, whatever its method: it has a body of `-d` or `-F`.
     var isPost: Bool { body != .none }
 
+    /// The host of `-H "Host:"`, whose cookies are sent and kept, as in curl.
+    private var cookieHost: Host? {
+        guard let authority else { return nil }
+        return (try? HTTPURL("http://\(authority)/"))?.host
+    }
+
     /// Whether `-X` is given.
     var hasMethod: Bool { method != nil }
 
@@ -141,6 +152,9 @@ struct RequestDraft: Sendable {
         guard body != .none, message.version != .http10 else { return nil }
         return size.map { $0 > 1 << 20 } ?? true ? limit : nil
     }
+
+    /// The maximum size of the fields, as in curl.
+    private static let maxFieldBytes = 1 << 20
 
     private static let twoMethods = CommandFailure(
         .usage,

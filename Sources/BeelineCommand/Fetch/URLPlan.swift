@@ -24,7 +24,7 @@ struct URLPlan: Hashable, Sendable {
         schemes = arguments.redirect.allowedSchemes
         keepsDots = arguments.message.keepsDots
         var parts = try arguments.message.query.map { piece throws(CommandFailure) in
-            String(decoding: try piece.bytes(files), as: UTF8.self)
+            Self.withUpperCase(String(decoding: try piece.bytes(files), as: UTF8.self))
         }
         if let data { parts.append(data) }
         query = parts.isEmpty ? nil : parts.joined(separator: "&")
@@ -72,6 +72,18 @@ struct URLPlan: Hashable, Sendable {
         let slashes = rest.prefix { $0 == "/" }
         guard slashes.count == 1 || slashes.count == 3 else { return nil }
         return text[...colon] + "//" + rest[slashes.endIndex...]
+    }
+
+    /// The text with its percent-encoded octets in capital letters, as in curl (RFC 3986 §6.2.2.1).
+    private static func withUpperCase(_ text: String) -> String {
+        var digits = 0
+        return String(
+            text.map { character in
+                if character == "%" { digits = 3 }
+                digits -= 1
+                return digits >= 0 && character.isHexDigit ? Character(character.uppercased()) : character
+            }
+        )
     }
 
     private static func encodedName(_ path: String) -> String {

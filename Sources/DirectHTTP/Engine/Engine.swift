@@ -126,7 +126,10 @@ public final class Engine: Sendable {
 
         @inline(never)
         init(_ request: PreparedRequest, route: Route, tls: TLSSettings) {
-            key = PoolKey(origin: request.origin, tls: tls, route: route)
+            // A connection to a proxy that forwards requests carries those of every origin.
+            let proxy = route.forwarder(for: request.origin)?.origin
+            let origin = proxy.map { Origin(scheme: .http, host: $0.host, port: $0.port) } ?? request.origin
+            key = PoolKey(origin: origin, tls: tls, route: route)
         }
     }
 

@@ -4,7 +4,8 @@ import HTTPWire
 
 /// The limits and settings of an ``Engine``.
 public struct EngineConfiguration: Sendable {
-    /// The maximum number of connections to one origin, lent and idle together. Default 64.
+    /// The maximum number of connections to one origin, lent and idle together. A proxy that forwards requests counts as one
+    /// origin. Default 64.
     public var connectionsPerOrigin = 64
     /// How many requests may wait for a connection to one origin. Default 10,000; further requests fail with `poolExhausted`.
     public var waitersPerOrigin = 10_000
