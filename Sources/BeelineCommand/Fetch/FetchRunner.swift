@@ -110,7 +110,7 @@ struct FetchRunner: Sendable {
         } catch {
             written = .failure(error)
         }
-        if let jar = client.configuration.jar { try plan.cookieJar?.save(jar, isNewestFirst: true) }
+        if let jar = client.configuration.jar { try plan.cookieJar?.save(jar, isCurls: true) }
         try written.get()
     }
 }
