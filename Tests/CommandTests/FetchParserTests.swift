@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Beeline
 import BeelineTesting
 import Foundation
 import Testing
