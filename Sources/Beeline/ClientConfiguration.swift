@@ -88,4 +88,3 @@ extension ClientConfiguration {
         credentials.isEmpty ? nil : credentials[origin] ?? credentials[origin.httpEquivalent]
     }
 }
-

@@ -63,7 +63,9 @@ struct ConnectRuleTests {
         await site.stop()
     }
 
-    @Test("through a proxy, a rule asks for a tunnel to its target, with the fields of tunnels, and its head is reported")
+    @Test(
+        "through a proxy, a rule asks for a tunnel to its target, with the fields of tunnels, and its head is reported"
+    )
     func proxy() async throws {
         let site = try await LoopbackOrigin.start { .text($0.target) }
         let server = try await ProxyServer.start(.http) { _, port in

@@ -40,7 +40,10 @@ struct NetrcTests {
         #expect(try netrc.login(for: Host("a.test"), user: "other") == nil)
     }
 
-    @Test("an error names the line and no secret", arguments: ["machine a login b\npassword \"secret", "machine a\nlogin"])
+    @Test(
+        "an error names the line and no secret",
+        arguments: ["machine a login b\npassword \"secret", "machine a\nlogin"]
+    )
     func malformed(text: String) {
         let error = #expect(throws: BeelineError.self) { _ = try Netrc(parsing: text) }
         #expect(error?.code == .malformedNetrc)

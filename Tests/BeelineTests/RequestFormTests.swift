@@ -101,7 +101,8 @@ struct RequestFormTests {
             "--\(mark)", "Content-Disposition: form-data; name=\"a\\\"\\\\\"", "Content-Transfer-Encoding: base64",
             "Content-Language: en", "", line, "eA==", "--\(mark)", "Content-Disposition: form-data; name=\"q\"",
             "Content-Transfer-Encoding: quoted-printable", "", "=C3=BC=3D1=20", "end=20", "--\(mark)",
-            "Content-Disposition: form-data; name=\"files\"", "Content-Type: multipart/mixed; boundary=\(innerMark)", "",
+            "Content-Disposition: form-data; name=\"files\"", "Content-Type: multipart/mixed; boundary=\(innerMark)",
+            "",
             "--\(innerMark)", "Content-Disposition: attachment; filename=\"f.txt\"", "", "in", "--\(innerMark)--", "",
             "--\(mark)--", "",
         ].joined(separator: "\r\n")

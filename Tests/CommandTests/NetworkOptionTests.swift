@@ -34,7 +34,11 @@ struct NetworkOptionTests {
 
     private func failure(_ line: String) -> CommandFailure? {
         #expect(throws: CommandFailure.self) {
-            guard case .fetch(let parts) = try FetchParser.parse(line.split(separator: " ").map(String.init), files: Self.files)
+            guard
+                case .fetch(let parts) = try FetchParser.parse(
+                    line.split(separator: " ").map(String.init),
+                    files: Self.files
+                )
             else { return }
             _ = try FetchPlan(parts[0], defaults: Defaults(), files: Self.files)
         }
@@ -65,10 +69,12 @@ struct NetworkOptionTests {
 
     // MARK: URLs
 
-    @Test(arguments: [
-        ("a.test/x", nil, "http://a.test/x"), ("http:/a.test", "q", "http://a.test/?q"),
-        ("http:///a.test?a#f", "q=1", "http://a.test/?a&q=1#f"), ("https://a.test/?", "q", "https://a.test/?q"),
-    ] as [(String, String?, String)])
+    @Test(
+        arguments: [
+            ("a.test/x", nil, "http://a.test/x"), ("http:/a.test", "q", "http://a.test/?q"),
+            ("http:///a.test?a#f", "q=1", "http://a.test/?a&q=1#f"), ("https://a.test/?", "q", "https://a.test/?q"),
+        ] as [(String, String?, String)]
+    )
     func urlsAreCompleted(_ text: String, _ query: String?, _ expected: String) throws {
         var urls = try URLPlan(FetchArguments(), data: nil, files: Self.files)
         urls.query = query
@@ -121,7 +127,16 @@ struct NetworkOptionTests {
     // MARK: TLS
 
     @Test func optionsSetTLS() throws {
-        let tls = try plan("--tlsv1.2", "--tls-max", "1.2", "--ciphers", "AESGCM", "--curves", "x25519:prime256v1", "-k").client.tls
+        let tls = try plan(
+            "--tlsv1.2",
+            "--tls-max",
+            "1.2",
+            "--ciphers",
+            "AESGCM",
+            "--curves",
+            "x25519:prime256v1",
+            "-k"
+        ).client.tls
         #expect(tls.minVersion == .tls12 && tls.maxVersion == .tls12 && tls.cipherSuites == "AESGCM")
         #expect(tls.groups == [.x25519, .p256] && !tls.verifiesCertificate)
         #expect(try plan("--tls-max", "1.0").client.tls.minVersion == .tls10)
@@ -129,7 +144,9 @@ struct NetworkOptionTests {
         #expect(try plan("--pinnedpubkey", "key.pem").client.tls.pins.first?.pins == [pin])
         #expect(try plan("--pinnedpubkey", "\(pin);\(pin)").client.tls.pins.first?.pins == [pin])
         let identity = try #require(try plan("-E", "c\\:d.pem:pa:ss").client.tls.identity)
-        #expect(identity.chain == .pemFile("c:d.pem") && identity.key == identity.chain && identity.passphrase == "pa:ss")
+        #expect(
+            identity.chain == .pemFile("c:d.pem") && identity.key == identity.chain && identity.passphrase == "pa:ss"
+        )
     }
 
     @Test(arguments: [
@@ -145,8 +162,19 @@ struct NetworkOptionTests {
 
     @Test func optionsSetTheSockets() throws {
         let client = try plan(
-            "--connect-to", "a.test:80:[::1]:8080", "--connect-to", "::b.test:", "--local-port", "100-200",
-            "--interface", "127.0.0.9", "--keepalive-time", "5", "--no-tcp-nodelay", "--happy-eyeballs-timeout-ms", "9"
+            "--connect-to",
+            "a.test:80:[::1]:8080",
+            "--connect-to",
+            "::b.test:",
+            "--local-port",
+            "100-200",
+            "--interface",
+            "127.0.0.9",
+            "--keepalive-time",
+            "5",
+            "--no-tcp-nodelay",
+            "--happy-eyeballs-timeout-ms",
+            "9"
         ).client
         let rule = ConnectRule(host: try Host("a.test"), port: 80, targetHost: try Host("::1"), targetPort: 8080)
         #expect(client.connectTo == [rule, ConnectRule(targetHost: try Host("b.test"))])
@@ -166,7 +194,8 @@ struct NetworkOptionTests {
 
     @Test(arguments: [
         ("--connect-to a:b", CommandStatus.malformedOption), ("--connect-to a:0:b:1", .malformedOption),
-        ("--local-port 9-8", .usage), ("--interface if!no-such", .interfaceFailed), ("--resolve *:80", .malformedOption),
+        ("--local-port 9-8", .usage), ("--interface if!no-such", .interfaceFailed),
+        ("--resolve *:80", .malformedOption),
         ("-0 -T -", .uploadFailed),
     ])
     func valuesOfSocketsAreChecked(_ line: String, _ status: CommandStatus) {

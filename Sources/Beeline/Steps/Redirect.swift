@@ -63,7 +63,9 @@ enum Redirect {
     private static func changesToGet(after hop: HopRequest, status: Int, rules: RedirectRules) -> Bool {
         switch status {
         case 301, 302, 303:
-            if hop.method == .post || rules.countsAsPost && !hop.body.isNone { return !rules.keepsPost.contains(status) }
+            if hop.method == .post || rules.countsAsPost && !hop.body.isNone {
+                return !rules.keepsPost.contains(status)
+            }
             return status == 303 && hop.method != .head
         default: return false
         }

@@ -31,7 +31,9 @@ struct MessageOptions: FetchOptionGroup {
         .text("request-target", value: "path", help: "Send this in place of the URL's path") { $0.message.target = $1 },
         .flag("path-as-is", help: "Keep /../ and /./ in the URL's path") { $0.message.keepsDots = $1 },
         .text("url-query", value: "data", help: "Add this to the URL's query, encoded as by --data-urlencode") {
-            $0.message.query.append($1.hasPrefix("+") ? DataPiece(.raw, String($1.dropFirst())) : DataPiece(.urlEncoded, $1))
+            $0.message.query.append(
+                $1.hasPrefix("+") ? DataPiece(.raw, String($1.dropFirst())) : DataPiece(.urlEncoded, $1)
+            )
         },
         .flag("form-escape", help: "Write names of -F with backslashes instead of percent signs") {
             $0.message.escapesFormNames = $1

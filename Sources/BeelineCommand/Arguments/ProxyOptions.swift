@@ -32,9 +32,13 @@ struct ProxyOptions: FetchOptionGroup {
         .text("socks5-hostname", value: "host", help: "The same as --socks5") {
             $0.proxy.proxy = ProxyOptions.withScheme("socks5h", $1)
         },
-        .text("preproxy", value: "url", help: "Reach the HTTP proxy through this SOCKS5 proxy") { $0.proxy.preproxy = $1 },
+        .text("preproxy", value: "url", help: "Reach the HTTP proxy through this SOCKS5 proxy") {
+            $0.proxy.preproxy = $1
+        },
         .text("noproxy", value: "list", help: "List of hosts that do not use the proxy") { $0.proxy.noproxy = $1 },
-        .flag("proxytunnel", "p", help: "Open a tunnel through the HTTP proxy for http:// too") { $0.proxy.tunnels = $1 },
+        .flag("proxytunnel", "p", help: "Open a tunnel through the HTTP proxy for http:// too") {
+            $0.proxy.tunnels = $1
+        },
         .text("proxy-user", "U", value: "user:pass", help: "User and password for the proxy") { $0.proxy.user = $1 },
         .flag("proxy-basic", help: "Use Basic authentication with the proxy (default)") { $0.proxy.basic = $1 },
         .flag("proxy-digest", help: "Use Digest authentication with the proxy") { $0.proxy.digest = $1 },
@@ -56,11 +60,17 @@ struct ProxyOptions: FetchOptionGroup {
         }.path(),
         .text("proxy-cert", value: "cert[:pass]", help: "Client certificate for the proxy") { $0.proxy.tls.cert = $1 }
             .path(),
-        .text("proxy-cert-type", value: "type", help: "Form of --proxy-cert: PEM or DER") { $0.proxy.tls.certType = $1 },
+        .text("proxy-cert-type", value: "type", help: "Form of --proxy-cert: PEM or DER") {
+            $0.proxy.tls.certType = $1
+        },
         .text("proxy-key", value: "file", help: "Private key of --proxy-cert") { $0.proxy.tls.key = $1 }.path(),
         .text("proxy-key-type", value: "type", help: "Form of --proxy-key: PEM or DER") { $0.proxy.tls.keyType = $1 },
         .text("proxy-pass", value: "phrase", help: "Passphrase of --proxy-key") { $0.proxy.tls.passphrase = $1 },
-        .text("proxy-pinnedpubkey", value: "hashes", help: "Public keys that the proxy must have, as for --pinnedpubkey") {
+        .text(
+            "proxy-pinnedpubkey",
+            value: "hashes",
+            help: "Public keys that the proxy must have, as for --pinnedpubkey"
+        ) {
             $0.proxy.tls.pins = $1
         },
         .text("proxy-ciphers", value: "list", help: "Ciphers of TLS 1.2 and older for the proxy") {

@@ -45,7 +45,9 @@ extension ClientConfiguration {
         resolver.families = names.families
         resolver.check.allowsLocalAnswers = names.allowsLocalAnswers || defaults.allowsLocalAnswers
         isHTTPDNSEnabled = defaults.httpdns
-        for path in names.cacert.isEmpty ? defaults.cacert : names.cacert { try tls.trust(path, option: "--cacert", files) }
+        for path in names.cacert.isEmpty ? defaults.cacert : names.cacert {
+            try tls.trust(path, option: "--cacert", files)
+        }
     }
 
     /// Returns the proxies from `-x` and `--noproxy`, the configuration file, or the environment.

@@ -13,12 +13,15 @@ extension ClientConfiguration {
         let hostEnd = rest.hasPrefix("[") ? rest.firstIndex(of: "]").map(rest.index(after:)) : rest.firstIndex(of: ":")
         guard let hostEnd, hostEnd < rest.endIndex, rest[hostEnd] == ":" else { throw malformed }
         let name = rest[..<hostEnd]
-        let host = try? Host(name)
+        let host = name == "*" ? nil : try? Host(name)
         guard name == "*" || host != nil else { throw malformed }
         let parts = rest[rest.index(after: hostEnd)...].split(separator: ":", maxSplits: 1)
         guard parts.count == (removes ? 1 : 2), let port = UInt16(parts[0]), port > 0 else { throw malformed }
-        let addresses = removes ? nil : try Self.addresses(parts[1], malformed)
-            .filter { families.contains(Families($0.family)) }
+        let addresses =
+            removes
+            ? nil
+            : try Self.addresses(parts[1], malformed)
+                .filter { families.contains(Families($0.family)) }
         guard addresses?.isEmpty != true else {
             throw CommandFailure(.hostUnresolved, "--resolve \"\(text)\" has no \(families) address for \(name)")
         }

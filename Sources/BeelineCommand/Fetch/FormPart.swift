@@ -50,7 +50,7 @@ struct FormPart: Hashable, Sendable {
             _ = reader.word()
             try part.read(&reader, files)
             return [part]
-        case "@": return [try attachments(name, value.dropFirst(), files)]
+        case "@": return [try attachments(value.dropFirst(), name: name, files: files)]
         case "<":
             var reader = FormReader(value.dropFirst(), isList: false)
             let path = reader.word()
@@ -70,9 +70,9 @@ struct FormPart: Hashable, Sendable {
 
     /// Parses the files of `@`.
     private static func attachments(
-        _ name: String?,
         _ text: Substring,
-        _ files: InputFiles
+        name: String?,
+        files: InputFiles
     ) throws(CommandFailure) -> FormPart {
         var reader = FormReader(text, isList: true)
         var parts: [FormPart] = []
@@ -81,7 +81,8 @@ struct FormPart: Hashable, Sendable {
             var part = FormPart(name: nil)
             try part.read(&reader, files)
             part.content = try content(of: path, files)
-            part.fileName = part.fileName ?? String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
+            part.fileName =
+                part.fileName ?? String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
             part.guessType(of: path)
             parts.append(part)
         } while reader.nextFile()

@@ -31,14 +31,14 @@ struct HeaderLine: Hashable, Sendable {
         }
         var seen: Set<HTTPField.Name> = []
         var lines: [HeaderLine] = []
-        for text in texts { lines.append(try HeaderLine(text, option, &seen)) }
+        for text in texts { lines.append(try HeaderLine(text, option: option, seen: &seen)) }
         return lines
     }
 
     private init(
         _ text: String,
-        _ option: String,
-        _ seen: inout Set<HTTPField.Name>
+        option: String,
+        seen: inout Set<HTTPField.Name>
     ) throws(CommandFailure) {
         // Check this first, because a line break may be an injection attempt.
         let text = try Self.checked(text, option)

@@ -27,7 +27,9 @@ extension ClientConfiguration {
             }
             preproxy = first
         }
-        let tls = try options.tls.isDefault ? nil : TLSSettings(options.tls, over: self.tls.withoutIdentity, option: "proxy-", files)
+        let tls =
+            try options.tls.isDefault
+            ? nil : TLSSettings(options.tls, over: self.tls.withoutIdentity, option: "proxy-", files)
         func complete(_ proxy: Proxy) throws(CommandFailure) -> Proxy {
             var proxy = proxy
             if let login { (proxy.user, proxy.password) = (login.user, login.password) }

@@ -65,7 +65,10 @@ struct RequestDraft: Sendable {
         for line in try HeaderLine.all(arguments.headers, files) { try apply(line) }
         let bytes = fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
         guard bytes <= Self.maxFieldBytes else {
-            throw CommandFailure(.requestTooLarge, "the fields of the request have more than \(Self.maxFieldBytes) bytes")
+            throw CommandFailure(
+                .requestTooLarge,
+                "the fields of the request have more than \(Self.maxFieldBytes) bytes"
+            )
         }
     }
 

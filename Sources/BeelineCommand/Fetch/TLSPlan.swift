@@ -29,8 +29,8 @@ extension TLSSettings {
             }
             rootFolders.append(folder)
         }
-        if let cert = values.cert { identity = try Self.identity(cert, values, option, files) }
-        if let text = values.pins { pins = [PinnedHost(nil, pins: try Self.pins(text, option, files))] }
+        if let cert = values.cert { identity = try Self.identity(cert, values: values, option: option, files: files) }
+        if let text = values.pins { pins = [PinnedHost(nil, pins: try Self.pins(text, option: option, files: files))] }
         if let version = values.minVersion { minVersion = version }
         maxVersion = try values.maxVersion.flatMap { text throws(CommandFailure) in try Self.version(text) }
         // As in curl, a lower maximum lowers the default minimum.
@@ -68,9 +68,9 @@ extension TLSSettings {
     /// Parses `--cert`, `--key` and their companions. Without `--key`, the certificate's file has the key.
     private static func identity(
         _ cert: String,
-        _ values: TLSValues,
-        _ option: String,
-        _ files: InputFiles
+        values: TLSValues,
+        option: String,
+        files: InputFiles
     ) throws(CommandFailure) -> ClientIdentity {
         let (path, secret) = splitCert(cert)
         let chain = try source(path, type: values.certType, option: "--\(option)cert-type", files)
@@ -86,7 +86,8 @@ extension TLSSettings {
         var rest = text[...]
         while let character = rest.popFirst() {
             switch character {
-            case "\\" where rest.first == ":" || rest.first == "\\" || rest.first == "\"": path.append(rest.removeFirst())
+            case "\\" where rest.first == ":" || rest.first == "\\" || rest.first == "\"":
+                path.append(rest.removeFirst())
             case ":": return (path, String(rest))
             default: path.append(character)
             }
@@ -107,7 +108,10 @@ extension TLSSettings {
                 return .pemFile(path)
             case "DER": return .der(try files.read(path))
             default:
-                throw CommandFailure(.usage, "\(option): only PEM and DER are supported; convert other files with openssl")
+                throw CommandFailure(
+                    .usage,
+                    "\(option): only PEM and DER are supported; convert other files with openssl"
+                )
             }
         } catch {
             guard error.status == .readFailed else { throw error }
@@ -118,14 +122,17 @@ extension TLSSettings {
     /// Parses `sha256//HASH;sha256//HASH`, or reads a public key from a file in PEM or DER form.
     private static func pins(
         _ text: String,
-        _ option: String,
-        _ files: InputFiles
+        option: String,
+        files: InputFiles
     ) throws(CommandFailure) -> Set<PublicKeyPin> {
         if text.hasPrefix("sha256//") {
             var pins: Set<PublicKeyPin> = []
             for item in text.split(separator: ";") {
                 guard let pin = PublicKeyPin(item) else {
-                    throw CommandFailure(.pinMismatch, "--\(option)pinnedpubkey: \"\(item)\" is not sha256//BASE64 of 32 bytes")
+                    throw CommandFailure(
+                        .pinMismatch,
+                        "--\(option)pinnedpubkey: \"\(item)\" is not sha256//BASE64 of 32 bytes"
+                    )
                 }
                 pins.insert(pin)
             }

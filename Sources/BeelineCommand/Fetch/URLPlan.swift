@@ -17,7 +17,10 @@ struct URLPlan: Hashable, Sendable {
     init(_ arguments: FetchArguments, data: String?, files: InputFiles) throws(CommandFailure) {
         if let scheme = arguments.redirect.defaultScheme {
             guard let known = Scheme(scheme.lowercased()), SchemeList.all.contains(known) else {
-                throw CommandFailure(.unsupportedProtocol, "--proto-default \(scheme): only http and https are supported")
+                throw CommandFailure(
+                    .unsupportedProtocol,
+                    "--proto-default \(scheme): only http and https are supported"
+                )
             }
             defaultScheme = known.name
         }
@@ -66,7 +69,8 @@ struct URLPlan: Hashable, Sendable {
 
     /// Corrects one or three slashes behind the scheme to two; nil for other texts.
     private static func withSlashes(_ text: String?) -> String? {
-        guard let text, let colon = text.firstIndex(of: ":"), SchemeList.all.contains(where: { $0.name == text[..<colon].lowercased() })
+        guard let text, let colon = text.firstIndex(of: ":"),
+            SchemeList.all.contains(where: { $0.name == text[..<colon].lowercased() })
         else { return nil }
         let rest = text[text.index(after: colon)...]
         let slashes = rest.prefix { $0 == "/" }

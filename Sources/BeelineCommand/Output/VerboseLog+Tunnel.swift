@@ -9,7 +9,9 @@ extension VerboseLog {
     static func notes(ofTunnel head: ReceivedHead) -> [String] {
         let status = head.response.status
         guard status.kind == .successful else { return ["* The proxy answered \(status.code) to CONNECT"] }
-        let ignored = [HTTPField.Name.contentLength, .transferEncoding].filter { head.response.headerFields.contains($0) }
+        let ignored = [HTTPField.Name.contentLength, .transferEncoding].filter {
+            head.response.headerFields.contains($0)
+        }
         return ["* The proxy opened a tunnel"] + ignored.map { "* Ignoring \($0) in CONNECT \(status.code) response" }
     }
 }

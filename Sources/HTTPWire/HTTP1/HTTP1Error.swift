@@ -19,7 +19,8 @@ package enum HTTP1Error: Error, Equatable {
     package var message: String {
         switch self {
         case .malformed(let message), .unsupportedVersion(let message), .unsupportedCoding(let message),
-            .tooLarge(let message), .endedEarly(let message): message
+            .tooLarge(let message), .endedEarly(let message):
+            message
         case .trailersTooLarge: "its trailers are larger than \(HTTP1ChunkScanner.trailerLimit) bytes"
         }
     }

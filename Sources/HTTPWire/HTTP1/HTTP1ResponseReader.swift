@@ -161,7 +161,9 @@ package struct HTTP1ResponseReader {
             // No request of ours has a TE field, so the server may use chunked only (RFC 9112 §6.1). The body would be handed out
             // encoded, and nothing would tell the caller.
             if let coding = head.framing.bodyCoding {
-                throw .unsupportedCoding("its body has the transfer coding \"\(coding.prefix(40))\", which was not requested")
+                throw .unsupportedCoding(
+                    "its body has the transfer coding \"\(coding.prefix(40))\", which was not requested"
+                )
             }
             // A response with both fields may be response smuggling: Transfer-Encoding takes precedence, and Content-Length must
             // not be forwarded. HTTP/1.0 has no transfer codings, so a proxy may have framed the body differently (§6.1).
