@@ -37,6 +37,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     static let receiveFailed = CommandStatus(56)
     /// The client certificate or its key cannot be used.
     static let unusableCertificate = CommandStatus(58)
+    /// None of the ciphers of `--ciphers` is supported.
+    static let unknownCipher = CommandStatus(59)
     static let certificateRejected = CommandStatus(60)
     static let undecodableBody = CommandStatus(61)
     static let tooLarge = CommandStatus(63)

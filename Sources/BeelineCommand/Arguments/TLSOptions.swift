@@ -31,7 +31,7 @@ struct TLSOptions: FetchOptionGroup {
         .flag("insecure", "k", help: "Accept any certificate; the server may be an impostor") {
             $0.tls.values.insecure = $1
         },
-        .text("capath", value: "dir", help: "Also trust the CAs in this folder, hashed by openssl rehash") {
+        .text("capath", value: "dir", help: "Also trust the CAs in the PEM files of this folder") {
             $0.tls.values.rootFolders += TLSValues.folders($1)
         }.path(),
         .text("cert", "E", value: "cert[:pass]", help: "Client certificate, with its chain") { $0.tls.values.cert = $1 }
@@ -53,7 +53,7 @@ struct TLSOptions: FetchOptionGroup {
         .flag("tlsv1.1", help: "Use TLS 1.1 or later") { $0.tls.values.minVersion = $1 ? .tls11 : nil },
         .flag("tlsv1.2", help: "Use TLS 1.2 or later (default)") { $0.tls.values.minVersion = $1 ? .tls12 : nil },
         .flag("tlsv1.3", help: "Use TLS 1.3") { $0.tls.values.minVersion = $1 ? .tls13 : nil },
-        .text("ciphers", value: "list", help: "Ciphers of TLS 1.2 and older, in OpenSSL's notation") {
+        .text("ciphers", value: "list", help: "Ciphers of TLS 1.2 and older, by OpenSSL's names") {
             $0.tls.values.ciphers = $1
         },
         .text("curves", value: "list", help: "Groups for the key exchange, such as X25519:P-256") {

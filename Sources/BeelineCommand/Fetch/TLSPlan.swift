@@ -38,7 +38,7 @@ extension TLSSettings {
         if let maxVersion, maxVersion < minVersion {
             throw CommandFailure(.usage, "--tls-max is lower than the minimum version of TLS")
         }
-        cipherSuites = values.ciphers
+        cipherSuites = try values.ciphers.map { text throws(CommandFailure) in try Self.suites(text) } ?? []
         groups = try values.groups.map { text throws(CommandFailure) in try Self.groups(text) } ?? []
     }
 
@@ -165,6 +165,16 @@ extension TLSSettings {
         case "1.3": .tls13
         default: throw CommandFailure(.usage, "--tls-max \(text): write 1.0, 1.1, 1.2, 1.3 or default")
         }
+    }
+
+    /// Parses a list of cipher suites. As in curl, unknown ones are ignored if one is known.
+    private static func suites(_ text: String) throws(CommandFailure) -> [CipherSuite] {
+        let known = text.split { ":, ".contains($0) }.compactMap { CipherSuite(rawValue: $0.uppercased()) }
+        guard !known.isEmpty else {
+            let all = CipherSuite.allCases.map(\.rawValue).joined(separator: ":")
+            throw CommandFailure(.unknownCipher, "--ciphers: none of them is supported; supported are \(all)")
+        }
+        return known
     }
 
     private static func groups(_ text: String) throws(CommandFailure) -> [Group] {

@@ -93,7 +93,9 @@ final class TLSContexts: Sendable {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = settings.minVersion.library
         configuration.maximumTLSVersion = settings.maxVersion?.library
-        if let suites = settings.cipherSuites { configuration.cipherSuites = suites }
+        if !settings.cipherSuites.isEmpty {
+            configuration.cipherSuites = settings.cipherSuites.map(\.rawValue).joined(separator: ":")
+        }
         if !settings.groups.isEmpty { configuration.curves = settings.groups.map(\.library) }
         configuration.certificateVerification =
             !settings.verifiesCertificate ? .none : checksName ? .fullVerification : .noHostnameVerification
@@ -119,17 +121,12 @@ final class TLSContexts: Sendable {
                 throw unreadable("of TLSSettings.rootPEMs cannot be read: write PEM", error)
             }
         }
+        for folder in settings.rootFolders { roots += try RootFolder.certificates(in: folder) }
         if settings.trustsSystemRoots {
             configuration.trustRoots = .default
             configuration.additionalTrustRoots = roots.isEmpty ? [] : [.certificates(roots)]
         } else {
             configuration.trustRoots = .certificates(roots)
-        }
-        for folder in settings.rootFolders {
-            guard FileStamp.isFolder(folder) else {
-                throw DirectHTTPError(.tlsFailed, "the folder \(folder) of root certificates cannot be read")
-            }
-            configuration.additionalTrustRoots.append(.file(folder))
         }
         return configuration
     }
