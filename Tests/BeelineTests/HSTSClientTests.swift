@@ -63,7 +63,7 @@ struct HSTSClientTests {
     func redirect() async throws {
         let lab = try await ClientLab(handler: Self.handler)
         lab.client.configuration.hsts?.record("max-age=1000", of: try Host("a.test"))
-        _ = lab.client.configuration.jar?.store("id=7; Secure; Path=/", from: try HTTPURL(lab.url("a.test")))
+        _ = lab.client.jar?.store("id=7; Secure; Path=/", from: try HTTPURL(lab.url("a.test")))
         let target = plain(lab.url("a.test", "/end"))
         let response = try await lab.client.get(
             lab.url("a.test", "/go?to=\(target)"),

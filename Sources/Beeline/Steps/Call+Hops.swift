@@ -50,9 +50,20 @@ extension Call {
         let hop = journey.hop
         do throws(BeelineError) {
             let keeps = options.credentialsFollowRedirects
+            let rules = options.redirectRules ?? client.configuration.redirectRules
             let hsts = client.configuration.hsts
-            guard let next = try Redirect.next(after: hop, response: response, keepsCredentials: keeps, hsts: hsts)
+            guard
+                var next = try Redirect.next(
+                    after: hop,
+                    response: response,
+                    rules: rules,
+                    keepsCredentials: keeps,
+                    hsts: hsts
+                )
             else { return false }
+            if next.url.origin != hop.url.origin, next.credentials == next.url.credentials {
+                next.credentials = next.url.credentials(or: client.configuration.credentialSource)
+            }
             guard journey.redirects < limit else {
                 throw BeelineError(
                     .tooManyRedirects,

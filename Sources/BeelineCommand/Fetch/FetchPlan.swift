@@ -28,6 +28,8 @@ struct FetchPlan: Sendable {
     var jarBounds = CookieJarConfiguration()
     /// `-b FILE`: read before the transfers. These cookies replace those of the jar with the same name, domain and path.
     var cookieFiles: [JarFile] = []
+    /// `-j`: the files of `-b` give no cookies of a session.
+    var dropsSessionCookies = false
     /// `-c FILE`: written after the transfers.
     var cookieJar: JarFile?
     /// `--hsts`: read before the transfers and written after them.
@@ -39,6 +41,8 @@ struct FetchPlan: Sendable {
     var dropsBody = false
     /// `-D`: the output for the response heads of all transfers.
     var dumpHeader: Transfer.Output?
+    /// `--suppress-connect-headers`.
+    var hidesTunnelHeads = false
     var isSilent = false
     /// Whether errors are printed; false with `-s` without `-S`.
     var showsErrors = true
@@ -58,6 +62,7 @@ struct FetchPlan: Sendable {
     init(_ command: FetchArguments, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
         let draft = try RequestDraft(
             command.request,
+            message: command.message,
             range: command.transfer.range,
             cookies: command.cookies,
             defaults: defaults,
@@ -66,13 +71,36 @@ struct FetchPlan: Sendable {
         client = try ClientConfiguration(command, defaults: defaults, files: files)
         client.userAgent = draft.userAgent.resolved(client.userAgent)
         client.accept = draft.accept.resolved(client.accept)
-        transfers = try Transfer.all(command, draft: draft, files: files)
+        let agent = command.request.userAgent ?? defaults.userAgent ?? ClientConfiguration().userAgent ?? ""
+        try client.apply(
+            command.proxy,
+            userAgent: agent.isEmpty ? nil : agent,
+            defaults: defaults,
+            files: files
+        )
+        client.apply(
+            command.redirect,
+            connection: command.connection,
+            hasMethod: draft.hasMethod,
+            isPost: draft.isPost,
+            sendsReferer: draft.sendsReferer
+        )
+        let login = try LoginPlan(
+            command.login,
+            scheme: draft.scheme,
+            environment: defaults.environment,
+            files: files
+        )
+        client.credentialSource = login.source
+        transfers = try Transfer.all(command, draft: draft, login: login, files: files)
+        hidesTunnelHeads = command.proxy.hidesTunnelHeads
 
         hasCookies = !command.cookies.noCookies
         if hasCookies {
             jar = (command.cookies.jar ?? defaults.jar).map { JarFile($0) }
             jarBounds = try CookieJarConfiguration(maxCookies: command.cookies.maxCookies)
             cookieFiles = draft.cookieFiles.map { JarFile($0) }
+            dropsSessionCookies = command.cookies.dropsSession
             cookieJar = command.cookies.cookieJar.map { JarFile($0) }
             guard cookieJar.map({ $0.format != nil }) ?? true else {
                 throw CommandFailure(.usage, "-c writes a text file; use --jar for an SQLite jar")

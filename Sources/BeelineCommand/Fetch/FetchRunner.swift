@@ -22,7 +22,8 @@ struct FetchRunner: Sendable {
         // Read the files before opening the jar: the jar's own file may be among them.
         var cookies: [(path: String, cookies: [Cookie])] = []
         for file in plan.cookieFiles {
-            cookies.append((file.path, try await file.cookies(from: plan.transfers.first?.url)))
+            let found = try await file.cookies(from: plan.transfers.first?.url)
+            cookies.append((file.path, plan.dropsSessionCookies ? found.filter { $0.expires != nil } : found))
         }
         if let hosts = configuration.hsts { try await plan.hsts.read(into: hosts) }
         var messages: [String] = []
@@ -118,7 +119,7 @@ struct FetchRunner: Sendable {
         } catch {
             written = .failure(error)
         }
-        if let jar = client.jar { try plan.cookieJar?.save(jar) }
+        if let jar = client.jar { try plan.cookieJar?.save(jar, isCurls: true) }
         try written.get()
     }
 }

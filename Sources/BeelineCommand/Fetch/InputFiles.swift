@@ -19,6 +19,12 @@ struct InputFiles: Sendable {
     /// Returns whether a folder of the path may not be searched, so that the file may exist. Default: false.
     var isHidden: @Sendable (_ path: String) -> Bool = { _ in false }
 
+    /// Returns whether a path is a pipe or a device, which can be read once. Default: false.
+    var isPipe: @Sendable (_ path: String) -> Bool = { _ in false }
+
+    /// Returns whether there is a folder at a path. Default: false.
+    var isFolder: @Sendable (_ path: String) -> Bool = { _ in false }
+
     /// Reads the real file system.
     static let real = InputFiles(
         contents: { path in
@@ -31,7 +37,9 @@ struct InputFiles: Sendable {
             guard isatty(STDIN_FILENO) == 1, let password = getpass(prompt) else { return nil }
             return String(cString: password)
         },
-        isHidden: { path in access(path, F_OK) != 0 && errno == EACCES }
+        isHidden: { path in access(path, F_OK) != 0 && errno == EACCES },
+        isPipe: { path in FileDescriptor.exists(path) && !FileDescriptor.isRegular(path) },
+        isFolder: { path in FileDescriptor.isFolder(path) }
     )
 
     /// Reads a whole file.

@@ -27,13 +27,14 @@ struct Transfer: Sendable {
     var body: BodyPlan
     var output: Output
     var resume: Resume?
-    /// The credentials for the URL's origin; nil if there are none or a field carries them.
-    var credentials: Credentials?
+    /// The options of the request that the command line decides.
+    var options = RequestOptions()
 
     /// Returns the transfers of a command line, one for each URL.
     static func all(
         _ command: FetchArguments,
         draft: RequestDraft,
+        login: LoginPlan,
         files: InputFiles
     ) throws(CommandFailure) -> [Transfer] {
         let resume = try resume(command.transfer.continueAt)
@@ -41,10 +42,11 @@ struct Transfer: Sendable {
             throw CommandFailure(.usage, "-C and -r exclude each other")
         }
         let destinations = command.output.destinations
+        let urls = try URLPlan(command, data: draft.query, files: files)
         var transfers: [Transfer] = []
         for (number, text) in command.urls.map(\.text).enumerated() {
             let upload = number < command.request.uploadFile.count ? command.request.uploadFile[number] : nil
-            let url = try url(text, query: draft.query, upload: upload)
+            let url = try urls.url(text, upload: upload)
             let output: Output =
                 switch number < destinations.count ? destinations[number] : nil {
                 case nil, .standardOutput, .nothing: .standardOutput(isNamed: false)
@@ -61,40 +63,11 @@ struct Transfer: Sendable {
                     body: body,
                     output: output,
                     resume: resume,
-                    credentials: draft.credentials(for: url)
+                    options: try draft.options(for: url, body: body, command, login: login, files: files)
                 )
             )
         }
         return transfers
-    }
-
-    /// Parses a URL as curl does: `http://` is the default scheme, `-G` appends the query, and `-T` appends the file's name to
-    /// a path that ends in a slash.
-    private static func url(_ text: String, query: String?, upload: String?) throws(CommandFailure) -> HTTPURL {
-        var text = text.hasScheme ? text : "http://" + text
-        if let query {
-            let fragment = text.firstIndex(of: "#") ?? text.endIndex
-            text = text[..<fragment] + (text[..<fragment].contains("?") ? "&" : "?") + query + text[fragment...]
-        }
-        do throws(NameError) {
-            var url = try HTTPURL(text)
-            guard url.origin.scheme == .http || url.origin.scheme == .https else {
-                throw NameError(.unsupportedScheme, "\(url): only http and https are supported")
-            }
-            if let upload, upload != "-", upload != ".", url.path.hasSuffix("/") {
-                let end = text.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
-                let slash = text[..<end].hasSuffix("/") ? "" : "/"
-                url = try HTTPURL(text[..<end] + slash + encodedName(upload) + text[end...])
-            }
-            return url
-        } catch {
-            throw CommandFailure(url: error)
-        }
-    }
-
-    private static func encodedName(_ path: String) -> String {
-        let name = path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
-        return PercentEncoding.encode(name, keeping: .unreserved)
     }
 
     /// Returns the last path segment as it is in the URL, for `-O`.

@@ -110,9 +110,12 @@ struct TransferRun {
     private func send(from offset: Int64, record: inout TransferRecord) async throws(CommandFailure) -> Response {
         var request = transfer.request
         if offset > 0 { request.headerFields[.range] = "bytes=\(offset)-" }
-        var options = RequestOptions()
-        options.credentials = transfer.credentials
+        var options = transfer.options
         options.onHead = { [received] in received.add($0) }
+        options.onTunnelHead = { [received, plan] head in
+            if !plan.hidesTunnelHeads { received.add(head) }
+            if plan.isVerbose { VerboseLog.notes(ofTunnel: head).forEach(Terminal.standardError.writeLine) }
+        }
         let result = await Self.result { () async throws(BeelineError) in
             try await client.send(request, to: transfer.url, body: transfer.body.requestBody(meter), options: options)
         }

@@ -108,7 +108,9 @@ enum WriteOutVariable: String, CaseIterable {
         case .connects: return .number(Int64(record.hops.count { !$0.isReused }))
         case .headers: return .number(Int64(hop?.response.headerFields.count ?? 0))
         case .redirects: return .number(Int64(record.hops.dropLast().count { $0.status.kind == .redirection }))
-        case .referer: return record.transfer.request.headerFields[.referer].map(Value.string) ?? .absent
+        case .referer:
+            return (record.lastHop?.request ?? record.transfer.request).headerFields[.referer].map(Value.string)
+                ?? .absent
         case .redirectURL: return Self.redirectURL(hop)
         case .remoteIP: return hop.map { .string("\($0.endpoint.address)") } ?? .absent
         case .remotePort: return .number(Int64(hop?.endpoint.port ?? 0))

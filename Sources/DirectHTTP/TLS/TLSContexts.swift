@@ -89,7 +89,12 @@ final class TLSContexts: Sendable {
 
     static func configuration(_ settings: TLSSettings, _ checksName: Bool = true) throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = settings.minVersion == .tls13 ? .tlsv13 : .tlsv12
+        configuration.minimumTLSVersion = settings.minVersion.library
+        configuration.maximumTLSVersion = settings.maxVersion?.library
+        if !settings.cipherSuites.isEmpty {
+            configuration.cipherSuites = settings.cipherSuites.map(\.rawValue).joined(separator: ":")
+        }
+        if !settings.groups.isEmpty { configuration.curves = settings.groups.map(\.library) }
         configuration.certificateVerification =
             !settings.verifiesCertificate ? .none : checksName ? .fullVerification : .noHostnameVerification
         if let identity = settings.identity {
@@ -97,7 +102,7 @@ final class TLSContexts: Sendable {
             configuration.certificateChain = chain.map { .certificate($0) }
             configuration.privateKey = .privateKey(key)
         }
-        configuration.applicationProtocols = settings.offersHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
+        configuration.applicationProtocols = settings.applicationProtocols
         var roots: [NIOSSLCertificate] = []
         for file in settings.rootFiles {
             do {
@@ -114,6 +119,7 @@ final class TLSContexts: Sendable {
                 throw unreadable("of TLSSettings.rootPEMs cannot be read: write PEM", error)
             }
         }
+        for folder in settings.rootFolders { roots += try RootFolder.certificates(in: folder) }
         if settings.trustsSystemRoots {
             configuration.trustRoots = .default
             configuration.additionalTrustRoots = roots.isEmpty ? [] : [.certificates(roots)]
