@@ -27,6 +27,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     static let rangeFailed = CommandStatus(33)
     static let tlsFailed = CommandStatus(35)
     static let tooManyRedirects = CommandStatus(47)
+    /// The value of an option refers to nothing (`#<name>` in `-o`).
+    static let badArgument = CommandStatus(43)
     /// The value of an option is malformed (`--resolve`).
     static let malformedOption = CommandStatus(49)
     static let emptyReply = CommandStatus(52)

@@ -43,7 +43,12 @@ struct SessionArguments: FetchOptionGroup {
         },
         .directive("next", ":", help: "The URLs that follow have options of their own", does: .next),
         .directive("config", "K", help: "Read options from this file; - is standard input", does: .config).path(),
-        .directive("disable", "q", help: "As the first argument: do not read the default file of options", does: .disable),
+        .directive(
+            "disable",
+            "q",
+            help: "As the first argument: do not read the default file of options",
+            does: .disable
+        ),
         .directive("help", "h", help: nil, does: .help),
         .directive("version", "V", help: nil, does: .version),
         // Output is never buffered, colour is used on terminals only, and -v prints the same at every level.

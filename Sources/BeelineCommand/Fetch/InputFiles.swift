@@ -18,6 +18,8 @@ struct InputFiles: Sendable {
     var askPassword: @Sendable (_ prompt: String) -> String?
     /// Returns whether a folder of the path may not be searched, so that the file may exist. Default: false.
     var isHidden: @Sendable (_ path: String) -> Bool = { _ in false }
+    /// Returns when a file was modified, in seconds since 1970; nil for missing files. Default: nil.
+    var modified: @Sendable (_ path: String) -> Int64? = { _ in nil }
 
     /// Reads the real file system.
     static let real = InputFiles(
@@ -31,7 +33,8 @@ struct InputFiles: Sendable {
             guard isatty(STDIN_FILENO) == 1, let password = getpass(prompt) else { return nil }
             return String(cString: password)
         },
-        isHidden: { path in access(path, F_OK) != 0 && errno == EACCES }
+        isHidden: { path in access(path, F_OK) != 0 && errno == EACCES },
+        modified: { path in FileDescriptor.modified(path) }
     )
 
     /// Reads a whole file.

@@ -80,6 +80,9 @@ struct RequestDraft: Sendable {
         return (request, isChunked ? .chunked(body) : body)
     }
 
+    /// Makes the request conditional on another ETag (RFC 9110 §13.1.2); an empty one matches none.
+    mutating func setETag(_ tag: String) { fields[.ifNoneMatch] = tag.isEmpty ? "\"\"" : tag }
+
     /// Returns the credentials for a URL: those of `-u`, else those in the URL. Nil if a field carries them.
     func credentials(for url: HTTPURL) -> Credentials? {
         credentials ?? url.user.flatMap { scheme.credentials(user: $0, password: url.password ?? "") }
