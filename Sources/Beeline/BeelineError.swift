@@ -28,6 +28,8 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
         public static let addressShared = Code("addressShared")
         /// An interceptor threw an error other than ``BeelineError``, or called `next` too often.
         public static let interceptorFailed = Code("interceptorFailed")
+        /// A netrc file could not be parsed.
+        public static let malformedNetrc = Code("malformedNetrc")
         /// A file of a download could not be read, written or moved.
         public static let fileFailed = Code("fileFailed")
         /// A download ended with a status that carries no file.

@@ -16,6 +16,14 @@ public struct ClientConfiguration: Sendable {
     /// Fixed addresses of origins, like curl's `--resolve`. The client does not resolve these hosts. They apply whether HTTPDNS
     /// is on or off. Default none.
     public var pinned: [Pin: [IPAddress]] = [:]
+    /// Fixed addresses of every host without others at a port, like curl's `--resolve "*:PORT:ADDRESS"`. Default none.
+    public var pinnedPorts: [UInt16: [IPAddress]] = [:]
+    /// Where connections lead in place of the host and port of an origin, like curl's `--connect-to`. The first rule that
+    /// matches counts. Host, SNI, certificate check and cookies stay those of the origin. Default none.
+    public var connectTo: [ConnectRule] = []
+    /// The path of a Unix domain socket to connect to in place of every origin, like curl's `--unix-socket`. The client then
+    /// neither resolves hosts nor uses a proxy. Default `nil`.
+    public var unixSocket: String?
     /// Paths of Unix domain sockets to connect to in place of origins. The client neither resolves these hosts nor uses a proxy
     /// for them. Default none.
     public var unixSockets: [Pin: String] = [:]
@@ -35,12 +43,17 @@ public struct ClientConfiguration: Sendable {
     public var hedge: HedgePolicy?
     /// The credentials for each origin. Default none.
     public var credentials: [Origin: Credentials] = [:]
+    /// Returns the credentials for a URL without a password, for example those of a ``Netrc``. Called for the URL of a request
+    /// without ``RequestOptions/credentials``, and for each redirect to another origin. It must not block. Default `nil`.
+    public var credentialSource: (@Sendable (HTTPURL) -> Credentials?)?
     /// The interceptors, in calling order. Default none.
     public var interceptors: [any Interceptor] = []
     /// The logger, metrics and tracer. Default none.
     public var observability = Observability()
     /// The redirect policy. Default: follows up to 20 redirects.
     public var redirects = RedirectPolicy.follow(limit: 20)
+    /// Which method, fields and URLs a redirected request may have.
+    public var redirectRules = RedirectRules()
     /// `User-Agent` of requests that have none; `nil` sends none.
     public var userAgent: String? = "Beeline/\(BeelineClient.version)"
     /// `Accept` of requests that have none; `nil` sends none. Default `*/*`.
@@ -74,12 +87,4 @@ extension ClientConfiguration {
     func credentials(for origin: Origin) -> Credentials? {
         credentials.isEmpty ? nil : credentials[origin] ?? credentials[origin.httpEquivalent]
     }
-}
-
-/// What the client does with a redirect (RFC 9110 §15.4).
-public enum RedirectPolicy: Sendable, Hashable {
-    /// Returns the redirect as the response.
-    case none
-    /// Follows up to `limit` redirects. One more throws `tooManyRedirects`.
-    case follow(limit: Int)
 }

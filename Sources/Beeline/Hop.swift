@@ -74,7 +74,7 @@ extension Hop {
             method: request.method,
             scheme: hop.url.origin.scheme.name,
             authority: request.authority,
-            path: request.target,
+            path: request.sentTarget,
             headerFields: fields
         )
         self.response = response.head

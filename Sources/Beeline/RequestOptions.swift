@@ -15,20 +15,25 @@ public struct RequestOptions: Sendable {
     public var hedge: HedgePolicy?
     /// The credentials for the origin of the URL. They override a user in the URL and ``ClientConfiguration/credentials``.
     public var credentials: Credentials?
-    /// Whether a redirect to another origin keeps `Authorization`, ``credentials`` and the request's own cookies, as in curl's
-    /// `--location-trusted`. Default false.
+    /// Whether a redirect to another origin (scheme, host or port) keeps `Authorization`, ``credentials`` and the request's own
+    /// `Cookie`, as in curl's `--location-trusted`. Default false. Cookies of the jar follow their own rules.
     public var credentialsFollowRedirects = false
     /// How long the body waits for the server's permission (`Expect: 100-continue`, RFC 9110 §10.1.1); `nil` sends the body at
     /// once. If the server refuses the expectation (417), the client sends the request again without it.
     public var expectContinue: Duration?
     /// The redirect policy.
     public var redirects: RedirectPolicy?
+    /// Which method, fields and URLs a redirected request may have.
+    public var redirectRules: RedirectRules?
     /// The cookie jar, for example that of another account. `nil` uses the client's jar.
     public var jar: CookieJar?
     /// The URL of the page that the request belongs to. At each hop its site decides which cookies the jar sends and keeps
     /// (SameSite, Partitioned, `CookieAcceptPolicy.onlyFromMainDocumentSite`). Default `nil`: the request itself loads the main
     /// document.
     public var mainDocument: HTTPURL?
+    /// The host whose cookies are sent and kept in place of the URL's, for a request whose own `Host` names another site than its
+    /// URL, such as a test of a server that is not in DNS yet. It ends at a redirect to another origin. Default `nil`.
+    public var cookieHost: Host?
     /// Whether to send cookies of the jar. Default true.
     public var sendsCookies = true
     /// Whether to keep cookies of responses. Default true.
@@ -38,6 +43,19 @@ public struct RequestOptions: Sendable {
     /// requests of a hedge come in any order. Those of a proxy that opens a tunnel and those of a WebSocket's handshake are not
     /// among them. Default `nil`.
     public var onHead: (@Sendable (ReceivedHead) -> Void)?
+    /// Called with each head that a proxy sends in answer to a request for a tunnel, as ``onHead``. Default `nil`.
+    public var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
+    /// The request target to send in place of the URL's path and query, such as `*` for OPTIONS (RFC 9112 §3.2.4), like curl's
+    /// `--request-target`. It has no white space and no control characters. Redirected requests do not have it. Default `nil`.
+    public var requestTarget: String?
+    /// The version of HTTP/1 in which requests are written. With 1.0 a body of unknown length cannot be sent, and every connection
+    /// serves one request. Default 1.1. It does not affect HTTP/2.
+    public var httpVersion = HTTP1Version.http11
+    /// Whether requests of HTTP/1 have a `Host` field. RFC 9112 §3.2 requires it; false is for tests of servers only. Default true.
+    public var sendsHost = true
+    /// Whether a wrong `Content-Length` of the response is ignored: the body then ends with the connection (curl's
+    /// `--ignore-content-length`). Default false. It does not affect HTTP/2.
+    public var ignoresContentLength = false
     /// Whether to keep the cookies of a hop, by its URL; `nil` keeps all. `keepsCookies` must also be true.
     package var keepsCookiesOf: (@Sendable (HTTPURL) -> Bool)?
     /// Called before a redirect is followed. Returns the request to send, or `nil` to return the redirect as the response.

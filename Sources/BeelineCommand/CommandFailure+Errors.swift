@@ -43,7 +43,14 @@ extension CommandFailure {
 extension CommandStatus {
     /// Maps an error to curl's exit code.
     init(_ error: BeelineError) {
-        self.init(error.code, isClosedInOrder: error.underlyingError == nil)
+        // As in curl, a refused tunnel is a failure to connect, and a head that is too large one to receive.
+        if let cause = error.underlyingError as? DirectHTTPError, cause.code == .proxyRefused, cause.response != nil {
+            self = .connectFailed
+        } else if error.code == BeelineError.Code(.responseTooLarge) {
+            self = .receiveFailed
+        } else {
+            self.init(error.code, isClosedInOrder: error.underlyingError == nil)
+        }
     }
 
     /// Maps an error of a request without a response to curl's exit code.
@@ -67,6 +74,7 @@ extension CommandStatus {
             .pinMismatch: .pinMismatch, .streamReset: .streamReset,
             .proxyRefused: .receiveFailed, .poolExhausted: .internalFault, .idleTimeout: .timedOut,
             .deadlineExceeded: .timedOut, .malformedResponse: .malformedResponse, .responseTooLarge: .tooLarge,
+            .unsupportedVersion: .unsupportedProtocol,
             .undecodableBody: .undecodableBody, .bodySourceFailed: .readFailed,
             .bodyNotReplayable: .bodyNotReplayable, .cancelled: .interrupted, .shutDown: .internalFault,
         ]

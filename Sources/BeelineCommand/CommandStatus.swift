@@ -20,12 +20,16 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     /// `--fail` was given and the status is 400 or higher.
     static let httpError = CommandStatus(22)
     static let writeFailed = CommandStatus(23)
+    /// The body cannot be sent as the server or HTTP/1.0 needs it.
+    static let uploadFailed = CommandStatus(25)
     /// An input file or the request body cannot be read.
     static let readFailed = CommandStatus(26)
     static let timedOut = CommandStatus(28)
     /// A download cannot be resumed.
     static let rangeFailed = CommandStatus(33)
     static let tlsFailed = CommandStatus(35)
+    /// The interface or the local address of `--interface` cannot be used.
+    static let interfaceFailed = CommandStatus(45)
     static let tooManyRedirects = CommandStatus(47)
     /// The value of an option refers to nothing (`#<name>` in `-o`).
     static let badArgument = CommandStatus(43)
@@ -33,6 +37,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     static let malformedOption = CommandStatus(49)
     static let emptyReply = CommandStatus(52)
     static let receiveFailed = CommandStatus(56)
+    /// The client certificate or its key cannot be used.
+    static let unusableCertificate = CommandStatus(58)
     static let certificateRejected = CommandStatus(60)
     static let undecodableBody = CommandStatus(61)
     static let tooLarge = CommandStatus(63)
@@ -46,6 +52,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
 
     /// A SOCKS proxy refused the connection.
     static let proxyFailed = CommandStatus(97)
+    /// A field of the request, or its fields together, are too large.
+    static let requestTooLarge = CommandStatus(100)
     /// EX_USAGE.
     static let usage = CommandStatus(64)
     /// EX_UNAVAILABLE: the port cannot be bound.

@@ -121,6 +121,12 @@ struct FileDescriptor: Hashable, Sendable {
         return attributes?[.type] as? FileAttributeType == .typeRegular
     }
 
+    /// Whether there is a folder at a path.
+    static func isFolder(_ path: String) -> Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))
+        return attributes?[.type] as? FileAttributeType == .typeDirectory
+    }
+
     /// Opens a file for reading.
     static func open(reading path: String) throws(Failure) -> FileDescriptor {
         let number = openFile(path, flags: O_RDONLY | O_CLOEXEC, permissions: 0)

@@ -68,15 +68,26 @@ struct JarFile: Hashable, Sendable {
     /// Writes a jar's cookies as text, readable only by the owner. The file is replaced atomically if its folder allows it,
     /// because other processes may read it at the same time.
     ///
+    /// - Parameter isCurls: whether the file is one of curl's `-c`: the newest cookie comes first, and times near the limit of 400
+    ///   days are cut to the minute, so that runs within a minute write the same. By default the oldest comes first.
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
-    func save(_ jar: CookieJar) throws(CommandFailure) {
-        let octets = (format ?? .netscape).write(jar.allCookies())
+    func save(_ jar: CookieJar, isCurls: Bool = false) throws(CommandFailure) {
+        let cookies = jar.allCookies()
+        let octets = (format ?? .netscape).write(isCurls ? cookies.reversed().map(Self.withWholeMinute) : cookies)
         do {
             guard path != "-" else { return try FileDescriptor.standardOutput.write(octets) }
             try Self.replace(path, by: octets)
         } catch {
             throw CommandFailure(.writeFailed, "the cookies cannot be written to \(path): \(error)")
         }
+    }
+
+    private static func withWholeMinute(_ cookie: Cookie) -> Cookie {
+        guard let expires = cookie.expires, expires.secondsSince1970 > CookieTime.now.secondsSince1970 + 399 * 86_400
+        else { return cookie }
+        var cookie = cookie
+        cookie.expires = CookieTime(secondsSince1970: (expires.secondsSince1970 / 60).rounded(.down) * 60)
+        return cookie
     }
 
     /// Replaces the content of a file. Writes after the content of a pipe, a device or an open descriptor such as `/dev/stdout`.

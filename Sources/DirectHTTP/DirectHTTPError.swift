@@ -41,9 +41,11 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         public static let streamReset = Code(description: "streamReset")
         /// The peer's response is not valid HTTP.
         public static let malformedResponse = Code(description: "malformedResponse")
+        /// The status line of the peer's response has another version of HTTP, or cannot be read.
+        public static let unsupportedVersion = Code(description: "unsupportedVersion")
         /// The head of the response or its collected body is larger than the limit.
         public static let responseTooLarge = Code(description: "responseTooLarge")
-        /// The content coding of the body is invalid.
+        /// The content coding of the body is invalid, or it has a transfer coding that was not requested.
         public static let undecodableBody = Code(description: "undecodableBody")
         /// The request's body could not be read or has another length than announced; `underlyingError` has the cause.
         public static let bodySourceFailed = Code(description: "bodySourceFailed")

@@ -49,8 +49,20 @@ public struct PreparedRequest: Sendable {
     /// Called with each response head of this request when it arrives, informational ones included. It runs on an event loop and
     /// must not block. Default nil.
     public var onHead: (@Sendable (ReceivedHead) -> Void)?
+    /// Called with each head of a proxy's answer to the request for a tunnel. As for ``onHead``. Default nil.
+    public var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
+    /// The version of HTTP/1 in which the request is written; see ``setVersion(_:)``.
+    package private(set) var version = HTTP1Version.http11
+    /// Whether the request has a `Host` field over HTTP/1. Default true.
+    public var sendsHost = true
+    /// Whether the `Content-Length` of the response is ignored; the body then ends with the connection. Default false.
+    public var ignoresContentLength = false
+    /// The request target in place of ``target``. Nil: the URL's. It must pass ``setTarget(_:)``.
+    private(set) var otherTarget: String?
     /// The credentials for the proxy that forwards the request; nil if none are sent.
     var proxyAuthorization: String?
+    /// The fields for the proxy that forwards the request.
+    var proxyFields: HTTPFields = [:]
     /// The role of the request in a hedge; nil if there is none.
     package var hedgeSide: HedgeSide?
 
@@ -157,15 +169,40 @@ public struct PreparedRequest: Sendable {
         )
     }
 
-    /// The request with credentials for the proxy.
-    func with(proxyAuthorization: String) -> PreparedRequest {
+    /// The request with credentials and fields for the proxy.
+    func with(proxyAuthorization: String?, fields: HTTPFields) -> PreparedRequest {
         var request = self
         request.proxyAuthorization = proxyAuthorization
+        request.proxyFields = fields
         return request
     }
 
-    /// The target in absolute form, for a proxy (RFC 9112 §3.2.2).
-    var absoluteTarget: String { origin.serialized + target }
+    /// The target in absolute form, for a proxy (RFC 9112 §3.2.2). A proxy gets another target unchanged.
+    var absoluteTarget: String { otherTarget ?? origin.serialized + target }
+
+    /// Sets the request target to send in place of the URL's path and query.
+    ///
+    /// - Throws: ``DirectHTTPError`` with code `invalidRequest` if it is empty or has a space or control character, which would
+    ///   end the request line early.
+    package mutating func setTarget(_ text: String) throws(DirectHTTPError) {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
+            throw DirectHTTPError(.invalidRequest, "the request target has a character that is not allowed in it")
+        }
+        otherTarget = text
+    }
+
+    /// Sets the version of HTTP/1 in which the request is written.
+    ///
+    /// - Throws: ``DirectHTTPError`` with code `invalidRequest` for a body of unknown length, which HTTP/1.0 cannot send.
+    package mutating func setVersion(_ version: HTTP1Version) throws(DirectHTTPError) {
+        guard version == .http11 || framing != .chunked else {
+            throw DirectHTTPError(.invalidRequest, "HTTP/1.0 cannot send a body of unknown length")
+        }
+        self.version = version
+    }
+
+    /// The target as it is written to the origin.
+    package var sentTarget: String { otherTarget ?? target }
 
     /// The field that marks the end of the body in HTTP/1.1; nil if there is none. HTTP/2 sends only a length.
     package var framingField: HTTPField? {

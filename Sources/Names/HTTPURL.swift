@@ -68,9 +68,19 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Throws: ``NameError`` that names the invalid part and the remedy. The message does not contain the password.
     public init(_ text: String) throws(NameError) {
+        try self.init(text, keepsDotSegments: false)
+    }
+
+    /// Reads an absolute URL as ``init(_:)-(String)`` does, but may keep the dot segments of its path, for servers that give them a
+    /// meaning (curl's `--path-as-is`).
+    ///
+    /// - Throws: ``NameError`` that names the invalid part and the remedy.
+    public init(_ text: String, keepsDotSegments: Bool) throws(NameError) {
         var text = text
         self = try text.withOctets { bytes in
-            Result { () throws(NameError) in try URLReader(bytes, isLenient: false).absolute() }
+            Result { () throws(NameError) in
+                try URLReader(bytes, isLenient: false, keepsDots: keepsDotSegments).absolute()
+            }
         }.get()
     }
 

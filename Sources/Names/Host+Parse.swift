@@ -4,9 +4,9 @@ extension Host {
     /// The parsed parts of a host.
     typealias Parts = (text: String, address: IPAddress?, zone: String?)
 
-    /// The host parser of the WHATWG URL standard (§3.5), with four differences. Octets that are not UTF-8 are an error and are
+    /// The host parser of the WHATWG URL standard (§3.5), with five differences. Octets that are not UTF-8 are an error and are
     /// not replaced. Labels and names over the DNS length limits are errors. An IPv6 address may omit its brackets. A
-    /// link-local IPv6 address may have a zone.
+    /// link-local IPv6 address may have a zone. A domain may end in a number (`printer.room.12`) if another label is none.
     static func parse(_ bytes: Octets) throws(NameError) -> Parts {
         guard let first = bytes.first else {
             throw NameError(.malformedHost, "the host is empty: write a domain or an IP address")
@@ -24,10 +24,10 @@ extension Host {
         let domain = try toASCII(bytes)
         try checkOctets(domain, of: bytes)
         if isNumberLast(domain) {
-            guard let address = IPAddress(urlForm: domain) else {
+            if let address = IPAddress(urlForm: domain) { return (address.description, address, nil) }
+            guard hasName(domain) else {
                 throw malformed(bytes, "it ends in a number and is not an IPv4 address")
             }
-            return (address.description, address, nil)
         }
         try checkLengths(domain, of: bytes)
         return (String(decoding: domain, as: UTF8.self), nil, nil)
@@ -149,6 +149,16 @@ extension Host {
         guard let last = labels.last, !last.isEmpty else { return false }
         return last.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             || IPAddress.number(last) != nil
+    }
+
+    /// Whether a domain ends in decimal digits and another label is not a number, so that no resolver reads it as an address.
+    private static func hasName(_ domain: [UInt8]) -> Bool {
+        let labels = domain.split(separator: UInt8(ascii: "."))
+        let isDecimal = { (label: ArraySlice<UInt8>) in
+            label.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
+        return labels.last.map(isDecimal) == true
+            && labels.contains { !isDecimal($0) && IPAddress.number($0) == nil }
     }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {

@@ -31,7 +31,7 @@ extension URLReader {
         while true {
             let segment = rest.prefix { !isSlash($0) }
             let isLast = segment.endIndex == rest.endIndex
-            switch dots(segment) {
+            switch keepsDots ? 0 : dots(segment) {
             case 1:
                 if isLast { result.append(UInt8(ascii: "/")) }
             case 2:

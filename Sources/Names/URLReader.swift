@@ -6,10 +6,13 @@ struct URLReader {
 
     let text: Bytes
     let isLenient: Bool
+    /// Whether `.` and `..` in the path stay as written.
+    let keepsDots: Bool
 
-    init(_ text: Bytes, isLenient: Bool) {
+    init(_ text: Bytes, isLenient: Bool, keepsDots: Bool = false) {
         self.text = text
         self.isLenient = isLenient
+        self.keepsDots = keepsDots
     }
 
     /// Parses an absolute URL.

@@ -72,7 +72,7 @@ struct FaultTests {
         case .timeout: ["idleTimeout", "deadlineExceeded"]
         case .closed: ["connectionLost"]
         case .truncated: ["connectionLost", "streamReset"]
-        case .malformed: ["malformedResponse"]
+        case .malformed: ["malformedResponse", "unsupportedVersion"]
         case .limit: ["responseTooLarge", "malformedResponse"]
         case .refusedStream, .streamReset: ["streamReset"]
         }

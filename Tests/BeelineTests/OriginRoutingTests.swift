@@ -59,6 +59,7 @@ struct OriginRoutingTests {
         case .proxy(let proxy): "\(proxy)"
         case .pinned(let addresses): addresses.map(\.description).joined(separator: " ")
         case .resolve: "resolve"
+        case .elsewhere(let target, _): "\(target)"
         case .refused(let problem): problem
         }
     }

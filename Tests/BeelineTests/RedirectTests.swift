@@ -111,29 +111,103 @@ struct RedirectTests {
         await lab.stop()
     }
 
-    @Test("a redirect within the site keeps the request's cookies, and drops its Authorization for another origin")
-    func sameSite() async throws {
+    @Test("a Cookie and an Authorization of the request go to no other origin, unless the caller trusts every location")
+    func secretsStayInTheOrigin() async throws {
         let lab = try await ClientLab(names: ["a.test", "www.a.test"], handler: Self.handler)
-        let response = try await lab.client.get(
-            lab.url("a.test", "/go?to=\(lab.url("www.a.test", "/end"))"),
-            fields: [.authorization: "Bearer secret", .cookie: "own=1"]
-        )
-        #expect(try await response.text().hasSuffix("|-|own=1|-"))
+        for (trusts, expected) in [(false, "|-|-|-"), (true, "|Bearer secret|own=1|-")] {
+            var options = RequestOptions()
+            options.credentialsFollowRedirects = trusts
+            let response = try await lab.client.get(
+                lab.url("a.test", "/go?to=\(lab.url("www.a.test", "/end"))"),
+                fields: [.authorization: "Bearer secret", .cookie: "own=1"],
+                options: options
+            )
+            #expect(try await response.text().hasSuffix(expected))
+        }
         await lab.stop()
     }
 
-    @Test("the request's own cookies are merged with the jar's and take precedence, at each hop of the site")
+    @Test("a Cookie of the request does not follow to another port of the same host")
+    func cookieToAnotherPort() async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        var tls = ServerTLS()
+        tls.certificates = [try lab.authority.certificate(for: "a.test")]
+        let other = try await LoopbackOrigin.start(tls: tls, handler: Self.handler)
+        let response = try await lab.client.get(
+            lab.url("a.test", "/go?to=https://a.test:\(other.port)/end"),
+            fields: [.cookie: "own=1"]
+        )
+        #expect(try await response.text().hasSuffix("|-|hop=a.test|-"))
+        await lab.stop()
+        await other.stop()
+    }
+
+    @Test(
+        "the rules of redirects keep a POST, keep any method, and name the page before",
+        arguments: [
+            (301, "POST", [301], false, false, "POST|body"), (302, "POST", [301], false, false, "GET|"),
+            (303, "POST", [303], false, false, "POST|body"), (302, "IGLOO", [], true, false, "IGLOO|body"),
+            (302, "IGLOO", [], true, true, "IGLOO|"), (303, "DELETE", [], false, false, "GET|"),
+            (302, "IGLOO", [], false, true, "GET|"),
+        ] as [(Int, String, Set<Int>, Bool, Bool, String)]
+    )
+    func rules(
+        status: Int,
+        method: String,
+        keepsPost: Set<Int>,
+        keepsMethod: Bool,
+        countsAsPost: Bool,
+        expected: String
+    ) async throws {
+        let lab = try await ClientLab { request in
+            guard request.path == "/go" else {
+                return .text("\(request.method)|\(request.text)|\(request.fields[.referer] ?? "")")
+            }
+            return .redirect(to: "/end", status: .init(code: status))
+        }
+        var rules = RedirectRules()
+        rules.keepsPost = keepsPost
+        rules.keepsMethod = keepsMethod
+        rules.countsAsPost = countsAsPost
+        rules.sendsReferer = true
+        var options = RequestOptions()
+        options.redirectRules = rules
+        let seen = try await lab.client.send(
+            #require(HTTPRequest.Method(method)),
+            "https://us:er@a.test:\(lab.site.port)/go#mark",
+            body: .bytes("body".utf8),
+            options: options
+        )
+        #expect(try await seen.text() == expected + "|https://a.test:\(lab.site.port)/go")
+        await lab.stop()
+    }
+
+    @Test("a redirect to a scheme that the rules leave out is refused")
+    func schemes() async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        var options = RequestOptions()
+        options.redirectRules = RedirectRules()
+        options.redirectRules?.schemes = [.https]
+        let error = await #expect(throws: BeelineError.self) {
+            _ = try await lab.client.get(lab.url("a.test", "/go?to=http://a.test/"), options: options)
+        }
+        #expect(error?.code == .unsupportedScheme)
+        #expect(error?.hops.count == 1)
+        await lab.stop()
+    }
+
+    @Test("the request's own cookies are merged with the jar's and take precedence, at each hop of the origin")
     func ownCookiesWin() async throws {
-        let lab = try await ClientLab(names: ["a.test", "www.a.test"], handler: Self.handler)
+        let lab = try await ClientLab(handler: Self.handler)
         let jar = try #require(lab.client.configuration.jar)
         let site = try HTTPURL(lab.url("a.test"))
-        jar.store(["hop=jar; Domain=a.test", "kept=jar; Domain=a.test"], from: site)
+        jar.store(["hop=jar", "kept=jar"], from: site)
         let response = try await lab.client.get(
-            lab.url("a.test", "/go?to=\(lab.url("www.a.test", "/end"))"),
+            lab.url("a.test", "/go?to=/end"),
             fields: [.cookie: "hop=mine; own=1"]
         )
-        #expect(try await response.text().hasSuffix("|hop=mine; own=1; kept=jar|-"))
-        #expect(response.hops.map(\.cookiesSent) == [["hop", "own", "kept"], ["hop", "own", "kept"]])
+        #expect(try await response.text().hasSuffix("|kept=jar; hop=mine; own=1|-"))
+        #expect(response.hops.map(\.cookiesSent) == [["kept", "hop", "own"], ["kept", "hop", "own"]])
         // Cookies of the request are not stored in the jar.
         #expect(jar.cookies(for: site).map(\.name).contains("own") == false)
         await lab.stop()

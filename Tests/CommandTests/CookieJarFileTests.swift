@@ -222,7 +222,7 @@ extension ProcessTests {
             #expect(run.status == 0 && run.text == "ok")
             #expect(!run.errors.contains("s3cret") && !run.errors.contains("bWU6"))
             let lines = run.errors.split(separator: "\n").map(String.init)
-            #expect(lines.contains("> Cookie: own=…; id=…") && lines.contains("> Authorization: Basic …"))
+            #expect(lines.contains("> Cookie: id=…; own=…") && lines.contains("> Authorization: Basic …"))
             #expect(lines.contains("< Set-Cookie: id=…; HttpOnly") && lines.contains("* Cookie id: kept"))
             #expect(lines.contains { $0.hasPrefix("* Resolved a.test to 127.0.0.2, 127.0.0.1 by dnspod:") })
             #expect(lines.contains { $0.hasPrefix("* Connected to 127.0.0.2:\(lab.site.port) for https://a.test:") })

@@ -231,12 +231,15 @@ struct FetchPlanTests {
 
     @Test func credentialsGoTheWayThatIsNamed() throws {
         let digest = Credentials.digest(user: "me", password: "p:w")
-        #expect(try plan("--digest", "-u", "me:p:w", "http://a.test/").transfers()[0].credentials == digest)
-        #expect(try plan("--digest", "http://me:p%3Aw@a.test/").transfers()[0].credentials == digest)
+        #expect(try plan("--digest", "-u", "me:p:w", "http://a.test/").transfers()[0].options.credentials == digest)
+        #expect(try plan("--digest", "http://me:p%3Aw@a.test/").transfers()[0].options.credentials == digest)
         let any = try plan("--anyauth", "-u", "me:pw", "http://a.test/").transfers()[0]
-        #expect(any.credentials == .any(user: "me", password: "pw") && any.request.headerFields[.authorization] == nil)
+        #expect(
+            any.options.credentials == .any(user: "me", password: "pw")
+                && any.request.headerFields[.authorization] == nil
+        )
         let basic = try plan("--basic", "-u", "me:pw", "http://a.test/").transfers()[0]
-        #expect(basic.credentials == nil && basic.request.headerFields[.authorization] == "Basic bWU6cHc=")
+        #expect(basic.options.credentials == nil && basic.request.headerFields[.authorization] == "Basic bWU6cHc=")
         let token = try plan("--oauth2-bearer", "t0k", "http://a.test/").transfers()[0]
         #expect(token.request.headerFields[.authorization] == "Bearer t0k")
     }
@@ -264,7 +267,6 @@ struct FetchPlanTests {
         Wrong(.usage, says: "line break", "-H", "X: a\0b", "http://a.test/"),
         Wrong(.usage, says: "Name: value", "-H", "X Y: 1", "http://a.test/"),
         Wrong(.usage, says: "Name: value", "-H", "no colon", "http://a.test/"),
-        Wrong(.usage, says: "cannot be removed", "-H", "Host:", "http://a.test/"),
         Wrong(.usage, says: "Name: value", "-H", "@evil", "http://a.test/"),
         Wrong(.usage, says: "not a method", "-X", "GET / HTTP/1.1\r\nX:", "http://a.test/"),
         Wrong(.usage, says: "not a method", "-X", "", "http://a.test/"),
@@ -278,7 +280,7 @@ struct FetchPlanTests {
         Wrong(.usage, says: "--oauth2-bearer", "--oauth2-bearer", "a\r\nb", "http://a.test/"),
         Wrong(.usage, says: "-F", "-F", "a=b;type=x\r\ny", "http://a.test/"),
         Wrong(.usage, says: "name=value", "-F", "nothing", "http://a.test/"),
-        Wrong(.usage, says: "type=", "-F", "a=@two;encoder=x", "http://a.test/"),
+        Wrong(.usage, says: "encoder", "-F", "a=@two;encoder=x", "http://a.test/"),
         Wrong(.usage, says: "0-499", "-r", "a-b", "http://a.test/"),
         Wrong(.usage, says: "-C", "-C", "x", "http://a.test/"),
         Wrong(.usage, says: "exclude", "-C", "1", "-r", "1-2", "http://a.test/"),

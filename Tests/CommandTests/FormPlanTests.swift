@@ -25,8 +25,11 @@ struct FormPlanTests {
 
     static let rows: [(argument: String, name: String, fileName: String?, type: String?)] = [
         ("f=@a.pem;type=text/x", "f", "a.pem", "text/x"),
-        ("f=@a.pem;filename=x.png", "f", "x.png", "application/octet-stream"),
-        ("f=@a.pem;filename=\"x;y.png\"", "f", "x;y.png", "application/octet-stream"),
+        ("f=@a.pem;filename=x.png", "f", "x.png", "image/png"),
+        ("f=@a.pem;filename=\"x;y.png\"", "f", "x;y.png", "image/png"),
+        ("a=1;filename=x.pdf", "a", "x.pdf", "application/pdf"),
+        ("a=1;filename=x", "a", "x", nil),
+        ("a=1; type=text/foo; charset=utf-8 ; filename=b", "a", "b", "text/foo; charset=utf-8"),
         ("f=@\"a.pem\"", "f", "a.pem", "application/octet-stream"),
         ("a=1;type=text/plain", "a", nil, "text/plain"),
         ("f=@a.pem;type=text/plain;charset=utf-8;filename=b", "f", "b", "text/plain;charset=utf-8"),
@@ -46,12 +49,39 @@ struct FormPlanTests {
         #expect(try form((argument, false)).parts[0].content == .bytes(Array(value.utf8)))
     }
 
+    @Test func severalFilesAreANestedMultipart() throws {
+        let part = try form(("f=@two,\"a.pem\";type=x/y;encoder=8bit,b.pem;headers=\"X-A: 1\"", false)).parts[0]
+        guard case .group(let files) = part.content else {
+            Issue.record("\(part.content)")
+            return
+        }
+        #expect(part.name == "f" && files.map(\.content) == [.file("two"), .file("a.pem"), .file("b.pem")])
+        #expect(files.map(\.type) == ["application/octet-stream", "x/y", "application/octet-stream"])
+        #expect(files.map(\.encoding) == [nil, .eightBit, nil])
+        #expect(files[2].fields.first?.value == "1" && files.allSatisfy { $0.name == nil })
+    }
+
+    @Test func parenthesesNestMultiparts() throws {
+        let plan = try form(("a=(;type=multipart/alternative", false), ("=x", false), ("=)", false), ("b=y", false))
+        #expect(plan.parts.map(\.name) == ["a", "b"] && plan.parts[0].type == "multipart/alternative")
+        #expect(throws: CommandFailure.self) { try form(("=)", false)) }
+    }
+
+    @Test func headersOfAFileMayBeFolded() {
+        #expect(FormHeaders.lines("# x\nA: 1\r\n  2\n\nB: 3 \n") == ["A: 1 2", "B: 3"])
+    }
+
+    @Test(arguments: ["f=@two;encoder=zip", "a=1;type=text", "a=1;headers=x", "a=1;headers=\"A: \u{1}\""])
+    func malformedAttributesAreRefused(_ argument: String) {
+        #expect(throws: CommandFailure.self) { try form((argument, false)) }
+    }
+
     @Test func aLiteralIsNothingElse() throws {
         #expect(try form(("a=@two;type=x", true)).parts[0].content == .bytes(Array("@two;type=x".utf8)))
     }
 
     @Test func boundariesDiffer() {
         let boundaries = Set((0..<100).map { _ in MultipartForm().boundary })
-        #expect(boundaries.count == 100 && boundaries.allSatisfy { $0.count == 40 })
+        #expect(boundaries.count == 100 && boundaries.allSatisfy { $0.count == 46 })
     }
 }

@@ -47,7 +47,9 @@ extension ProcessTests {
 
         @Test func transfersRunAtTheSameTime() async throws {
             let gate = Gate()
-            let lab = try await CommandLab { request in Reply(body: [.bytes(Array("\(request.path)\n".utf8)), .wait(gate)]) }
+            let lab = try await CommandLab { request in
+                Reply(body: [.bytes(Array("\(request.path)\n".utf8)), .wait(gate)])
+            }
             let line = ["-s", "-Z", "--parallel-max", "3", lab.plainURL("/[1-3]"), "-o", "#1"]
             let run = try await CommandRun.run(CommandRun.beeline, line, in: lab.folder) { _ in
                 try await gate.arrivals(atLeast: 3)

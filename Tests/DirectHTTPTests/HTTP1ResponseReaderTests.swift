@@ -118,7 +118,7 @@ struct HTTP1ResponseReaderTests {
     func unrequestedCoding(_ coding: String, isRefused: Bool) {
         let response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \(coding)\r\n\r\n1\r\nq\r\n0\r\n\r\n"
         let outcome = Self.run(response)
-        #expect(outcome.error == (isRefused ? .malformedResponse : nil) && outcome.body == (isRefused ? "" : "q"))
+        #expect(outcome.error == (isRefused ? .undecodableBody : nil) && outcome.body == (isRefused ? "" : "q"))
         // The field of a response without a body encodes nothing.
         #expect(Self.run(response, method: .head, closes: false).error == nil)
     }
@@ -144,7 +144,7 @@ struct HTTP1ResponseReaderTests {
     @Test(
         "a response that is not valid HTTP is rejected as malformed",
         arguments: [
-            "hello, world, this is no status line\r\n\r\n", "HTTP/1.1 20x OK\r\n\r\n", "HTTP/2 200 OK\r\n\r\n",
+            "hello, world, this is no status line\r\n\r\n",
             "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\nna me: x\r\n\r\n",
             "HTTP/1.1 200 OK\r\nA: b\u{0}c\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
@@ -157,6 +157,18 @@ struct HTTP1ResponseReaderTests {
     func refused(text: String) {
         #expect(Self.run(text).error == .malformedResponse)
         #expect(Self.run(text, piece: 1).error == .malformedResponse)
+    }
+
+    @Test(
+        "a status line of another version, or one that cannot be read, is an error of its own",
+        arguments: [
+            "HTTP/1.1 20x OK\r\n\r\n", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.2 200 OK\r\n\r\n", "HTTP/1.1 2 OK\r\n\r\n",
+            "HTTP/1.\(String(repeating: "1", count: 100)) 200 OK\r\n\r\n",
+        ]
+    )
+    func otherVersion(text: String) {
+        #expect(Self.run(text).error == .unsupportedVersion)
+        #expect(Self.run(text, piece: 1).error == .unsupportedVersion)
     }
 
     @Test("a truncated body is an error")

@@ -19,6 +19,7 @@ struct HostTests {
             ("1.2.3.4.example", "1.2.3.4.example", "numbers in front make no address"),
             ("1e2", "1e2", "nor does a label that only starts like a number"),
             ("0xg", "0xg", "nor does one that is no hexadecimal number"),
+            ("printer.room.12", "printer.room.12", "nor a number behind a name"),
         ]
     )
     func plainDomain(text: String, expected: String, _: String) throws {

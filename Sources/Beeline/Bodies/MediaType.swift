@@ -9,8 +9,11 @@ package enum MediaType {
     ]
 
     /// Returns the media type of a file; `application/octet-stream` for an unknown extension.
-    package static func guess(fileName: String) -> String {
+    package static func guess(fileName: String) -> String { known(fileName: fileName) ?? "application/octet-stream" }
+
+    /// Returns the media type of a file; nil for an unknown extension.
+    package static func known(fileName: String) -> String? {
         let name = fileName.lowercased()
-        return byEnding.first { name.hasSuffix($0.key) }?.value ?? "application/octet-stream"
+        return byEnding.first { name.hasSuffix($0.key) }?.value
     }
 }

@@ -14,57 +14,27 @@ public import DirectHTTP
 /// Files are read while they are sent, not loaded into memory. The length is known if the lengths of all parts are. The form
 /// can be sent again, for a redirect or a retry, if all parts can.
 public struct MultipartForm: Sendable {
-    /// A part of a form.
-    package struct Part: Sendable {
-        /// The field's name.
-        package var name: String
-        /// The content. Its `contentType` is that of the part; `nil` sends none, which means text (RFC 7578 §4.4).
-        package var body: RequestBody
-        /// The file name that the server sees; `nil` if the part is not a file.
-        package var fileName: String?
-
-        /// Creates a part.
-        package init(_ name: String, _ body: RequestBody, fileName: String? = nil) {
-            self.name = name
-            self.body = body
-            self.fileName = fileName
-        }
-
-        /// The header fields of the part. Characters that would end a quoted name are percent-encoded, as browsers do. Control
-        /// characters in the type are left out.
-        var head: String {
-            var head = "Content-Disposition: form-data; name=\"\(Self.escaped(name))\""
-            if let fileName { head += "; filename=\"\(Self.escaped(fileName))\"" }
-            head += "\r\n"
-            if let type = body.contentType {
-                head +=
-                    "Content-Type: \(String(type.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }))\r\n"
-            }
-            return head
-        }
-
-        private static func escaped(_ name: String) -> String {
-            var result = ""
-            for scalar in name.unicodeScalars {
-                switch scalar {
-                case "\"": result += "%22"
-                case "\r": result += "%0D"
-                case "\n": result += "%0A"
-                default: result.unicodeScalars.append(scalar)
-                }
-            }
-            return result
-        }
+    /// How names that cannot stand in quotes are written.
+    public enum NameEscaping: Hashable, Sendable {
+        /// A quote and line ends percent-encoded, as browsers do (WHATWG HTML §4.10.22.8).
+        case percent
+        /// A quote and a backslash behind a backslash, as curl's `--form-escape` does. Line ends are percent-encoded.
+        case backslash
     }
 
     /// The parts, in sending order.
-    package var parts: [Part]
-    /// The separator of the parts: 24 dashes and 16 random hexadecimal digits, so that a collision with content is improbable.
+    public var parts: [Part]
+    /// How names are written. Default: as browsers do.
+    public var escaping = NameEscaping.percent
+    /// The media type of the form, without its boundary. Default `multipart/form-data`. The parts of another type are
+    /// attachments.
+    public var mediaType = "multipart/form-data"
+    /// The separator of the parts: 24 dashes and 22 random hexadecimal digits, so that a collision with content is improbable.
     package let boundary: String
 
     /// Creates an empty form.
     public init() {
-        let digits = (0..<16).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
+        let digits = (0..<22).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
         self.init([], boundary: String(repeating: "-", count: 24) + digits)
     }
 
@@ -97,15 +67,17 @@ public struct MultipartForm: Sendable {
         parts.append(Part(name, body, fileName: fileName))
     }
 
-    /// `multipart/form-data` with the boundary.
-    public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+    /// ``mediaType`` with the boundary.
+    public var contentType: String { "\(mediaType); boundary=\(boundary)" }
 
     /// The form as a request body, with its `Content-Type`.
     public var body: RequestBody {
+        let isFormData = mediaType.lowercased().hasPrefix("multipart/form-data")
         var pieces: [RequestBody] = []
         for part in parts {
-            pieces.append(.bytes("--\(boundary)\r\n\(part.head)\r\n".utf8))
-            pieces.append(part.body)
+            let head = part.head(disposition: isFormData ? "form-data" : "attachment", escaping: escaping)
+            pieces.append(.bytes("--\(boundary)\r\n\(head)\r\n".utf8))
+            pieces.append(part.encoding.map(part.body.encoded) ?? part.body)
             pieces.append(.bytes("\r\n".utf8))
         }
         pieces.append(.bytes("--\(boundary)--\r\n".utf8))

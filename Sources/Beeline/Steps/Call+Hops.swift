@@ -50,8 +50,12 @@ extension Call {
         let hop = journey.hop
         do throws(BeelineError) {
             let keeps = options.credentialsFollowRedirects
-            guard let next = try Redirect.next(after: hop, response: response, keepsCredentials: keeps) else {
-                return false
+            let rules = options.redirectRules ?? client.configuration.redirectRules
+            guard
+                var next = try Redirect.next(after: hop, response: response, rules: rules, keepsCredentials: keeps)
+            else { return false }
+            if next.url.origin != hop.url.origin, next.credentials == next.url.credentials {
+                next.credentials = next.url.credentials(or: client.configuration.credentialSource)
             }
             guard journey.redirects < limit else {
                 throw BeelineError(

@@ -27,8 +27,10 @@ package enum CookieStep {
         }
         let own = Set(names(of: Array(explicit.utf8)[...]))
         let kept = (jar?.cookies(for: url, context: context) ?? []).filter { !own.contains($0.name) }
-        var octets = Array(explicit.utf8)
-        for cookie in kept { octets += Array("; ".utf8) + cookie.pairOctets }
+        // Those of the jar come first, as in curl.
+        var octets: [UInt8] = []
+        for cookie in kept { octets += cookie.pairOctets + Array("; ".utf8) }
+        octets += Array(explicit.utf8)
         return (HTTPField(name: .cookie, lenientValue: octets), names(of: octets[...]))
     }
 

@@ -47,7 +47,7 @@ struct HopJourney {
         let context = request.options.cookieContext(of: hop.url, method: hop.method)
         let cookies = CookieStep.outgoing(
             request.options.sendsCookies ? call.jar(of: request) : nil,
-            url: hop.url,
+            url: hop.cookieURL,
             explicit: hop.explicitCookies,
             context: context
         )
@@ -59,7 +59,7 @@ struct HopJourney {
                 $0,
                 for: hop.url.origin,
                 method: hop.method,
-                target: hop.url.target,
+                target: hop.requestTarget ?? hop.url.target,
                 body: hop.body.bytesInMemory
             )
         }
@@ -76,6 +76,10 @@ struct HopJourney {
             )
             prepared.hedgeSide = side
             prepared.onHead = request.options.onHead
+            prepared.onTunnelHead = request.options.onTunnelHead
+            prepared.sendsHost = request.options.sendsHost
+            prepared.ignoresContentLength = request.options.ignoresContentLength
+            if request.options.httpVersion != .http11 { try prepared.setVersion(request.options.httpVersion) }
             return PendingHop(
                 prepared: prepared,
                 routing: routing,
@@ -118,7 +122,7 @@ struct HopJourney {
         let keepsCookies = request.options.keepsCookies && request.options.keepsCookiesOf?(hop.url) ?? true
         let received = CookieStep.incoming(
             keepsCookies ? call.jar(of: request) : nil,
-            url: hop.url,
+            url: hop.cookieURL,
             fields: response.head.headerFields,
             context: pending.context
         )

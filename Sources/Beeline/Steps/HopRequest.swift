@@ -18,6 +18,10 @@ struct HopRequest: Sendable {
     /// The credentials for this hop's origin; `nil` uses the configured credentials.
     var credentials: Credentials?
     var decodesContent = false
+    /// The host of the cookies in place of the URL's; nil after a redirect to another origin.
+    var cookieHost: Host?
+    /// The request target in place of the URL's; nil after a redirect.
+    var requestTarget: String?
     /// How long the body waits for `100 Continue`, if there is an `Expect` field.
     private let continueLimit: Duration?
 
@@ -45,7 +49,17 @@ struct HopRequest: Sendable {
             fields[.acceptEncoding] = "gzip, deflate"
             decodesContent = true
         }
-        credentials = request.options.credentials ?? url.credentials
+        requestTarget = request.options.requestTarget
+        cookieHost = request.options.cookieHost
+        let source = configuration.credentialSource
+        credentials = request.options.credentials ?? url.credentials(or: source)
+    }
+
+    /// The URL whose cookies are sent and kept.
+    var cookieURL: HTTPURL {
+        guard let cookieHost else { return url }
+        let origin = Origin(scheme: url.origin.scheme, host: cookieHost, port: url.origin.port)
+        return (try? HTTPURL(origin: origin, target: url.target)) ?? url
     }
 
     /// Creates the request for the engine.
@@ -62,6 +76,7 @@ struct HopRequest: Sendable {
         var prepared = try PreparedRequest(method, url, fields: fields, body: body, authority: authority)
         prepared.decodesContent = decodesContent
         if let continueLimit { prepared.continueLimit = continueLimit }
+        if let requestTarget { try prepared.setTarget(requestTarget) }
         return prepared
     }
 
@@ -93,4 +108,9 @@ struct HopRequest: Sendable {
 extension HTTPURL {
     /// The credentials of the URL's `user:password@`.
     var credentials: Credentials? { user.map { .basic(user: $0, password: password ?? "") } }
+
+    /// The credentials of `user:password@`, or else those of a source. The source may know the password of a user.
+    func credentials(or source: ((HTTPURL) -> Credentials?)?) -> Credentials? {
+        password == nil ? source?(self) ?? credentials : credentials
+    }
 }

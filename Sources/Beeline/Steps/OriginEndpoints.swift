@@ -28,9 +28,11 @@ package struct OriginEndpoints: EndpointSource {
     package func known(for origin: Origin) throws -> EndpointList? {
         switch routing {
         case .unixSocket: return .unixSocket
-        case .proxy(let proxy): return try proxy.origin.host.address.map { try list([$0], of: proxy) }
+        case .proxy(let proxy): return try proxy.firstOrigin.host.address.map { try list([$0], of: proxy) }
         case .pinned(let addresses): return try list(reachable(addresses, port: origin.port))
-        case .resolve:
+        case .elsewhere(let target, let addresses?): return try list(reachable(addresses, port: target.port))
+        case .resolve, .elsewhere:
+            let origin = place(of: origin)
             // Only `endpoints(for:)` can tell whether there is a newer answer than a stale one.
             guard let known = resolver.cached(origin.host, port: origin.port), known.source != .stale else {
                 return nil
@@ -43,9 +45,9 @@ package struct OriginEndpoints: EndpointSource {
     /// The endpoints of an origin; see `EndpointSource`.
     package func endpoints(for origin: Origin) async throws -> EndpointList {
         switch routing {
-        case .resolve: return try list(await resolver.resolve(origin))
-        case .proxy(let proxy) where proxy.origin.host.address == nil:
-            return try list(await addresses(of: proxy.origin.host), of: proxy)
+        case .resolve, .elsewhere(_, nil): return try list(await resolver.resolve(place(of: origin)))
+        case .proxy(let proxy) where proxy.firstOrigin.host.address == nil:
+            return try list(await addresses(of: proxy.firstOrigin.host), of: proxy)
         default: return try known(for: origin) ?? EndpointList([])
         }
     }
@@ -63,11 +65,17 @@ package struct OriginEndpoints: EndpointSource {
     /// Reports an attempt at an endpoint of the origin to the resolver.
     package func attempted(_ attempt: Attempt, for origin: Origin) {
         guard case .direct = routing.route else { return }
+        let host = place(of: origin).host
         if attempt.outcome == .connected {
-            resolver.report(.connected(after: attempt.connect ?? .zero), at: attempt.endpoint, for: origin.host)
+            resolver.report(.connected(after: attempt.connect ?? .zero), at: attempt.endpoint, for: host)
         } else if attempt.isFailure {
-            resolver.report(.failed, at: attempt.endpoint, for: origin.host)
+            resolver.report(.failed, at: attempt.endpoint, for: host)
         }
+    }
+
+    /// The host and port that the connection for an origin leads to.
+    private func place(of origin: Origin) -> Origin {
+        if case .elsewhere(let target, _) = routing { target } else { origin }
     }
 
     // MARK: Addresses
@@ -81,9 +89,9 @@ package struct OriginEndpoints: EndpointSource {
     }
 
     private func list(_ addresses: [IPAddress], of proxy: Proxy) throws -> EndpointList {
-        let endpoints = reachable(addresses, port: proxy.origin.port)
+        let endpoints = reachable(addresses, port: proxy.firstOrigin.port)
         guard !endpoints.isEmpty else { throw DirectHTTPError(.unresolved, "the proxy \(proxy) has no address") }
-        return try list(endpoints.inZone(of: proxy.origin.host))
+        return try list(endpoints.inZone(of: proxy.firstOrigin.host))
     }
 
     private func list(_ resolution: Resolution) throws -> EndpointList {

@@ -13,6 +13,8 @@ package enum OriginRouting: Hashable, Sendable {
     case pinned([IPAddress])
     /// At the addresses that the resolver returns.
     case resolve
+    /// At another host and port (see ``ConnectRule``); nil addresses: those that the resolver returns for that host.
+    case elsewhere(Origin, [IPAddress]?)
     /// Not at all, for this reason.
     case refused(String)
 
@@ -21,7 +23,7 @@ package enum OriginRouting: Hashable, Sendable {
         switch self {
         case .unixSocket(let path): .unixSocket(path)
         case .proxy(let proxy): .proxy(proxy)
-        case .pinned, .resolve, .refused: .direct
+        case .pinned, .resolve, .elsewhere, .refused: .direct
         }
     }
 
@@ -32,13 +34,25 @@ package enum OriginRouting: Hashable, Sendable {
 }
 
 extension ClientConfiguration {
-    /// Decides how to reach an origin. A Unix domain socket comes before a proxy, and a proxy before pins and the resolver.
+    /// Decides how to reach an origin. A Unix domain socket comes before a proxy, and a proxy before pins and the resolver. A
+    /// ``ConnectRule`` changes where the connection leads, through a proxy by a tunnel.
     package func routing(to origin: Origin) -> OriginRouting {
-        if let path = unixSockets.value(for: origin) { return .unixSocket(path) }
+        if let path = unixSocket ?? unixSockets.value(for: origin) { return .unixSocket(path) }
         if let problem = proxies.problem(with: origin) { return .refused(problem) }
-        if let proxy = proxies.route(to: origin).proxy { return .proxy(proxy) }
-        if let addresses = pinned.value(for: origin) { return .pinned(addresses) }
-        return .resolve
+        let target = connectTo.lazy.compactMap { $0.target(of: origin) }.first
+        if var proxy = proxies.route(to: origin).proxy {
+            if let target, target != origin {
+                proxy.target = target
+                proxy.tunnelsPlainHTTP = true
+            }
+            return .proxy(proxy)
+        }
+        if let target { return .elsewhere(target, fixedAddresses(of: target)) }
+        return fixedAddresses(of: origin).map(OriginRouting.pinned) ?? .resolve
+    }
+
+    private func fixedAddresses(of origin: Origin) -> [IPAddress]? {
+        pinned.value(for: origin) ?? pinnedPorts[origin.port]
     }
 }
 

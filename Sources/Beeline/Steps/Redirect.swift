@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CookieJar
 import DirectHTTP
 import HTTPTypes
 import Names
@@ -9,20 +8,29 @@ import Names
 enum Redirect {
     /// Returns the next hop; `nil` if the response is not a redirect or has no `Location`.
     ///
-    /// - Parameter keepsCredentials: Whether another origin may receive the credentials.
+    /// - Parameters:
+    ///   - rules: Which method, fields and URLs the request may have.
+    ///   - keepsCredentials: Whether another origin may receive the credentials.
     static func next(
         after hop: HopRequest,
         response: HTTPResponse,
+        rules: RedirectRules = RedirectRules(),
         keepsCredentials: Bool = false
     ) throws(BeelineError) -> HopRequest? {
         guard applies(to: response), let location = response.headerFields[.location], !location.isEmpty else {
             return nil
         }
         var next = hop
+        next.requestTarget = nil
         next.url = try resolve(location, from: hop)
-        let status = response.status.code
-        if status == 303 && hop.method != .head || status < 303 && hop.method == .post {
-            next.method = hop.method == .head ? .head : .get
+        guard rules.schemes.contains(next.url.origin.scheme) else {
+            throw BeelineError(
+                .unsupportedScheme,
+                "\(hop.url) redirects to \(next.url), whose scheme RedirectRules.schemes does not allow"
+            )
+        }
+        if changesToGet(after: hop, status: response.status.code, rules: rules) {
+            if !rules.keepsMethod { next.method = .get }
             next.body = .none
             next.fields[.expect] = nil
             for name in next.fields.map(\.name) where name.canonicalName.hasPrefix("content-") {
@@ -33,18 +41,34 @@ enum Redirect {
         if isElsewhere {
             next.fields[.proxyAuthorization] = nil
             next.authority = nil
+            next.cookieHost = nil
         }
         if isElsewhere, !keepsCredentials {
             next.fields[.authorization] = nil
             next.credentials = nil
-            // The caller's cookies may reach another origin of the same site, but not another site.
-            if Site(of: next.url) != Site(of: hop.url) { next.explicitCookies = nil }
+            next.explicitCookies = nil
         }
         // A target's own user overrides the credentials. A relative target only repeats the user of the previous URL.
         if isElsewhere || (next.url.user, next.url.password) != (hop.url.user, hop.url.password) {
             next.credentials = next.url.credentials ?? next.credentials
         }
+        if rules.sendsReferer {
+            let isDowngrade = hop.url.origin.scheme.isSecure && !next.url.origin.scheme.isSecure
+            next.fields[.referer] = isDowngrade ? nil : hop.url.origin.serialized + hop.url.target
+        }
         return next
+    }
+
+    /// Whether the next request is a GET without a body (RFC 9110 §15.4.2 to §15.4.4).
+    private static func changesToGet(after hop: HopRequest, status: Int, rules: RedirectRules) -> Bool {
+        switch status {
+        case 301, 302, 303:
+            if hop.method == .post || rules.countsAsPost && !hop.body.isNone {
+                return !rules.keepsPost.contains(status)
+            }
+            return status == 303 && hop.method != .head
+        default: return false
+        }
     }
 
     /// Whether the status is a redirect that a request can follow.

@@ -9,6 +9,7 @@ struct CookieArguments: FetchOptionGroup {
     var jar: String?
     var maxCookies: Int?
     var noCookies = false
+    var dropsSession = false
 
     static let options: [FetchOption] = [
         .text("cookie", "b", value: "data", help: "Send cookies, as \"a=b; c=d\" or from a file") {
@@ -22,6 +23,9 @@ struct CookieArguments: FetchOptionGroup {
         }.path(),
         .number("max-cookies", help: "Maximum number of cookies in the jar (default: 3000)", in: 1...1_000_000) {
             $0.cookies.maxCookies = $1
+        },
+        .flag("junk-session-cookies", "j", help: "Drop the session cookies of the files of -b") {
+            $0.cookies.dropsSession = $1
         },
         .flag("no-cookies", help: "Do not send or keep cookies, except those of -H") { $0.cookies.noCookies = $1 },
     ]

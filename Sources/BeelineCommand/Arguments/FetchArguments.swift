@@ -7,7 +7,13 @@ struct FetchArguments: Hashable, Sendable {
     var request = RequestArguments()
     var output = OutputArguments()
     var transfer = TransferArguments()
+    var message = MessageOptions()
+    var login = LoginOptions()
     var connection = ConnectionArguments()
+    var redirect = RedirectOptions()
+    var proxy = ProxyOptions()
+    var tls = TLSOptions()
+    var socket = SocketOptions()
     var names = NameOptions()
     var cookies = CookieArguments()
     /// Apply to the whole command line.
@@ -15,7 +21,8 @@ struct FetchArguments: Hashable, Sendable {
 
     /// The groups of options, in the order of ``FetchCommand``'s help.
     static let groups: [any FetchOptionGroup.Type] = [
-        RequestArguments.self, OutputArguments.self, TransferArguments.self, ConnectionArguments.self,
+        RequestArguments.self, MessageOptions.self, LoginOptions.self, OutputArguments.self, TransferArguments.self,
+        ConnectionArguments.self, RedirectOptions.self, ProxyOptions.self, TLSOptions.self, SocketOptions.self,
         NameOptions.self, CookieArguments.self, SessionArguments.self,
     ]
 

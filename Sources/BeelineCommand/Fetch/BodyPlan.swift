@@ -59,7 +59,8 @@ indirect enum BodyPlan: Hashable, Sendable {
         switch self {
         case .standardInput, .stream: false
         case .chunked(let body): body.isReplayable
-        case .none, .bytes, .file, .fileTail, .form: true
+        case .form(let form): form.parts.allSatisfy(\.isReplayable)
+        case .none, .bytes, .file, .fileTail: true
         }
     }
 }

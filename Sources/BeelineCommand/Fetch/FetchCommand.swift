@@ -22,9 +22,15 @@ struct FetchCommand: ParsableCommand {
     var url: [String] = []
 
     @OptionGroup(title: "Request") var request: RequestArguments
+    @OptionGroup(title: "Form of the request") var message: MessageOptions
+    @OptionGroup(title: "Logins from files") var login: LoginOptions
     @OptionGroup(title: "Output") var output: OutputArguments
     @OptionGroup(title: "Transfer") var transfer: TransferArguments
     @OptionGroup(title: "Connection") var connection: ConnectionArguments
+    @OptionGroup(title: "Redirects and schemes") var redirect: RedirectOptions
+    @OptionGroup(title: "Proxies") var proxy: ProxyOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
+    @OptionGroup(title: "Sockets") var socket: SocketOptions
     @OptionGroup(title: "Names and trust") var names: NameOptions
     @OptionGroup(title: "Cookies") var cookies: CookieArguments
     @OptionGroup(title: "Command line") var session: SessionArguments

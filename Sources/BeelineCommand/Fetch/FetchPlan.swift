@@ -32,6 +32,10 @@ struct FetchPlan: Sendable {
     /// `--globoff`.
     let globOff: Bool
     let draft: RequestDraft
+    /// The options, for the requests of single URLs.
+    let command: FetchArguments
+    let urlPlan: URLPlan
+    let login: LoginPlan
     /// `-C`.
     let resume: Transfer.Resume?
     /// The configuration of the client for all transfers.
@@ -44,11 +48,15 @@ struct FetchPlan: Sendable {
     var jarBounds = CookieJarConfiguration()
     /// `-b FILE`: read before the transfers. These cookies replace those of the jar with the same name, domain and path.
     var cookieFiles: [JarFile] = []
+    /// `-j`: the files of `-b` give no cookies of a session.
+    var dropsSessionCookies = false
     /// `-c FILE`: written after the transfers.
     var cookieJar: JarFile?
     let errorStatus: ErrorStatus
     /// `-i` and `-I`: prints the response head before the body.
     var includesHead = false
+    /// `--suppress-connect-headers`.
+    let hidesTunnelHeads: Bool
     /// `-I`: prints only the response head.
     var dropsBody = false
     /// `-D`: the output for the response heads of all transfers.
@@ -78,6 +86,10 @@ struct FetchPlan: Sendable {
         var userAgent: String?
         var accept: String?
         var decodesContent: Bool
+        // The rules for redirects depend on them.
+        var hasMethod: Bool
+        var isPost: Bool
+        var sendsReferer: Bool
     }
 
     /// Validates the input and makes a plan.
@@ -91,6 +103,7 @@ struct FetchPlan: Sendable {
         let (output, transfer) = (command.output, command.transfer)
         var draft = try RequestDraft(
             command.request,
+            message: command.message,
             range: transfer.range,
             cookies: command.cookies,
             defaults: defaults,
@@ -99,12 +112,35 @@ struct FetchPlan: Sendable {
         client = try ClientConfiguration(command, defaults: defaults, files: files)
         client.userAgent = draft.userAgent.resolved(client.userAgent)
         client.accept = draft.accept.resolved(client.accept)
+        let agent = command.request.userAgent ?? defaults.userAgent ?? ClientConfiguration().userAgent ?? ""
+        try client.apply(
+            command.proxy,
+            userAgent: agent.isEmpty ? nil : agent,
+            defaults: defaults,
+            files: files
+        )
+        client.apply(
+            command.redirect,
+            connection: command.connection,
+            hasMethod: draft.hasMethod,
+            isPost: draft.isPost,
+            sendsReferer: draft.sendsReferer
+        )
+        let environment = defaults.environment
+        login = try LoginPlan(command.login, scheme: draft.scheme, environment: environment, files: files)
+        client.credentialSource = login.source
+        urlPlan = try URLPlan(command, data: draft.query, files: files)
+        hidesTunnelHeads = command.proxy.hidesTunnelHeads
+        self.command = command
         if transfer.raw { client.decodesContent = false }
         clientKey = ClientKey(
             arguments: command.ofClient,
             userAgent: client.userAgent,
             accept: client.accept,
-            decodesContent: client.decodesContent
+            decodesContent: client.decodesContent,
+            hasMethod: draft.hasMethod,
+            isPost: draft.isPost,
+            sendsReferer: draft.sendsReferer
         )
         urls = command.urls
         uploads = command.request.uploadFile
@@ -122,6 +158,7 @@ struct FetchPlan: Sendable {
             jar = (command.cookies.jar ?? defaults.jar).map { JarFile($0) }
             jarBounds = try CookieJarConfiguration(maxCookies: command.cookies.maxCookies)
             cookieFiles = draft.cookieFiles.map { JarFile($0) }
+            dropsSessionCookies = command.cookies.dropsSession
             cookieJar = command.cookies.cookieJar.map { JarFile($0) }
             guard cookieJar.map({ $0.format != nil }) ?? true else {
                 throw CommandFailure(.usage, "-c writes a text file; use --jar for an SQLite jar")

@@ -11,108 +11,87 @@ struct FormArgument: Hashable, Sendable {
 
 /// The parts of a multipart form, before their files are opened.
 struct FormPlan: Hashable, Sendable {
+    /// The deepest nesting of multiparts.
+    private static let maxDepth = 16
+
     let parts: [FormPart]
+    /// `--form-escape`.
+    var escaping = MultipartForm.NameEscaping.percent
+    /// The Content-Type of `-H`, which replaces `multipart/form-data`.
+    var mediaType: String?
     private let boundary: String
 
-    /// Parses the form arguments.
+    /// Parses the form arguments. `=(` opens a nested multipart, and `=)` closes it.
     ///
     /// - Throws: ``CommandFailure`` for a malformed part or an unreadable file.
     init(_ arguments: [FormArgument], files: InputFiles) throws(CommandFailure) {
-        parts = try arguments.map { argument throws(CommandFailure) in try FormPart(argument, files) }
+        var levels: [(opening: FormPart?, parts: [FormPart])] = [(nil, [])]
+        for argument in arguments {
+            if argument.text == "=)", !argument.isLiteral {
+                guard let level = levels.popLast(), var group = level.opening, !levels.isEmpty else {
+                    throw CommandFailure(.usage, "-F \"=)\" closes a multipart that is not open")
+                }
+                group.content = .group(level.parts)
+                levels[levels.count - 1].parts.append(group)
+                continue
+            }
+            for part in try FormPart.all(argument, files) {
+                if part.opensGroup {
+                    guard levels.count < Self.maxDepth else {
+                        throw CommandFailure(.usage, "-F: more than \(Self.maxDepth) multiparts are open")
+                    }
+                    levels.append((part, []))
+                } else {
+                    levels[levels.count - 1].parts.append(part)
+                }
+            }
+        }
+        // As in curl, the end closes all multiparts.
+        while levels.count > 1, let level = levels.popLast(), var group = level.opening {
+            group.content = .group(level.parts)
+            levels[levels.count - 1].parts.append(group)
+        }
+        parts = levels[0].parts
         boundary = MultipartForm().boundary
     }
 
     /// The multipart form. Its files are read while it is sent.
     var form: MultipartForm {
-        let parts = parts.map { part in
-            var body: RequestBody =
-                switch part.content {
-                case .bytes(let bytes): .bytes(bytes)
-                case .file(let path): .file(path)
-                }
-            body.contentType = part.type
-            return MultipartForm.Part(part.name, body, fileName: part.fileName)
-        }
-        return MultipartForm(parts, boundary: boundary)
+        var form = MultipartForm(parts.map { $0.part(escaping) }, boundary: boundary)
+        form.escaping = escaping
+        if let mediaType { form.mediaType = mediaType }
+        return form
     }
 }
 
-/// One part of a form: `name=value`, `name=@file` or `name=<file`, with optional `;type=` and `;filename=`.
-struct FormPart: Hashable, Sendable {
-    enum Content: Hashable, Sendable {
-        case bytes([UInt8])
-        /// A regular file, read while it is sent.
-        case file(String)
+extension FormPart {
+    /// The part for the library.
+    fileprivate func part(_ escaping: MultipartForm.NameEscaping) -> MultipartForm.Part {
+        var body: RequestBody
+        switch content {
+        case .bytes(let bytes): body = .bytes(bytes)
+        case .file(let path): body = .file(path)
+        case .pipe(let path): body = .once(length: nil, DescriptorBody(.path(path)))
+        case .group(let parts):
+            var form = MultipartForm()
+            form.parts = parts.map { $0.part(escaping) }
+            form.escaping = escaping
+            form.mediaType = type ?? "multipart/mixed"
+            body = form.body
+        }
+        if case .group = content {} else { body.contentType = type }
+        var part = MultipartForm.Part(name, body, fileName: fileName)
+        part.fields = fields
+        part.encoding = encoding
+        return part
     }
 
-    let name: String
-    let content: Content
-    private(set) var type: String?
-    private(set) var fileName: String?
-
-    init(_ argument: FormArgument, _ files: InputFiles) throws(CommandFailure) {
-        let text = argument.text
-        guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
-            // Do not quote the text; it may be a secret.
-            throw CommandFailure(.usage, "-F: a part has no name: write name=value or name=@file")
+    /// Whether the content can be read again.
+    var isReplayable: Bool {
+        switch content {
+        case .bytes, .file: true
+        case .pipe: false
+        case .group(let parts): parts.allSatisfy(\.isReplayable)
         }
-        name = String(text[..<equals])
-        let value = text[text.index(after: equals)...]
-        guard !argument.isLiteral else {
-            content = .bytes(Array(value.utf8))
-            return
-        }
-        let first = value.first
-        var rest = first == "@" || first == "<" ? value.dropFirst() : value
-        let main = Self.takeWord(&rest)
-        while rest.popFirst() == ";" {
-            rest = rest.drop { $0 == " " || $0 == "\t" }
-            if rest.hasPrefix("filename=") {
-                rest = rest.dropFirst(9)
-                fileName = Self.takeWord(&rest)
-            } else if rest.hasPrefix("type=") {
-                rest = rest.dropFirst(5)
-                type = try HeaderLine.checked(Self.takeWord(&rest), "-F")
-            } else if let known = type {
-                // A parameter of the media type, such as charset=utf-8.
-                type = try HeaderLine.checked("\(known);\(Self.takeWord(&rest))", "-F")
-            } else {
-                throw CommandFailure(
-                    .usage,
-                    "-F \"\(name)=…\": only type= and filename= may follow a ; (--form-string sends it unchanged)"
-                )
-            }
-        }
-        switch first {
-        case "@":
-            // A pipe has no size and can be read only once, so it is read into memory.
-            content = main == "-" || files.size(main) == nil ? .bytes(try files.read(main)) : .file(main)
-            fileName = fileName ?? String(main[(main.lastIndex(of: "/").map(main.index(after:)) ?? main.startIndex)...])
-            type = type ?? MediaType.guess(fileName: main)
-        case "<": content = .bytes(try files.read(main))
-        default: content = .bytes(Array(main.utf8))
-        }
-    }
-
-    /// Takes the text up to the next semicolon. A word in double quotes may contain semicolons, and `\` escapes a quote or
-    /// another `\`. As in curl, quotes in other places are ordinary characters.
-    private static func takeWord(_ rest: inout Substring) -> String {
-        if rest.first == "\"" {
-            var word = ""
-            var quoted = rest.dropFirst()
-            while let character = quoted.popFirst() {
-                switch character {
-                case "\"":
-                    rest = quoted.drop { $0 != ";" }
-                    return word
-                case "\\" where quoted.first == "\\" || quoted.first == "\"": word.append(quoted.removeFirst())
-                default: word.append(character)
-                }
-            }
-            // An unclosed quote is an ordinary character.
-        }
-        let word = rest.prefix { $0 != ";" }
-        rest = rest[word.endIndex...]
-        return String(word)
     }
 }

@@ -12,8 +12,13 @@ struct HeaderLine: Hashable, Sendable {
 
     /// Parses the values of `-H`: `Name: value`, `Name:` (removes the field), `Name;` (sends it empty), `@file`.
     ///
+    /// - Parameter option: the option's name for messages.
     /// - Throws: ``CommandFailure`` with status `usage`.
-    static func all(_ arguments: [String], _ files: InputFiles) throws(CommandFailure) -> [HeaderLine] {
+    static func all(
+        _ arguments: [String],
+        _ files: InputFiles,
+        option: String = "-H"
+    ) throws(CommandFailure) -> [HeaderLine] {
         var texts: [String] = []
         for argument in arguments {
             if argument.hasPrefix("@") {
@@ -26,15 +31,19 @@ struct HeaderLine: Hashable, Sendable {
         }
         var seen: Set<HTTPField.Name> = []
         var lines: [HeaderLine] = []
-        for text in texts { lines.append(try HeaderLine(text, &seen)) }
+        for text in texts { lines.append(try HeaderLine(text, option: option, seen: &seen)) }
         return lines
     }
 
-    private init(_ text: String, _ seen: inout Set<HTTPField.Name>) throws(CommandFailure) {
+    private init(
+        _ text: String,
+        option: String,
+        seen: inout Set<HTTPField.Name>
+    ) throws(CommandFailure) {
         // Check this first, because a line break may be an injection attempt.
-        let text = try Self.checked(text, "-H")
+        let text = try Self.checked(text, option)
         let end = text.firstIndex { $0 == ":" || $0 == ";" } ?? text.endIndex
-        let malformed = CommandFailure(.usage, "-H\(Self.quotedName(of: text)): write \"Name: value\"")
+        let malformed = CommandFailure(.usage, "\(option)\(Self.quotedName(of: text)): write \"Name: value\"")
         guard end < text.endIndex, let name = HTTPField.Name(String(text[..<end])) else { throw malformed }
         let rest = text[text.index(after: end)...].trimmingBlanks
         guard text[end] == ":" || rest.isEmpty else { throw malformed }

@@ -21,6 +21,12 @@ struct InputFiles: Sendable {
     /// Returns when a file was modified, in seconds since 1970; nil for missing files. Default: nil.
     var modified: @Sendable (_ path: String) -> Int64? = { _ in nil }
 
+    /// Returns whether a path is a pipe or a device, which can be read once. Default: false.
+    var isPipe: @Sendable (_ path: String) -> Bool = { _ in false }
+
+    /// Returns whether there is a folder at a path. Default: false.
+    var isFolder: @Sendable (_ path: String) -> Bool = { _ in false }
+
     /// Reads the real file system.
     static let real = InputFiles(
         contents: { path in
@@ -34,7 +40,9 @@ struct InputFiles: Sendable {
             return String(cString: password)
         },
         isHidden: { path in access(path, F_OK) != 0 && errno == EACCES },
-        modified: { path in FileDescriptor.modified(path) }
+        modified: { path in FileDescriptor.modified(path) },
+        isPipe: { path in FileDescriptor.exists(path) && !FileDescriptor.isRegular(path) },
+        isFolder: { path in FileDescriptor.isFolder(path) }
     )
 
     /// Reads a whole file.

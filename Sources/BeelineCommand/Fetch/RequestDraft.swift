@@ -33,8 +33,15 @@ struct RequestDraft: Sendable {
     private(set) var cookieFiles: [String] = []
     private(set) var userAgent = DefaultField.kept
     private(set) var accept = DefaultField.kept
-    private var scheme = AuthScheme.basic
+    private(set) var scheme = AuthScheme.basic
     private var credentials: Credentials?
+    /// `-H "Host:"`.
+    private(set) var omitsHost = false
+    /// `-e "…;auto"`: redirected requests name the page before.
+    private(set) var sendsReferer = false
+    /// `-H "Expect: …"`: nil without it, and empty if it is removed.
+    private var expect: String?
+    private let message: MessageOptions
     /// Whether the body is sent without its length (`-H "Transfer-Encoding: chunked"`).
     private var isChunked = false
 
@@ -43,17 +50,26 @@ struct RequestDraft: Sendable {
     /// - Throws: ``CommandFailure`` with status `usage` for invalid options, `readFailed` for an unreadable file.
     init(
         _ arguments: RequestArguments,
+        message: MessageOptions,
         range: String?,
         cookies: CookieArguments,
         defaults: Defaults,
         files: InputFiles
     ) throws(CommandFailure) {
+        self.message = message
         isHead = arguments.head
         fields = [:]
         try readMethod(arguments.method)
         try readBody(arguments, files)
         try readFields(arguments, range: range, cookies: cookies, defaults: defaults, files: files)
         for line in try HeaderLine.all(arguments.headers, files) { try apply(line) }
+        let bytes = fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
+        guard bytes <= Self.maxFieldBytes else {
+            throw CommandFailure(
+                .requestTooLarge,
+                "the fields of the request have more than \(Self.maxFieldBytes) bytes"
+            )
+        }
     }
 
     /// Returns the request and the body for one URL.
@@ -67,7 +83,12 @@ struct RequestDraft: Sendable {
         }
         guard body == .none || !isHead else { throw Self.twoMethods }
         var fields = fields
-        if fields[.contentType] == nil, case .form(let form) = body { fields[.contentType] = form.form.contentType }
+        if case .form(var form) = body {
+            // As in curl, the type of -H replaces multipart/form-data and gets the boundary.
+            form.mediaType = fields[.contentType]
+            body = .form(form)
+            fields[.contentType] = form.form.contentType
+        }
         if fields[.contentType] == nil { fields[.contentType] = contentType }
         let usual: HTTPRequest.Method = isHead ? .head : upload != nil ? .put : body == .none ? .get : .post
         let request = HTTPRequest(
@@ -83,10 +104,63 @@ struct RequestDraft: Sendable {
     /// Makes the request conditional on another ETag (RFC 9110 §13.1.2); an empty one matches none.
     mutating func setETag(_ tag: String) { fields[.ifNoneMatch] = tag.isEmpty ? "\"\"" : tag }
 
-    /// Returns the credentials for a URL: those of `-u`, else those in the URL. Nil if a field carries them.
-    func credentials(for url: HTTPURL) -> Credentials? {
-        credentials ?? url.user.flatMap { scheme.credentials(user: $0, password: url.password ?? "") }
+    /// Returns the options of the request for a URL.
+    func options(
+        for url: HTTPURL,
+        body: BodyPlan,
+        _ command: FetchArguments,
+        login: LoginPlan,
+        files: InputFiles
+    ) throws(CommandFailure) -> RequestOptions {
+        var options = RequestOptions()
+        options.credentials = credentials(for: url, login: login)
+        options.credentialsFollowRedirects = command.redirect.trustsLocations
+        options.requestTarget = message.target
+        options.sendsHost = !omitsHost
+        options.cookieHost = cookieHost
+        options.ignoresContentLength = command.transfer.ignoresLength
+        let size = body.size(files)
+        if message.version == .http10 {
+            options.httpVersion = .http10
+            guard size != nil, !isChunked else {
+                throw CommandFailure(.uploadFailed, "HTTP/1.0 cannot send a body of unknown length")
+            }
+        }
+        options.expectContinue = try expectContinue(body, size: size)
+        return options
     }
+
+    /// Returns the credentials for a URL: those of `-u`, else those of a netrc file or in the URL. Nil if a field carries them.
+    private func credentials(for url: HTTPURL, login: LoginPlan) -> Credentials? {
+        guard fields[.authorization] == nil else { return nil }
+        return credentials ?? login.credentials(for: url)
+            ?? url.user.flatMap { scheme.credentials(user: $0, password: url.password ?? "") }
+    }
+
+    /// Whether curl handles the request as a POST, whatever its method: it has a body of `-d` or `-F`.
+    var isPost: Bool { body != .none }
+
+    /// The host of `-H "Host:"`, whose cookies are sent and kept, as in curl.
+    private var cookieHost: Host? {
+        guard let authority else { return nil }
+        return (try? HTTPURL("http://\(authority)/"))?.host
+    }
+
+    /// Whether `-X` is given.
+    var hasMethod: Bool { method != nil }
+
+    /// How long a body waits for `100 Continue`; nil if it is sent at once.
+    ///
+    /// As in curl, bodies of more than 1 MiB or of unknown length wait, unless `-H "Expect:"` says otherwise.
+    private func expectContinue(_ body: BodyPlan, size: Int64?) throws(CommandFailure) -> Duration? {
+        let limit = try Duration(seconds: message.expectTimeout, option: "--expect100-timeout") ?? .seconds(1)
+        if let expect { return expect.lowercased() == "100-continue" ? limit : nil }
+        guard body != .none, message.version != .http10 else { return nil }
+        return size.map { $0 > 1 << 20 } ?? true ? limit : nil
+    }
+
+    /// The maximum size of the fields, as in curl.
+    private static let maxFieldBytes = 1 << 20
 
     private static let twoMethods = CommandFailure(
         .usage,
@@ -111,7 +185,9 @@ struct RequestDraft: Sendable {
         let (pieces, parts) = (arguments.data, arguments.form)
         guard pieces.isEmpty || parts.isEmpty else { throw Self.twoMethods }
         if !parts.isEmpty {
-            body = .form(try FormPlan(parts, files: files))
+            var form = try FormPlan(parts, files: files)
+            form.escaping = message.escapesFormNames ? .backslash : .percent
+            body = .form(form)
             return
         }
         guard !pieces.isEmpty else { return }
@@ -156,12 +232,14 @@ struct RequestDraft: Sendable {
             fields[.authorization] = "Bearer " + (try HeaderLine.checked(token, "--oauth2-bearer"))
         }
         if let user = arguments.user {
-            let given = try Self.credentials(user, files)
+            let given = try BasicCredentials(user, option: "-u", of: "host", files)
             credentials = scheme.credentials(user: given.user, password: given.password)
             if credentials == nil { fields[.authorization] = given.fieldValue }
         }
-        if let referer = arguments.referer, !referer.isEmpty {
-            fields[.referer] = try HeaderLine.checked(referer, "-e")
+        if var referer = arguments.referer {
+            sendsReferer = referer.hasSuffix(";auto")
+            if sendsReferer { referer.removeLast(5) }
+            if !referer.isEmpty { fields[.referer] = try HeaderLine.checked(referer, "-e") }
         }
         if let range {
             guard !range.isEmpty, range.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == "-" || $0 == ",") }) else {
@@ -177,23 +255,13 @@ struct RequestDraft: Sendable {
         if !own.isEmpty { fields[.cookie] = own.joined(separator: "; ") }
     }
 
-    private static func credentials(_ text: String, _ files: InputFiles) throws(CommandFailure) -> BasicCredentials {
-        let text = try HeaderLine.checked(text, "-u")
-        guard let colon = text.firstIndex(of: ":") else {
-            guard let password = files.askPassword("Enter host password for user '\(text)':") else {
-                throw CommandFailure(.usage, "-u: write USER:PASSWORD; there is no terminal to prompt on")
-            }
-            return BasicCredentials(user: text, password: password)
-        }
-        return BasicCredentials(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
-    }
-
     /// Applies a field of `-H`, which replaces the value of other options and of the client.
     private mutating func apply(_ line: HeaderLine) throws(CommandFailure) {
         switch line.name {
-        case Self.host where line.value?.isEmpty != false:
-            throw CommandFailure(.usage, "-H \"Host:\": the Host header cannot be removed")
-        case Self.host: authority = line.value
+        case Self.host where line.value?.isEmpty != false: omitsHost = true
+        // As in curl, the first one counts.
+        case Self.host: authority = authority ?? line.value
+        case .expect: expect = line.value ?? ""
         case .userAgent: userAgent = line.value.map(DefaultField.replaced) ?? .removed
         case .accept: accept = line.value.map(DefaultField.replaced) ?? .removed
         case .transferEncoding where line.value?.lowercased() == "chunked": isChunked = true

@@ -48,7 +48,7 @@ struct SessionCookies: Sendable {
         } catch {
             written = .failure(error)
         }
-        if let jar { for plan in parts { try plan.cookieJar?.save(jar) } }
+        if let jar { for plan in parts { try plan.cookieJar?.save(jar, isCurls: true) } }
         try written.get()
     }
 
@@ -58,9 +58,12 @@ struct SessionCookies: Sendable {
     private static func cookies(
         _ plan: FetchPlan
     ) async throws(CommandFailure) -> [(path: String, cookies: [Cookie])] {
-        let url = (plan.urls.first?.text).flatMap { try? Transfer.url($0, query: nil, upload: nil) }
+        let url = (plan.urls.first?.text).flatMap { try? plan.urlPlan.url($0, upload: nil) }
         var cookies: [(path: String, cookies: [Cookie])] = []
-        for file in plan.cookieFiles { cookies.append((file.path, try await file.cookies(from: url))) }
+        for file in plan.cookieFiles {
+            let found = try await file.cookies(from: url)
+            cookies.append((file.path, plan.dropsSessionCookies ? found.filter { $0.expires != nil } : found))
+        }
         return cookies
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
-import Names
 
 /// One URL of a fetch with its request and its output.
 struct Transfer: Sendable {
@@ -37,8 +36,8 @@ struct Transfer: Sendable {
     var upload: String?
     var output: Output
     var resume: Resume?
-    /// The credentials for the URL's origin; nil if there are none or a field carries them.
-    var credentials: Credentials?
+    /// The options of the request that the command line decides.
+    var options = RequestOptions()
 
     init(
         number: Int,
@@ -54,34 +53,5 @@ struct Transfer: Sendable {
         self.request = request
         self.body = body
         self.output = output
-    }
-
-    /// Parses a URL as curl does: `http://` is the default scheme, `-G` appends the query, and `-T` appends the file's name to
-    /// a path that ends in a slash.
-    static func url(_ text: String, query: String?, upload: String?) throws(CommandFailure) -> HTTPURL {
-        var text = text.hasScheme ? text : "http://" + text
-        if let query {
-            let fragment = text.firstIndex(of: "#") ?? text.endIndex
-            text = text[..<fragment] + (text[..<fragment].contains("?") ? "&" : "?") + query + text[fragment...]
-        }
-        do throws(NameError) {
-            var url = try HTTPURL(text)
-            guard url.origin.scheme == .http || url.origin.scheme == .https else {
-                throw NameError(.unsupportedScheme, "\(url): only http and https are supported")
-            }
-            if let upload, upload != "-", upload != ".", url.path.hasSuffix("/") {
-                let end = text.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
-                let slash = text[..<end].hasSuffix("/") ? "" : "/"
-                url = try HTTPURL(text[..<end] + slash + encodedName(upload) + text[end...])
-            }
-            return url
-        } catch {
-            throw CommandFailure(url: error)
-        }
-    }
-
-    private static func encodedName(_ path: String) -> String {
-        let name = path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
-        return PercentEncoding.encode(name, keeping: .unreserved)
     }
 }

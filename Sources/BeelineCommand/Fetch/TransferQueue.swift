@@ -48,7 +48,7 @@ struct TransferQueue {
 
     private func transfer(_ url: URLPattern.Expansion) throws(CommandFailure) -> Transfer {
         let parsed = Result { () throws(CommandFailure) in
-            try Transfer.url(url.text, query: plan.draft.query, upload: upload?.text)
+            try plan.urlPlan.url(url.text, upload: upload?.text)
         }
         let (request, body) = try plan.draft.request(upload: upload?.text)
         var transfer = Transfer(
@@ -60,7 +60,18 @@ struct TransferQueue {
             output: try output(url, parsed)
         )
         transfer.upload = upload?.text
-        transfer.credentials = (try? parsed.get()).flatMap { plan.draft.credentials(for: $0) }
+        do throws(CommandFailure) {
+            let (draft, login) = (plan.draft, plan.login)
+            transfer.options = try draft.options(
+                for: parsed.get(),
+                body: body,
+                plan.command,
+                login: login,
+                files: files
+            )
+        } catch {
+            transfer.url = .failure(error)
+        }
         transfer.resume = plan.resume
         return transfer
     }

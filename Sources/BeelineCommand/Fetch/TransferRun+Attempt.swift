@@ -65,12 +65,15 @@ extension TransferRun {
             request.headerFields[.range] = "bytes=\(state.offset)-"
         }
         plan.condition?.apply(to: &request.headerFields)
-        var options = RequestOptions()
-        options.credentials = transfer.credentials
+        var options = transfer.options
         var limits = plan.client.limits
         limits.whole = plan.maxTime
         options.limits = limits
         options.onHead = { [received] in received.add($0) }
+        options.onTunnelHead = { [received, plan, settings] head in
+            if !plan.hidesTunnelHeads { received.add(head) }
+            if settings.isVerbose { VerboseLog.notes(ofTunnel: head).forEach(Terminal.standardError.writeLine) }
+        }
         var content = body.requestBody(meter.upload)
         if let rate = plan.rateLimit {
             let pace = Pace(rate)

@@ -61,7 +61,7 @@ final class ClientBinding: Sendable {
         switch client.configuration.routing(to: url.origin) {
         case .proxy: return "a proxy is in force"
         case .refused(let problem): return problem
-        case .unixSocket, .pinned, .resolve: return nil
+        case .unixSocket, .pinned, .resolve, .elsewhere: return nil
         }
     }
 

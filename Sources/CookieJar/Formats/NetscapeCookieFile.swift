@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 /// Netscape's `cookies.txt`, as curl, wget and yt-dlp read and write it.
 ///
 /// Each line holds one cookie as fields separated by tabs: the domain (an IPv6 address without brackets), whether subdomains
@@ -78,9 +80,11 @@ package enum NetscapeCookieFile {
             let expires = cookie.expires.map { max(1, $0.microseconds / 1_000_000) } ?? 0
             // Other programs compare the domain with a host without brackets.
             let domain = cookie.domain.hasPrefix("[") ? String(cookie.domain.dropFirst().dropLast()) : cookie.domain
+            // An address has no subdomains, even if the server named it.
+            let isHostOnly = cookie.isHostOnly || (try? Host(domain))?.address != nil
             let fields = [
-                (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? "" : ".") + domain,
-                cookie.isHostOnly ? "FALSE" : "TRUE",
+                (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (isHostOnly ? "" : ".") + domain,
+                isHostOnly ? "FALSE" : "TRUE",
                 cookie.path,
                 cookie.isSecure ? "TRUE" : "FALSE",
                 String(expires),

@@ -204,7 +204,7 @@ final class DialRace {
         let codes = attempts.compactMap { if case .failed(let code, _) = $0.outcome { code } else { nil } }
         // The most specific failure becomes the code: a wrong certificate says more than a refused connection.
         let code =
-            [.pinMismatch, .certificateRejected, .tlsFailed, .proxyRefused, .connectTimeout].first(
+            [.pinMismatch, .certificateRejected, .tlsFailed, .proxyRefused, .malformedResponse, .connectTimeout].first(
                 where: codes.contains
             )
             ?? .connectFailed

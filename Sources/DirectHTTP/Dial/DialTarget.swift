@@ -9,6 +9,10 @@ struct DialTarget: Sendable {
     let steps: [DialStep]
     /// The challenges of proxies.
     let proxies: AuthMemory
+    /// Whether the connection speaks HTTP/2 without ALPN.
+    var assumesHTTP2 = false
+    /// Called on the loop with each head of a proxy's answer to a request for a tunnel.
+    var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
 
     /// - Parameter isTunnel: whether the caller does TLS with the origin itself.
     init(key: PoolKey, contexts: TLSContexts, proxies: AuthMemory, isTunnel: Bool = false) throws(DirectHTTPError) {
@@ -16,10 +20,12 @@ struct DialTarget: Sendable {
         self.proxies = proxies
         var steps: [DialStep] = []
         if case .proxy(let proxy) = key.route {
+            let target = proxy.target ?? key.origin
             switch proxy.kind {
             case .socks5:
-                steps.append(.socks(proxy))
+                steps.append(.socks(proxy, target))
             case .http:
+                if let first = proxy.preproxy, first.kind == .socks5 { steps.append(.socks(first, proxy.origin)) }
                 if proxy.origin.scheme.isSecure {
                     var settings = proxy.tls ?? key.tls.forProxy
                     // CONNECT and forwarded requests are written as HTTP/1.1, whatever the settings allow for origins.
@@ -36,7 +42,7 @@ struct DialTarget: Sendable {
                     )
                 }
                 // Plain HTTP is forwarded with its whole URL instead of tunnelled. A WebSocket cannot be forwarded.
-                if key.origin.scheme != .http { steps.append(.connect(proxy)) }
+                if key.forwarder == nil { steps.append(.connect(proxy, target)) }
             }
         }
         if key.origin.scheme.isSecure, !isTunnel {
@@ -54,8 +60,10 @@ struct DialTarget: Sendable {
 /// One step from a TCP connection to a connection to the origin.
 enum DialStep: Sendable {
     case tls(TLSStep)
-    case connect(Proxy)
-    case socks(Proxy)
+    /// A tunnel of an HTTP proxy to an origin.
+    case connect(Proxy, Origin)
+    /// A connection of a SOCKS5 proxy to an origin.
+    case socks(Proxy, Origin)
 }
 
 /// Identifies interchangeable connections: the origin, the TLS settings and the route. It never has an address.

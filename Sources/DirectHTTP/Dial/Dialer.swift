@@ -6,7 +6,7 @@ import Names
 
 /// Opens one connection. It runs a ``DialRace`` on an event loop for a waiting task, which may be cancelled.
 struct Dialer: Sendable {
-    let target: DialTarget
+    var target: DialTarget
     var list: EndpointList
     /// The endpoints that are not dialled although the source has them.
     let avoided: Set<Endpoint>

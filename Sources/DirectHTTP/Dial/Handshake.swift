@@ -12,7 +12,7 @@ final class Handshake {
     private let target: DialTarget
     private let isAnswering: Bool
     private var rest: ArraySlice<DialStep>
-    private var applicationProtocol = "http/1.1"
+    private var applicationProtocol: String
     private var done: ((Result<String, DirectHTTPError>) -> Void)?
 
     /// - Parameters:
@@ -28,6 +28,7 @@ final class Handshake {
         self.target = target
         self.isAnswering = isAnswering
         self.done = done
+        applicationProtocol = target.assumesHTTP2 ? "h2" : "http/1.1"
         rest = target.steps[...]
     }
 
@@ -39,19 +40,20 @@ final class Handshake {
         }
         switch step {
         case .tls(let tls): secure(tls)
-        case .connect(let proxy):
+        case .connect(let proxy, let origin):
             add([
                 ProxyTunnelHandler(
-                    to: target.key.origin,
+                    to: origin,
                     proxy: proxy,
                     memory: target.proxies,
-                    isAnswering: isAnswering
+                    isAnswering: isAnswering,
+                    onHead: target.onTunnelHead
                 ) { [self] in
                     stepEnded(with: $0)
                 }
             ])
-        case .socks(let proxy):
-            add([SOCKSHandler(to: target.key.origin, proxy: proxy) { [self] in stepEnded(with: $0) }])
+        case .socks(let proxy, let origin):
+            add([SOCKSHandler(to: origin, proxy: proxy) { [self] in stepEnded(with: $0) }])
         }
     }
 
@@ -61,7 +63,7 @@ final class Handshake {
             let waiter = HandshakeWaiter(for: handler) { [self] result in
                 let outcome = result.mapError(step.blame).flatMap { negotiated -> Result<Void, DirectHTTPError> in
                     if let error = step.objection(to: handler.peerCertificate) { return .failure(error) }
-                    applicationProtocol = negotiated ?? "http/1.1"
+                    if !target.assumesHTTP2 { applicationProtocol = negotiated ?? "http/1.1" }
                     return .success(())
                 }
                 if case .failure = outcome { step.forgetSessions() }

@@ -20,6 +20,7 @@ struct LocalBinding {
     /// time.
     ///
     /// - Parameter made: called on the loop with the channel before it connects, so that closing the channel ends the attempt.
+    ///   Called again for each further local port.
     func connect(
         to endpoint: Endpoint,
         route: Route,
@@ -28,32 +29,95 @@ struct LocalBinding {
     ) -> EventLoopFuture<any Channel> {
         let made = NIOLoopBound(made, eventLoop: loop)
         do {
-            // NIO sets TCP_NODELAY and disallows half-closure by default.
-            var bootstrap = ClientBootstrap(group: loop).connectTimeout(.hours(1))
             if case .unixSocket(let path) = route {
-                bootstrap = bootstrap.channelInitializer { channel in
+                let bootstrap = ClientBootstrap(group: loop).connectTimeout(.hours(1)).channelInitializer { channel in
                     made.value(channel)
                     return channel.eventLoop.makeSucceededVoidFuture()
                 }
                 return bootstrap.connect(unixDomainSocketPath: path)
             }
-            let family = endpoint.address.family
-            if !settings.localAddresses.isEmpty {
-                guard let local = settings.localAddresses.first(where: { $0.family == family }) else {
-                    throw IOError(errnoCode: EADDRNOTAVAIL, reason: "none of the local addresses is of its family")
-                }
-                bootstrap = bootstrap.bind(to: try SocketAddress(Endpoint(local, port: 0)))
+            let target = try SocketAddress(endpoint)
+            let local = try localAddress(for: endpoint.address.family)
+            guard let ports = settings.localPorts else {
+                return try bootstrap(on: loop, local: local, port: 0, family: endpoint.address.family, made: made)
+                    .connect(to: target)
             }
-            bootstrap = bootstrap.channelInitializer { [interface = settings.interface] channel in
-                made.value(channel)
-                DelayedHandshakeACK.holdBack(on: channel)
-                guard let interface else { return channel.eventLoop.makeSucceededVoidFuture() }
-                return Self.bind(channel, toInterface: interface, family: family)
-            }
-            return bootstrap.connect(to: try SocketAddress(endpoint))
+            return connect(to: target, local: local, from: ports.lowerBound, on: loop, made: made)
         } catch {
             return loop.makeFailedFuture(error)
         }
+    }
+
+    /// Connects from the first free local port.
+    private func connect(
+        to target: SocketAddress,
+        local: IPAddress?,
+        from port: UInt16,
+        on loop: any EventLoop,
+        made: NIOLoopBound<(any Channel) -> Void>
+    ) -> EventLoopFuture<any Channel> {
+        do {
+            let family: IPAddress.Family = target.protocol == .inet6 ? .v6 : .v4
+            let last = settings.localPorts?.upperBound ?? port
+            return try bootstrap(on: loop, local: local, port: port, family: family, made: made).connect(to: target)
+                .flatMapError { error in
+                    // The port is taken, or its last connection to this endpoint has not ended yet.
+                    guard port < last, let code = (error as? IOError)?.errnoCode,
+                        code == EADDRINUSE || code == EADDRNOTAVAIL
+                    else { return loop.makeFailedFuture(error) }
+                    return self.connect(to: target, local: local, from: port + 1, on: loop, made: made)
+                }
+        } catch {
+            return loop.makeFailedFuture(error)
+        }
+    }
+
+    /// The local address of a family; nil if the system chooses it.
+    private func localAddress(for family: IPAddress.Family) throws -> IPAddress? {
+        guard !settings.localAddresses.isEmpty else { return nil }
+        guard let local = settings.localAddresses.first(where: { $0.family == family }) else {
+            throw IOError(errnoCode: EADDRNOTAVAIL, reason: "none of the local addresses is of its family")
+        }
+        return local
+    }
+
+    private func bootstrap(
+        on loop: any EventLoop,
+        local: IPAddress?,
+        port: UInt16,
+        family: IPAddress.Family,
+        made: NIOLoopBound<(any Channel) -> Void>
+    ) throws -> ClientBootstrap {
+        // NIO sets TCP_NODELAY and disallows half-closure by default.
+        var bootstrap = ClientBootstrap(group: loop).connectTimeout(.hours(1))
+        if local != nil || port > 0 {
+            let any = family == .v4 ? IPAddress("0.0.0.0") : IPAddress("::")
+            guard let address = local ?? any else { throw IOError(errnoCode: EADDRNOTAVAIL, reason: "bind") }
+            bootstrap = bootstrap.bind(to: try SocketAddress(Endpoint(address, port: port)))
+        }
+        if !settings.sendsAtOnce { bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 0) }
+        if let keepAlive = settings.keepAlive { bootstrap = Self.keepAlive(keepAlive, bootstrap) }
+        return bootstrap.channelInitializer { [interface = settings.interface] channel in
+            made.value(channel)
+            DelayedHandshakeACK.holdBack(on: channel)
+            guard let interface else { return channel.eventLoop.makeSucceededVoidFuture() }
+            return Self.bind(channel, toInterface: interface, family: family)
+        }
+    }
+
+    /// Lets TCP probe a silent peer. Linux allows 32767 s at most.
+    private static func keepAlive(_ time: Duration, _ bootstrap: ClientBootstrap) -> ClientBootstrap {
+        let seconds = Int(min(max(time.components.seconds, 1), 32_767))
+        #if canImport(Darwin)
+        let idle = TCP_KEEPALIVE
+        #else
+        let idle = TCP_KEEPIDLE
+        #endif
+        return
+            bootstrap
+            .channelOption(.socketOption(.so_keepalive), value: 1)
+            .channelOption(.tcpOption(.init(rawValue: idle)), value: seconds)
+            .channelOption(.tcpOption(.init(rawValue: TCP_KEEPINTVL)), value: seconds)
     }
 
     /// Why the connection failed, in one line for an error.

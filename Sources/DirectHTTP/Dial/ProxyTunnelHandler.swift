@@ -15,6 +15,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let origin: Origin
     private let proxy: Proxy
     private let memory: AuthMemory
+    private let onHead: (@Sendable (ReceivedHead) -> Void)?
     private var done: ((Result<Void, DirectHTTPError>) -> Void)?
     private var reader = HTTP1ResponseReader()
     private var answer: AuthMemory.Answer?
@@ -28,17 +29,20 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// - Parameters:
     ///   - memory: the challenges of proxies.
     ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
+    ///   - onHead: called with each head of the proxy's answers.
     ///   - done: called once, when the tunnel is open or the proxy refused. `isChallenge` says that a new connection may succeed.
     init(
         to origin: Origin,
         proxy: Proxy,
         memory: AuthMemory,
         isAnswering: Bool,
+        onHead: (@Sendable (ReceivedHead) -> Void)? = nil,
         done: @escaping (Result<Void, DirectHTTPError>) -> Void
     ) {
         self.origin = origin
         self.proxy = proxy
         self.memory = memory
+        self.onHead = onHead
         challenges = isAnswering ? 1 : 0
         self.done = done
     }
@@ -55,7 +59,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
                 target: HTTP1RequestWriter.tunnelTarget(origin)
             )
         }
-        let head = HTTP1RequestWriter.connect(to: origin, credentials: answer?.field)
+        let head = HTTP1RequestWriter.connect(to: origin, by: proxy, credentials: answer?.field)
         context.writeAndFlush(wrapOutboundOut(head), promise: nil)
     }
 
@@ -65,13 +69,15 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         do throws(HTTP1Error) {
             while done != nil, let event = try reader.next() {
                 switch event {
-                case .informational: break
+                case .informational(let response, let raw):
+                    onHead?(ReceivedHead(response, raw: raw))
                 case .body(let piece):
                     challengeBytes += piece.readableBytes
                     guard challengeBytes <= Self.maxChallengeBytes else {
                         throw .malformed("too many bytes in the body of a challenge")
                     }
-                case .head(let response, _, let keepAlive):
+                case .head(let response, let raw, let keepAlive):
+                    onHead?(ReceivedHead(response, raw: raw))
                     guard isChallenge(response) else { return finish(response, context: context) }
                     challenges += 1
                     if !keepAlive { return finish(response, isChallenge: true, context: context) }
@@ -82,7 +88,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
             }
         } catch {
             fail(
-                DirectHTTPError(.proxyRefused, "the proxy \(proxy) does not speak HTTP: \(error.message)"),
+                DirectHTTPError(.malformedResponse, "the proxy \(proxy) does not speak HTTP: \(error.message)"),
                 context: context
             )
         }

@@ -59,8 +59,11 @@ extension Engine {
     ) async throws(DirectHTTPError) -> Sent {
         do {
             let epoch = pool.epoch
-            let dialer = try await dialer(for: key, from: source, avoiding: avoided, clock: clock)
-            return try await onLoop { () async throws(DirectHTTPError) in
+            var dialer = try await dialer(for: key, from: source, avoiding: avoided, clock: clock)
+            dialer.target.onTunnelHead = exchange.request.onTunnelHead
+            dialer.target.assumesHTTP2 =
+                configuration.assumesHTTP2 && key.origin.scheme == .http && key.forwarder == nil
+            return try await onLoop { [dialer] () async throws(DirectHTTPError) in
                 let connection = try await open(by: dialer, from: source, epoch: epoch, clock: clock)
                 return await send(exchange, on: connection, isReused: false)
             }
@@ -218,7 +221,7 @@ extension Engine {
         deadline: NIODeadline?,
         ask: @escaping @Sendable (Origin) async throws -> EndpointList?
     ) async throws(DirectHTTPError) -> EndpointList {
-        let dialled = key.route.proxy?.origin ?? key.origin
+        let dialled = key.route.proxy?.firstOrigin ?? key.origin
         // A separate task, so that the time limit can cancel the resolution without cancelling the caller.
         let question = Task { try await ask(dialled) }
         guard let id = pending.add({ question.cancel() }) else {

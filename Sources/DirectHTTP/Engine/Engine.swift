@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import NIOConcurrencyHelpers
 public import NIOCore
 public import NIOPosix
@@ -125,7 +126,10 @@ public final class Engine: Sendable {
 
         @inline(never)
         init(_ request: PreparedRequest, route: Route, tls: TLSSettings) {
-            key = PoolKey(origin: request.origin, tls: tls, route: route)
+            // A connection to a proxy that forwards requests carries those of every origin.
+            let proxy = route.forwarder(for: request.origin)?.origin
+            let origin = proxy.map { Origin(scheme: .http, host: $0.host, port: $0.port) } ?? request.origin
+            key = PoolKey(origin: origin, tls: tls, route: route)
         }
     }
 
@@ -137,8 +141,10 @@ public final class Engine: Sendable {
         course: inout Course
     ) -> Exchange {
         course.answer = proxyAnswer(for: request, key: course.key)
+        let fields = course.key.forwarder?.forwardedFields ?? [:]
+        let isPlain = course.answer == nil && fields.isEmpty
         return Exchange(
-            request: course.answer.map { request.with(proxyAuthorization: $0.field) } ?? request,
+            request: isPlain ? request : request.with(proxyAuthorization: course.answer?.field, fields: fields),
             limits: ExchangeLimits(
                 bufferedBytes: configuration.bufferedBodyBytes,
                 idle: limits.idle.map { TimeAmount($0) },

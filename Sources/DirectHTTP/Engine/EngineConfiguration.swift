@@ -4,7 +4,8 @@ import HTTPWire
 
 /// The limits and settings of an ``Engine``.
 public struct EngineConfiguration: Sendable {
-    /// The maximum number of connections to one origin, lent and idle together. Default 64.
+    /// The maximum number of connections to one origin, lent and idle together. A proxy that forwards requests counts as one
+    /// origin. Default 64.
     public var connectionsPerOrigin = 64
     /// How many requests may wait for a connection to one origin. Default 10,000; further requests fail with `poolExhausted`.
     public var waitersPerOrigin = 10_000
@@ -28,6 +29,9 @@ public struct EngineConfiguration: Sendable {
     public var pingAfter: Duration? = .seconds(15)
     /// How long the answer to a PING may take before the connection counts as lost. Default 5 s.
     public var pingTimeout = Duration.seconds(5)
+    /// Whether connections to `http` origins speak HTTP/2 at once, without asking the server (RFC 9113 §3.3). It does not apply to
+    /// a proxy that forwards requests, and to WebSockets. Default false.
+    public var assumesHTTP2 = false
     /// How connections are opened.
     public var dial = DialSettings()
 

@@ -32,6 +32,10 @@ extension DirectHTTPError {
     static func unreadable(_ error: HTTP1Error) -> DirectHTTPError {
         switch error {
         case .malformed(let message): malformed(message)
+        case .unsupportedVersion(let message):
+            DirectHTTPError(.unsupportedVersion, "the server's response is not HTTP: \(message)")
+        case .unsupportedCoding(let message):
+            DirectHTTPError(.undecodableBody, "the response cannot be read: \(message)")
         case .tooLarge(let message):
             DirectHTTPError(
                 .responseTooLarge,

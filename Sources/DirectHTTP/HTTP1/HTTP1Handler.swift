@@ -90,11 +90,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             return exchange.fail(error)
         }
         self.exchange = exchange
-        keepAlive = true
+        keepAlive = exchange.request.version == .http11
         hasReadResponse = false
         hasLongBody = false
         isBodyRefused = false
-        reader.expect(method: exchange.request.method)
+        reader.expect(method: exchange.request.method, ignoresLength: exchange.request.ignoresContentLength)
         progress.markDelivered(on: context.channel)
         // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
@@ -328,7 +328,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             }
             // A server that refuses a request may not have read its body, and some servers, such as squid, do not read the rest
             // of it before the next request.
-            self.keepAlive = keepAlive && !(hasLongBody && status >= 400)
+            self.keepAlive = self.keepAlive && keepAlive && !(hasLongBody && status >= 400)
             if exchange?.gate?.refuse() == true { isBodyRefused = true }
             pendingHead = Shared(
                 Exchange.ExchangeHead(response: response, isHTTP10: reader.minorVersion == 0, firstByte: now)

@@ -14,24 +14,32 @@ enum HTTP1RequestWriter {
         head.reserveCapacity(minimumWritableBytes: 512)
         head.writeString(request.method.rawValue)
         head.writeStaticString(" ")
-        head.writeString(isForwarded ? request.absoluteTarget : request.target)
-        head.writeStaticString(" HTTP/1.1\r\nHost: ")
-        head.writeString(request.authority)
-        head.writeStaticString("\r\n")
-        if isForwarded, let credentials = request.proxyAuthorization {
-            head.writeField("Proxy-Authorization", value: credentials)
+        head.writeString(isForwarded ? request.absoluteTarget : request.sentTarget)
+        head.writeStaticString(request.version == .http10 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n")
+        if request.sendsHost {
+            head.writeStaticString("Host: ")
+            head.writeString(request.authority)
+            head.writeStaticString("\r\n")
+        }
+        if isForwarded {
+            if let credentials = request.proxyAuthorization {
+                head.writeField("Proxy-Authorization", value: credentials)
+            }
+            for field in request.proxyFields { head.writeField(field) }
         }
         writeFields(&head, request)
     }
 
-    /// The target of ``connect(to:credentials:)``.
+    /// The target of ``connect(to:by:credentials:)``.
     static func tunnelTarget(_ origin: Origin) -> String { "\(origin.host.urlForm):\(origin.port)" }
 
     /// A `CONNECT` request for a tunnel to the origin (RFC 9110 §9.3.6). It always carries the host, never a resolved address.
-    static func connect(to origin: Origin, credentials: String?) -> ByteBuffer {
+    static func connect(to origin: Origin, by proxy: Proxy, credentials: String?) -> ByteBuffer {
         let authority = tunnelTarget(origin)
-        var head = ByteBuffer(string: "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n")
+        let version = proxy.connectsWithHTTP10 ? "HTTP/1.0" : "HTTP/1.1"
+        var head = ByteBuffer(string: "CONNECT \(authority) \(version)\r\nHost: \(authority)\r\n")
         if let credentials { head.writeField("Proxy-Authorization", value: credentials) }
+        for field in proxy.connectFields { head.writeField(field) }
         head.writeStaticString("\r\n")
         return head
     }

@@ -15,6 +15,12 @@ struct FileStamp: Hashable {
     private let size: Int64
     private let inode: UInt64
 
+    /// Whether there is a folder at a path.
+    static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// The stamp of a regular file; nil for any other file, such as a pipe, which can be read only once.
     init?(_ path: String) {
         var status = stat()

@@ -16,6 +16,11 @@ public struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
         guard self.hash.count == 32 else { return nil }
     }
 
+    /// Creates the pin of a public key in DER form (SubjectPublicKeyInfo, RFC 5280 §4.1.2.7).
+    public init(publicKey der: some Sequence<UInt8>) {
+        hash = Array(SHA256.hash(data: Array(der)))
+    }
+
     /// Parses `sha256//BASE64`, the form of curl's `--pinnedpubkey`, or `sha256/BASE64`, which other programs use.
     public init?(_ text: some StringProtocol) {
         guard text.hasPrefix("sha256/") else { return nil }

@@ -91,7 +91,10 @@ final class TLSContexts: Sendable {
 
     static func configuration(_ settings: TLSSettings, _ checksName: Bool = true) throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = settings.minVersion == .tls13 ? .tlsv13 : .tlsv12
+        configuration.minimumTLSVersion = settings.minVersion.library
+        configuration.maximumTLSVersion = settings.maxVersion?.library
+        if let suites = settings.cipherSuites { configuration.cipherSuites = suites }
+        if !settings.groups.isEmpty { configuration.curves = settings.groups.map(\.library) }
         configuration.certificateVerification =
             !settings.verifiesCertificate ? .none : checksName ? .fullVerification : .noHostnameVerification
         if let identity = settings.identity {
@@ -99,7 +102,7 @@ final class TLSContexts: Sendable {
             configuration.certificateChain = chain.map { .certificate($0) }
             configuration.privateKey = .privateKey(key)
         }
-        configuration.applicationProtocols = settings.offersHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
+        configuration.applicationProtocols = settings.applicationProtocols
         var roots: [NIOSSLCertificate] = []
         for file in settings.rootFiles {
             do {
@@ -121,6 +124,12 @@ final class TLSContexts: Sendable {
             configuration.additionalTrustRoots = roots.isEmpty ? [] : [.certificates(roots)]
         } else {
             configuration.trustRoots = .certificates(roots)
+        }
+        for folder in settings.rootFolders {
+            guard FileStamp.isFolder(folder) else {
+                throw DirectHTTPError(.tlsFailed, "the folder \(folder) of root certificates cannot be read")
+            }
+            configuration.additionalTrustRoots.append(.file(folder))
         }
         return configuration
     }

@@ -3,7 +3,11 @@
 /// The TLS settings: trust, versions and client certificate. The server name is not part of them; it is the origin's.
 public struct TLSSettings: Hashable, Sendable {
     /// TLS versions that can be required.
-    public enum Version: Hashable, Sendable {
+    public enum Version: Hashable, Sendable, Comparable {
+        /// TLS 1.0 (RFC 2246), which RFC 8996 forbids. For old devices only.
+        case tls10
+        /// TLS 1.1 (RFC 4346), which RFC 8996 forbids. For old devices only.
+        case tls11
         /// TLS 1.2 (RFC 5246).
         case tls12
         /// TLS 1.3 (RFC 8446).
@@ -16,10 +20,20 @@ public struct TLSSettings: Hashable, Sendable {
     public var rootFiles: [String] = []
     /// PEM texts with additional roots. Default none.
     public var rootPEMs: [String] = []
+    /// Folders with additional roots, one PEM file each, under the names that OpenSSL's `rehash` gives them, like curl's
+    /// `--capath`. Default none.
+    public var rootFolders: [String] = []
     /// Whether the server's certificate is verified. Default true. False is curl's `-k` and removes the protection of TLS.
     public var verifiesCertificate = true
     /// The minimum TLS version. Default TLS 1.2.
     public var minVersion = Version.tls12
+    /// The maximum TLS version. Default nil: the latest.
+    public var maxVersion: Version?
+    /// The cipher suites of TLS 1.2 and older, in OpenSSL's notation, such as `ECDHE+AESGCM`. Default nil: swift-nio-ssl's choice.
+    /// Those of TLS 1.3 are fixed.
+    public var cipherSuites: String?
+    /// The groups for the key exchange, in the order of preference. Default empty: the library's choice.
+    public var groups: [Group] = []
     /// The client certificate for servers that request one. Default nil: none.
     public var identity: ClientIdentity?
     /// Public keys that hosts must present in addition to a valid certificate. Default none. They are checked even if
@@ -31,6 +45,22 @@ public struct TLSSettings: Hashable, Sendable {
     public var resumesSessions = true
     /// Whether ALPN offers HTTP/2 (RFC 7301). HTTP/1.1 is always offered. Default true.
     public var offersHTTP2 = true
+    /// Whether ALPN offers HTTP/2 only. Default false. ``offersHTTP2`` must be true.
+    public var requiresHTTP2 = false
+
+    /// A group for the key exchange (RFC 8446 §4.2.7).
+    public enum Group: String, Hashable, Sendable, CaseIterable {
+        /// X25519 (RFC 7748).
+        case x25519 = "X25519"
+        /// NIST P-256.
+        case p256 = "P-256"
+        /// NIST P-384.
+        case p384 = "P-384"
+        /// NIST P-521.
+        case p521 = "P-521"
+        /// X25519 together with ML-KEM-768, against quantum computers.
+        case x25519MLKEM768 = "X25519MLKEM768"
+    }
 
     /// Creates the default settings: system roots, full verification, TLS 1.2 or later.
     public init() {}

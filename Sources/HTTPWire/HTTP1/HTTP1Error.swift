@@ -4,6 +4,10 @@
 package enum HTTP1Error: Error, Equatable {
     /// The message breaks a rule, or could be read in two ways.
     case malformed(String)
+    /// The status line has another version of HTTP, or cannot be read.
+    case unsupportedVersion(String)
+    /// The body has a transfer coding that no request asks for.
+    case unsupportedCoding(String)
     /// A head is larger than its limit, in bytes or fields.
     case tooLarge(String)
     /// The trailer section is larger than ``HTTP1ChunkScanner/trailerLimit``.
@@ -14,7 +18,9 @@ package enum HTTP1Error: Error, Equatable {
     /// What is wrong.
     package var message: String {
         switch self {
-        case .malformed(let message), .tooLarge(let message), .endedEarly(let message): message
+        case .malformed(let message), .unsupportedVersion(let message), .unsupportedCoding(let message),
+            .tooLarge(let message), .endedEarly(let message):
+            message
         case .trailersTooLarge: "its trailers are larger than \(HTTP1ChunkScanner.trailerLimit) bytes"
         }
     }

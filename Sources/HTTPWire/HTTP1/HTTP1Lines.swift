@@ -49,8 +49,11 @@ package struct HTTP1StatusLine {
     package static let start = Array("HTTP/1.".utf8)
 
     package init(_ line: Bytes?) throws(HTTP1Error) {
-        guard let line, line.count >= 12, line[..<7].elementsEqual(Self.start) else {
+        guard let line, line.starts(with: Self.start[..<5]) else {
             throw .malformed("it does not begin with a status line")
+        }
+        guard line.count >= 12, line[..<7].elementsEqual(Self.start) else {
+            throw .unsupportedVersion("its status line cannot be read")
         }
         // "HTTP/1.1 200 OK"; the reason is optional, and so is the space before it.
         let digits = line[9..<12]
@@ -58,7 +61,7 @@ package struct HTTP1StatusLine {
             digits.allSatisfy(HTTPCharacters.isDigit), line[9] != UInt8(ascii: "0"),
             line.count == 12 || line[12] == UInt8(ascii: " "),
             line[12...].allSatisfy(HTTPCharacters.isFieldValue)
-        else { throw .malformed("its status line cannot be read") }
+        else { throw .unsupportedVersion("its status line cannot be read") }
         code = digits.reduce(0) { result, digit in result * 10 + Int(digit) - 48 }
         minorVersion = Int(line[7]) - 48
         reason = Bytes(rebasing: line.dropFirst(13))

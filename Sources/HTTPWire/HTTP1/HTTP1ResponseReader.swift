@@ -46,6 +46,7 @@ package struct HTTP1ResponseReader {
     private var state = State.done
     private var buffer = ByteBuffer()
     private var method = HTTPRequest.Method.get
+    private var ignoresLength = false
     private var informationalCount = 0
     /// Servers repeat their heads. Reading one again costs 3 of 22 µs of processor time for a request of 32 at a time (the client
     /// kit's cases h1c32 and tls1c32, November 2026).
@@ -67,8 +68,11 @@ package struct HTTP1ResponseReader {
     package var capacity: Int { buffer.storageCapacity }
 
     /// Begins the response to a request of this method.
-    package mutating func expect(method: HTTPRequest.Method) {
+    ///
+    /// - Parameter ignoresLength: whether the body ends with the connection, whatever its Content-Length says.
+    package mutating func expect(method: HTTPRequest.Method, ignoresLength: Bool = false) {
         self.method = method
+        self.ignoresLength = ignoresLength
         informationalCount = 0
         expectHead()
     }
@@ -150,13 +154,16 @@ package struct HTTP1ResponseReader {
         }
         minorVersion = head.minorVersion
         var keepAlive = head.framing.keepsConnection(minorVersion: minorVersion)
-        let framing = head.framing.ofResponse(toHead: method == .head, status: status.code)
+        var framing = head.framing.ofResponse(toHead: method == .head, status: status.code)
+        if ignoresLength, case .length = framing { framing = .untilClose }
         state = .body(HTTP1BodyReader(framing, allowsBareLineFeed: true))
         if framing != .none, head.framing.hasTransferCoding {
             // No request of ours has a TE field, so the server may use chunked only (RFC 9112 §6.1). The body would be handed out
             // encoded, and nothing would tell the caller.
             if let coding = head.framing.bodyCoding {
-                throw .malformed("its body has the transfer coding \"\(coding.prefix(40))\", which was not requested")
+                throw .unsupportedCoding(
+                    "its body has the transfer coding \"\(coding.prefix(40))\", which was not requested"
+                )
             }
             // A response with both fields may be response smuggling: Transfer-Encoding takes precedence, and Content-Length must
             // not be forwarded. HTTP/1.0 has no transfer codings, so a proxy may have framed the body differently (§6.1).

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+extension ClientConfiguration {
+    /// Applies the options for proxies.
+    ///
+    /// - Parameter userAgent: the User-Agent of requests for tunnels.
+    mutating func apply(
+        _ options: ProxyOptions,
+        userAgent: String?,
+        defaults: Defaults,
+        files: InputFiles
+    ) throws(CommandFailure) {
+        // As in curl, --preproxy without another proxy is the proxy.
+        let text = options.proxy ?? defaults.proxy ?? options.preproxy
+        var settings = try Self.proxies(text, except: options.noproxy, defaults)
+        let headers = try HeaderLine.all(options.headers, files, option: "--proxy-header")
+        var login: BasicCredentials?
+        if let user = options.user {
+            login = try BasicCredentials(user, option: "-U", of: "proxy", files)
+        }
+        var preproxy: Proxy?
+        if let text = options.preproxy, options.proxy ?? defaults.proxy != nil {
+            guard let first = Proxy(parsing: text.hasScheme ? text : "socks5://" + text), first.kind == .socks5 else {
+                throw CommandFailure(.proxyUnresolved, "--preproxy: write socks5://HOST:PORT")
+            }
+            preproxy = first
+        }
+        let tls =
+            try options.tls.isDefault
+            ? nil : TLSSettings(options.tls, over: self.tls.withoutIdentity, option: "proxy-", files)
+        func complete(_ proxy: Proxy) throws(CommandFailure) -> Proxy {
+            var proxy = proxy
+            if let login { (proxy.user, proxy.password) = (login.user, login.password) }
+            proxy.allowsBasic = !options.digest || options.anyauth
+            proxy.waitsForChallenge = options.anyauth
+            proxy.tunnelsPlainHTTP = options.tunnels
+            proxy.connectsWithHTTP10 = options.connectsWithHTTP10
+            proxy.preproxy = proxy.kind == .http ? preproxy : nil
+            if let tls, proxy.kind == .http { proxy.tls = tls }
+            proxy.connectFields[.userAgent] = userAgent
+            for line in headers {
+                if line.isFirst { proxy.connectFields[line.name] = nil }
+                guard let value = line.value else { continue }
+                proxy.connectFields.append(HTTPField(name: line.name, value: value))
+                proxy.forwardedFields.append(HTTPField(name: line.name, value: value))
+            }
+            return proxy
+        }
+        if let proxy = settings.http { settings.http = try complete(proxy) }
+        if let proxy = settings.https { settings.https = try complete(proxy) }
+        proxies = settings
+    }
+}
+
+extension BasicCredentials {
+    /// Parses `USER:PASSWORD` and prompts for a missing password.
+    ///
+    /// - Parameters:
+    ///   - option: the option, for messages.
+    ///   - role: `host` or `proxy`, for the prompt.
+    init(_ text: String, option: String, of role: String, _ files: InputFiles) throws(CommandFailure) {
+        let text = try HeaderLine.checked(text, option)
+        if let colon = text.firstIndex(of: ":") {
+            self.init(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+            return
+        }
+        guard let password = files.askPassword("Enter \(role) password for user '\(text)':") else {
+            throw CommandFailure(.usage, "\(option): write USER:PASSWORD; there is no terminal to prompt on")
+        }
+        self.init(user: text, password: password)
+    }
+}

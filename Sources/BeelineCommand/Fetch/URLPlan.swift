@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// Makes the URL of a transfer from an argument, as curl does.
+struct URLPlan: Hashable, Sendable {
+    /// The scheme of arguments without one.
+    var defaultScheme = "http"
+    /// The schemes that `--proto` allows.
+    var schemes = SchemeList.all
+    /// `--path-as-is`.
+    var keepsDots = false
+    /// What is appended to the query: `-G` and `--url-query`; nil for nothing.
+    var query: String?
+
+    /// - Parameter data: what `-G` appends to the query.
+    init(_ arguments: FetchArguments, data: String?, files: InputFiles) throws(CommandFailure) {
+        if let scheme = arguments.redirect.defaultScheme {
+            guard let known = Scheme(scheme.lowercased()), SchemeList.all.contains(known) else {
+                throw CommandFailure(
+                    .unsupportedProtocol,
+                    "--proto-default \(scheme): only http and https are supported"
+                )
+            }
+            defaultScheme = known.name
+        }
+        schemes = arguments.redirect.allowedSchemes
+        keepsDots = arguments.message.keepsDots
+        var parts = try arguments.message.query.map { piece throws(CommandFailure) in
+            Self.withUpperCase(String(decoding: try piece.bytes(files), as: UTF8.self))
+        }
+        if let data { parts.append(data) }
+        query = parts.isEmpty ? nil : parts.joined(separator: "&")
+    }
+
+    /// Parses an argument. `-T` appends the file's name to a path that ends in a slash.
+    ///
+    /// - Parameter upload: the file of `-T`; nil without one.
+    /// - Throws: ``CommandFailure`` with curl's exit code.
+    func url(_ argument: String, upload: String?) throws(CommandFailure) -> HTTPURL {
+        var text = Self.withSlashes(argument.hasScheme ? argument : nil) ?? argument
+        if !text.hasScheme { text = Self.withSlashes(argument) ?? "\(defaultScheme)://\(argument)" }
+        if let query, !query.isEmpty {
+            let fragment = text.firstIndex(of: "#") ?? text.endIndex
+            let head = text[..<fragment]
+            let separator = !head.contains("?") ? "?" : head.hasSuffix("?") || head.hasSuffix("&") ? "" : "&"
+            text = head + separator + query + text[fragment...]
+        }
+        do throws(NameError) {
+            var url = try HTTPURL(text, keepsDotSegments: keepsDots)
+            guard schemes.contains(url.origin.scheme) else {
+                throw NameError(
+                    .unsupportedScheme,
+                    SchemeList.all.contains(url.origin.scheme)
+                        ? "\(url): --proto does not allow this scheme" : "\(url): only http and https are supported"
+                )
+            }
+            if let upload, upload != "-", upload != ".", url.path.hasSuffix("/") {
+                let end = text.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
+                let slash = text[..<end].hasSuffix("/") ? "" : "/"
+                let completed = text[..<end] + slash + Self.encodedName(upload) + text[end...]
+                url = try HTTPURL(String(completed), keepsDotSegments: keepsDots)
+            }
+            return url
+        } catch {
+            throw CommandFailure(url: error)
+        }
+    }
+
+    /// Corrects one or three slashes behind the scheme to two; nil for other texts.
+    private static func withSlashes(_ text: String?) -> String? {
+        guard let text, let colon = text.firstIndex(of: ":"),
+            SchemeList.all.contains(where: { $0.name == text[..<colon].lowercased() })
+        else { return nil }
+        let rest = text[text.index(after: colon)...]
+        let slashes = rest.prefix { $0 == "/" }
+        guard slashes.count == 1 || slashes.count == 3 else { return nil }
+        return text[...colon] + "//" + rest[slashes.endIndex...]
+    }
+
+    /// The text with its percent-encoded octets in capital letters, as in curl (RFC 3986 §6.2.2.1).
+    private static func withUpperCase(_ text: String) -> String {
+        var digits = 0
+        return String(
+            text.map { character in
+                if character == "%" { digits = 3 }
+                digits -= 1
+                return digits >= 0 && character.isHexDigit ? Character(character.uppercased()) : character
+            }
+        )
+    }
+
+    private static func encodedName(_ path: String) -> String {
+        let name = path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
+        return PercentEncoding.encode(name, keeping: .unreserved)
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOSSL
+
+extension TLSSettings {
+    /// The protocols that ALPN offers, in the order of preference.
+    var applicationProtocols: [String] {
+        guard offersHTTP2 else { return ["http/1.1"] }
+        return requiresHTTP2 ? ["h2"] : ["h2", "http/1.1"]
+    }
+}
+
+extension TLSSettings.Version {
+    /// The version as swift-nio-ssl names it.
+    var library: TLSVersion {
+        switch self {
+        case .tls10: .tlsv1
+        case .tls11: .tlsv11
+        case .tls12: .tlsv12
+        case .tls13: .tlsv13
+        }
+    }
+}
+
+extension TLSSettings.Group {
+    /// The group as swift-nio-ssl names it.
+    var library: NIOTLSCurve {
+        switch self {
+        case .x25519: .x25519
+        case .p256: .secp256r1
+        case .p384: .secp384r1
+        case .p521: .secp521r1
+        case .x25519MLKEM768: .x25519_MLKEM768
+        }
+    }
+}

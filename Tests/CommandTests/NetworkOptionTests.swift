@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import Testing
+
+@testable import BeelineCommand
+
+/// The options for redirects, logins, proxies, TLS and sockets become the configuration of the client.
+struct NetworkOptionTests {
+    private static let files: InputFiles = {
+        let texts = [
+            "rc": "machine a.test login me password own", "broken": "machine",
+            "key.pem": "-----BEGIN PUBLIC KEY-----\nAAECAw==\n-----END PUBLIC KEY-----\n", "c:d.pem": "",
+            "heads": "A: 1\nB: 2\n",
+        ]
+        return InputFiles(
+            contents: { path in
+                guard let text = texts[path] else { throw FileDescriptor.Failure(code: 2) }
+                return Array(text.utf8)
+            },
+            size: { texts[$0].map { Int64($0.utf8.count) } },
+            askPassword: { _ in nil }
+        )
+    }()
+
+    private func plan(_ line: String..., environment: [String: String] = [:]) throws -> FetchPlan {
+        guard case .fetch(let parts) = try FetchParser.parse(line + ["http://a.test/"], files: Self.files) else {
+            throw CommandFailure(.usage, "no fetch")
+        }
+        var defaults = Defaults()
+        defaults.environment = environment
+        return try FetchPlan(try #require(parts.first), defaults: defaults, files: Self.files)
+    }
+
+    private func failure(_ line: String) -> CommandFailure? {
+        #expect(throws: CommandFailure.self) {
+            guard
+                case .fetch(let parts) = try FetchParser.parse(
+                    line.split(separator: " ").map(String.init),
+                    files: Self.files
+                )
+            else { return }
+            _ = try FetchPlan(parts[0], defaults: Defaults(), files: Self.files)
+        }
+    }
+
+    // MARK: Redirects
+
+    @Test func theMethodOfXStaysWithLocationAndObeysTheStatusWithFollow() throws {
+        let location = try plan("-X", "PUT", "-d", "x", "-L", "--post301", "-e", "x;auto").client.redirectRules
+        #expect(location.keepsMethod && location.countsAsPost && location.keepsPost == [301] && location.sendsReferer)
+        let follow = try plan("-X", "PUT", "--follow", "--max-redirs", "-1").client
+        #expect(!follow.redirectRules.keepsMethod && follow.redirects == .follow(limit: .max))
+        let trusted = try plan("--location-trusted")
+        #expect(trusted.transfers[0].options.credentialsFollowRedirects && trusted.client.redirects != .none)
+        #expect(try !plan("-L").transfers[0].options.credentialsFollowRedirects)
+    }
+
+    @Test(arguments: [
+        ("=https", "", ["https"]), ("-http", "", ["https"]), ("", "-http", ["https"]), ("all,-https", "", ["http"]),
+        ("", "=ftp", []), ("-all,+http", "=http,https", ["http"]),
+    ])
+    func schemesAreReadFromLeftToRight(_ proto: String, _ redirects: String, _ expected: [String]) throws {
+        let allowed = SchemeList.read([proto], from: SchemeList.all)
+        let plan = allowed.intersection(SchemeList.read([redirects], from: SchemeList.all))
+        #expect(Set(plan.map(\.name)) == Set(expected))
+        #expect(failure("--proto =https http://a.test/")?.status == .unsupportedProtocol)
+    }
+
+    // MARK: URLs
+
+    @Test(
+        arguments: [
+            ("a.test/x", nil, "http://a.test/x"), ("http:/a.test", "q", "http://a.test/?q"),
+            ("http:///a.test?a#f", "q=1", "http://a.test/?a&q=1#f"), ("https://a.test/?", "q", "https://a.test/?q"),
+        ] as [(String, String?, String)]
+    )
+    func urlsAreCompleted(_ text: String, _ query: String?, _ expected: String) throws {
+        var urls = try URLPlan(FetchArguments(), data: nil, files: Self.files)
+        urls.query = query
+        #expect(try urls.url(text, upload: nil).description == expected)
+    }
+
+    @Test func dotsStayWithPathAsIs() throws {
+        var urls = try URLPlan(FetchArguments(), data: nil, files: Self.files)
+        urls.keepsDots = true
+        #expect(try urls.url("a.test/../b/./c", upload: nil).target == "/../b/./c")
+    }
+
+    // MARK: Logins
+
+    @Test func aNetrcFileGivesWayToAnOptionalUser() throws {
+        #expect(try plan("--netrc-file", "rc").transfers[0].options.credentials == .basic(user: "me", password: "own"))
+        #expect(try plan("-n", environment: ["NETRC": "rc"]).transfers[0].options.credentials != nil)
+        #expect(try plan("--netrc-file", "rc", "-u", "x:y").transfers[0].options.credentials == nil)
+        #expect(try plan("--netrc-optional").transfers[0].options.credentials == nil)
+        let digest = try plan("--netrc-file", "rc", "--digest").client.credentialSource?(HTTPURL("http://a.test/"))
+        #expect(digest == .digest(user: "me", password: "own"))
+        #expect(failure("-n --netrc-file none a.test")?.status == .readFailed)
+        #expect(failure("--netrc-file broken a.test")?.status == .readFailed)
+    }
+
+    // MARK: Proxies
+
+    @Test func optionsCompleteTheProxy() throws {
+        let line = [
+            "-x", "proxy.test:8080", "-U", "me:p:w", "--proxy-anyauth", "-p", "--preproxy", "socks5h://first.test",
+            "--proxy-header", "@heads", "--proxy-header", "User-Agent: x", "--proxy-insecure",
+        ]
+        guard case .fetch(let parts) = try FetchParser.parse(line + ["a.test"], files: Self.files) else { return }
+        let proxy = try #require(try FetchPlan(parts[0], defaults: Defaults(), files: Self.files).client.proxies.http)
+        #expect(proxy.user == "me" && proxy.password == "p:w" && proxy.waitsForChallenge && proxy.tunnelsPlainHTTP)
+        #expect(proxy.preproxy?.origin.port == 1080 && proxy.tls?.verifiesCertificate == false)
+        #expect(proxy.connectFields.map { "\($0.name): \($0.value)" } == ["A: 1", "B: 2", "User-Agent: x"])
+        #expect(proxy.forwardedFields.count == 3)
+    }
+
+    @Test func socksOptionsAreProxies() throws {
+        for option in ["--socks5", "--socks5-hostname"] {
+            let proxy = try #require(try plan(option, "s.test").client.proxies.https)
+            #expect(proxy.kind == .socks5 && proxy.origin.port == 1080 && proxy.preproxy == nil)
+        }
+        #expect(try plan("--proxy1.0", "p.test").client.proxies.http?.connectsWithHTTP10 == true)
+        #expect(failure("--preproxy http://x -x p.test a.test")?.status == .proxyUnresolved)
+    }
+
+    // MARK: TLS
+
+    @Test func optionsSetTLS() throws {
+        let tls = try plan(
+            "--tlsv1.2",
+            "--tls-max",
+            "1.2",
+            "--ciphers",
+            "AESGCM",
+            "--curves",
+            "x25519:prime256v1",
+            "-k"
+        ).client.tls
+        #expect(tls.minVersion == .tls12 && tls.maxVersion == .tls12 && tls.cipherSuites == "AESGCM")
+        #expect(tls.groups == [.x25519, .p256] && !tls.verifiesCertificate)
+        #expect(try plan("--tls-max", "1.0").client.tls.minVersion == .tls10)
+        let pin = PublicKeyPin(publicKey: [0, 1, 2, 3])
+        #expect(try plan("--pinnedpubkey", "key.pem").client.tls.pins.first?.pins == [pin])
+        #expect(try plan("--pinnedpubkey", "\(pin);\(pin)").client.tls.pins.first?.pins == [pin])
+        let identity = try #require(try plan("-E", "c\\:d.pem:pa:ss").client.tls.identity)
+        #expect(
+            identity.chain == .pemFile("c:d.pem") && identity.key == identity.chain && identity.passphrase == "pa:ss"
+        )
+    }
+
+    @Test(arguments: [
+        ("--tlsv1.3 --tls-max 1.2", CommandStatus.usage), ("--tls-max 2", .usage), ("--curves X1", .usage),
+        ("--pinnedpubkey sha256//x", .pinMismatch), ("--pinnedpubkey none", .pinMismatch),
+        ("-E none", .unusableCertificate), ("-E rc --cert-type P12", .usage), ("--capath none", .unreadableRoots),
+    ])
+    func valuesOfTLSAreChecked(_ line: String, _ status: CommandStatus) {
+        #expect(failure(line + " a.test")?.status == status)
+    }
+
+    // MARK: Sockets
+
+    @Test func optionsSetTheSockets() throws {
+        let client = try plan(
+            "--connect-to",
+            "a.test:80:[::1]:8080",
+            "--connect-to",
+            "::b.test:",
+            "--local-port",
+            "100-200",
+            "--interface",
+            "127.0.0.9",
+            "--keepalive-time",
+            "5",
+            "--no-tcp-nodelay",
+            "--happy-eyeballs-timeout-ms",
+            "9"
+        ).client
+        let rule = ConnectRule(host: try Host("a.test"), port: 80, targetHost: try Host("::1"), targetPort: 8080)
+        #expect(client.connectTo == [rule, ConnectRule(targetHost: try Host("b.test"))])
+        let dial = client.engine.dial
+        #expect(dial.localPorts == 100...200 && dial.localAddresses == [IPAddress("127.0.0.9")])
+        #expect(dial.keepAlive == .seconds(5) && !dial.sendsAtOnce && dial.stagger == .milliseconds(9))
+        #expect(try plan("--no-keepalive").client.engine.dial.keepAlive == nil)
+        #expect(try plan("--unix-socket", "/run/x").client.unixSocket == "/run/x")
+    }
+
+    @Test func resolveKnowsWildcardsAndRemovals() throws {
+        let line = ["--resolve", "*:80:192.0.2.1", "--resolve", "a.test:80:192.0.2.2", "--resolve", "-a.test:80"]
+        guard case .fetch(let parts) = try FetchParser.parse(line + ["a.test"], files: Self.files) else { return }
+        let client = try FetchPlan(parts[0], defaults: Defaults(), files: Self.files).client
+        #expect(client.pinned.isEmpty && client.pinnedPorts == [80: [IPAddress(v4: 0xc000_0201)]])
+    }
+
+    @Test(arguments: [
+        ("--connect-to a:b", CommandStatus.malformedOption), ("--connect-to a:0:b:1", .malformedOption),
+        ("--local-port 9-8", .usage), ("--interface if!no-such", .interfaceFailed),
+        ("--resolve *:80", .malformedOption),
+        ("-0 -T -", .uploadFailed),
+    ])
+    func valuesOfSocketsAreChecked(_ line: String, _ status: CommandStatus) {
+        #expect(failure(line + " a.test")?.status == status)
+    }
+
+    // MARK: Messages
+
+    @Test func optionsSetTheMessage() throws {
+        #expect(try plan("-0").transfers[0].options.httpVersion == .http10)
+        #expect(try !plan("--http1.1").client.tls.offersHTTP2)
+        let prior = try plan("--http2-prior-knowledge").client
+        #expect(prior.engine.assumesHTTP2 && prior.tls.requiresHTTP2)
+        #expect(try plan("--request-target", "*").transfers[0].options.requestTarget == "*")
+        #expect(try !plan("-H", "Host:").transfers[0].options.sendsHost)
+        let waits = try plan("-d", "x", "-H", "Expect: 100-continue", "--expect100-timeout", "2").transfers[0].options
+        #expect(waits.expectContinue == .seconds(2))
+        #expect(try plan("-d", "x").transfers[0].options.expectContinue == nil)
+        #expect(try plan("--url-query", "a=b c", "--url-query", "+%3d").transfers[0].url.query == "a=b+c&%3D")
+    }
+}
