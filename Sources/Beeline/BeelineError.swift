@@ -73,6 +73,8 @@ extension DirectHTTPError.Code {
     public static let addressShared = DirectHTTPError.Code("addressShared")
     /// An interceptor threw an error other than ``BeelineError``, or called `next` too often.
     public static let interceptorFailed = DirectHTTPError.Code("interceptorFailed")
+    /// A netrc file could not be parsed.
+    public static let malformedNetrc = DirectHTTPError.Code("malformedNetrc")
     /// A file of a download could not be read, written or moved.
     public static let fileFailed = DirectHTTPError.Code("fileFailed")
     /// A download ended with a status that carries no file.

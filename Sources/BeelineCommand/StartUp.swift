@@ -29,6 +29,6 @@ extension FetchPlan {
     /// then not created.
     var needsNoNames: Bool {
         client.ownUpstreams == nil && client.redirects == RedirectPolicy.none
-            && transfers.allSatisfy { $0.url.host.address != nil }
+            && urls.allSatisfy { (try? urlPlan.url($0.text, upload: nil))?.host.address != nil }
     }
 }

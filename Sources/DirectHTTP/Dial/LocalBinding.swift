@@ -99,7 +99,6 @@ struct LocalBinding {
         if let keepAlive = settings.keepAlive { bootstrap = Self.keepAlive(keepAlive, bootstrap) }
         return bootstrap.channelInitializer { [interface = settings.interface] channel in
             made.value(channel)
-            DelayedHandshakeACK.holdBack(on: channel)
             guard let interface else { return channel.eventLoop.makeSucceededVoidFuture() }
             return Self.bind(channel, toInterface: interface, family: family)
         }

@@ -88,7 +88,7 @@ public final class Engine: Sendable {
         limits: TimeLimits = TimeLimits()
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         var clock = ExchangeClock(limits: limits)
-        var course = Course(key: PoolKey(origin: request.origin, tls: tls, route: route))
+        var course = Course(request, route: route, tls: tls)
         while true {
             let exchange = nextExchange(for: request, limits: limits, clock: clock, course: &course)
             let sent: Sent
