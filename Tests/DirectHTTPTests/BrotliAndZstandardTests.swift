@@ -98,11 +98,12 @@ struct BrotliAndZstandardTests {
             let stage = ContentStage(coding)
             stage.feed(ByteBuffer(bytes: bytes))
             var count = 0
+            var longest = 0
             while let plain = try stage.next() {
-                #expect(plain.readableBytes <= ContentStage.pieceSize)
+                longest = max(longest, plain.readableBytes)
                 count += plain.readableBytes
             }
-            #expect(count == 64 << 20 && stage.isFinished)
+            #expect(count == 64 << 20 && stage.isFinished && longest <= ContentStage.pieceSize)
         }
     }
 
@@ -146,8 +147,8 @@ struct BrotliAndZstandardTests {
             let stage = ContentStage(coding)
             stage.feed(ByteBuffer(bytes: bytes))
             var total = 0
-            while total < 1 << 20, let piece = try? stage.next() {
-                #expect(piece.readableBytes > 0 && piece.readableBytes <= ContentStage.pieceSize)
+            while total < 1 << 17, let piece = try? stage.next() {
+                if !(1...ContentStage.pieceSize ~= piece.readableBytes) { Issue.record("a piece of no valid size") }
                 total += piece.readableBytes
             }
         }
