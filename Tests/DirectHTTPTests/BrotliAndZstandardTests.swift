@@ -139,7 +139,7 @@ struct BrotliAndZstandardTests {
             (.brotli, Self.brotli), (.brotli, Self.bomb), (.zstandard, Self.zstandard),
             (.zstandard, Self.one + Self.one),
         ]
-        for round in 0..<FuzzRounds.count(ordinary: 4_000) {
+        for round in 0..<FuzzRounds.count(ordinary: 1_000) {
             var (coding, bytes) = seeds[round % seeds.count]
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: 0 ... .max, using: &random)
