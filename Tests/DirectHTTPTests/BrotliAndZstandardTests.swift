@@ -98,11 +98,12 @@ struct BrotliAndZstandardTests {
             let stage = ContentStage(coding)
             stage.feed(ByteBuffer(bytes: bytes))
             var count = 0
+            var longest = 0
             while let plain = try stage.next() {
-                #expect(plain.readableBytes <= ContentStage.pieceSize)
+                longest = max(longest, plain.readableBytes)
                 count += plain.readableBytes
             }
-            #expect(count == 64 << 20 && stage.isFinished)
+            #expect(count == 64 << 20 && stage.isFinished && longest <= ContentStage.pieceSize)
         }
     }
 
@@ -138,7 +139,7 @@ struct BrotliAndZstandardTests {
             (.brotli, Self.brotli), (.brotli, Self.bomb), (.zstandard, Self.zstandard),
             (.zstandard, Self.one + Self.one),
         ]
-        for round in 0..<FuzzRounds.count(ordinary: 4_000) {
+        for round in 0..<FuzzRounds.count(ordinary: 1_000) {
             var (coding, bytes) = seeds[round % seeds.count]
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: 0 ... .max, using: &random)
@@ -146,8 +147,8 @@ struct BrotliAndZstandardTests {
             let stage = ContentStage(coding)
             stage.feed(ByteBuffer(bytes: bytes))
             var total = 0
-            while total < 1 << 20, let piece = try? stage.next() {
-                #expect(piece.readableBytes > 0 && piece.readableBytes <= ContentStage.pieceSize)
+            while total < 1 << 17, let piece = try? stage.next() {
+                if !(1...ContentStage.pieceSize ~= piece.readableBytes) { Issue.record("a piece of no valid size") }
                 total += piece.readableBytes
             }
         }
