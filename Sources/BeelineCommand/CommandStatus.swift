@@ -31,6 +31,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     /// The interface or the local address of `--interface` cannot be used.
     static let interfaceFailed = CommandStatus(45)
     static let tooManyRedirects = CommandStatus(47)
+    /// The value of an option refers to nothing (`#<name>` in `-o`).
+    static let badArgument = CommandStatus(43)
     /// The value of an option is malformed (`--resolve`).
     static let malformedOption = CommandStatus(49)
     static let emptyReply = CommandStatus(52)

@@ -21,6 +21,7 @@ struct FileDescriptor: Hashable, Sendable {
 
     static let standardInput = FileDescriptor(STDIN_FILENO)
     static let standardOutput = FileDescriptor(STDOUT_FILENO)
+    static let standardError = FileDescriptor(STDERR_FILENO)
 
     /// Opens /dev/null for each standard stream that is closed at the start, in the direction that makes its use fail.
     /// Otherwise the next opened file, such as a jar, would get its number and receive printed output.
@@ -37,6 +38,8 @@ struct FileDescriptor: Hashable, Sendable {
         /// The number of octets written before the error.
         var written = 0
         var description: String { String(cString: strerror(code)) }
+        /// Whether the file exists and must not be replaced.
+        var isOfExistingFile: Bool { code == EEXIST || code == EISDIR || code == ELOOP }
         /// Whether the reader has closed the pipe.
         var isBrokenPipe: Bool { code == EPIPE }
     }

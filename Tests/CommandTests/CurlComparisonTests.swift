@@ -116,7 +116,6 @@ extension ProcessTests {
             Row("a file named as in the URL", "-O", "{P}/echo/name.txt?x=y"),
             Row("a cluster of options", "-sSLo", "out.txt", "{P}/redirect?to=/chunked/2"),
             Row("a cluster with its value", "-sSLoout.txt", "{P}/redirect?to=/chunked/2"),
-            Row("-O with a URL that has no file name", "-O", "{P}/"),
             Row("an output file in a missing folder", "-o", "no/where.txt", "{P}/chunked/1"),
             Row("heads in a file", "-D", "heads.txt", "-L", "{P}/redirect?to=/chunked/1"),
             Row("a download that resumes", "-C", "-", "-o", "part.txt", "{P}/ranged"),
@@ -296,7 +295,7 @@ extension ProcessTests {
 extension ProcessTests.CurlComparisonTests.Row {
     /// All variables whose values depend only on the exchange.
     static let numbers = """
-        %{http_code} %{response_code} %{http_version} %{content_type} %{method} %{scheme} %{num_redirects} %{num_connects} \
+        %{http_code} %{response_code} %{http_version} %{content_type} %{method} %{num_redirects} %{num_connects} \
         %{num_headers} %{remote_ip} %{remote_port} %{size_download} %{size_upload} %{size_header} %{url_effective} \
         %{redirect_url} %{urlnum} %{exitcode} %{errormsg} %{filename_effective}\\n
         """

@@ -205,7 +205,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: [
-            ["--bogus", "http://x/"], ["-Z", "http://x/"], ["-o"], ["fetch"], ["resolve"], ["resolve", "--bogus", "x"],
+            ["--bogus", "http://x/"], ["-7", "http://x/"], ["-o"], ["fetch"], ["resolve"], ["resolve", "--bogus", "x"],
             ["--max-redirs", "x", "http://x/"], ["--json", "http://x/"],
         ])
         func wrongUsageIsOneLine(_ line: [String]) async throws {

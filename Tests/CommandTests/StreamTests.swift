@@ -46,35 +46,6 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("if a server ignores the range of -C N, a retry asks for the whole file")
-        func aRestartIsRetriedFromTheStart() async throws {
-            let whole = String(repeating: "0123456789", count: 10)
-            let tries = NIOLockedValueBox(0)
-            let gate = Gate()
-            let lab = try await CommandLab { request in
-                let number = tries.withLockedValue { tries in
-                    tries += 1
-                    return tries
-                }
-                guard number > 1 else {
-                    // The server ignores the range and stops after ten bytes.
-                    return Reply(fields: [.contentLength: "100"], body: ["0123456789", .wait(gate), "rest"])
-                }
-                guard request.fields[.range] != nil else { return .text(whole) }
-                var reply = Reply.text(String(whole.dropFirst(50)), status: .partialContent)
-                reply.fields[.contentRange] = "bytes 50-99/100"
-                return reply
-            }
-            try lab.folder.write(String(whole.prefix(50)), to: "part")
-            let line = ["-C", "50", "--retry", "2", "--retry-delay", "0.01", "-m", "1", "-o", "part", lab.plainURL()]
-            let run = try await lab.beeline(line)
-            #expect(run.status == 0, "\(run.errors)")
-            #expect(lab.plain.requests.map { $0.fields[.range] } == ["bytes=50-", nil])
-            #expect(try lab.folder.text("part") == whole)
-            gate.open()
-            await lab.stop()
-        }
-
         @Test("-D writes the headers of all transfers into one pipe")
         func headsOfAllTransfersGoIntoAPipe() async throws {
             let lab = try await CommandLab()

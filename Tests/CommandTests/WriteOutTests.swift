@@ -13,7 +13,10 @@ struct WriteOutTests {
             ("plain", [.text("plain")]),
             ("a%%b", [.text("a%b")]),
             ("a\\nb\\tc\\rd\\e", [.text("a\nb\tc\rd\\e")]),
-            ("%{http_code}|%header{X-A}", [.variable("http_code"), .text("|"), .header("X-A")]),
+            ("%{http_code}|%header{X-A}", [.variable("http_code"), .text("|"), .header("X-A", separator: nil)]),
+            ("%header{a:all:-{\\}-\\n}", [.header("a", separator: "-{}-\n")]),
+            ("%time{%H}%output{>>f}", [.time("%H"), .output("f", appends: true)]),
+            ("%x{a}%{a", [.text("%x{a}%{a")]),
             ("%{unclosed", [.text("%{unclosed")]),
             ("%header", [.text("%header")]),
             ("100%", [.text("100%")]),
@@ -35,17 +38,61 @@ struct WriteOutTests {
         var record = TransferRecord(try Self.transfer())
         record.failure = CommandFailure(.connectFailed, "refused")
         let format = "%{http_code} %{exitcode} %{errormsg} %{num_redirects} %{time_connect} %{url_effective}%{onerror}!"
-        let output = try WriteOut(format, files: FetchPlanTests.files).output(record)
-        #expect(output.standardOutput == "000 7 refused 0 0.000000 http://a.test/!")
-        let json = try WriteOut("%{json}", files: FetchPlanTests.files).output(record).standardOutput
-        #expect(try ReportView(json).keys.count == WriteOutVariable.allCases.count - 2)
+        #expect(try text(format, record) == "000 7 refused 0 0.000000 http://a.test/!")
+        let json = try text("%{json}", record)
+        #expect(try ReportView(json).keys.count == WriteOutVariable.allCases.count + 1)
         #expect(try ReportView(json)["exitcode"].number == 7 && ReportView(json)["content_type"].isNull)
+    }
+
+    private func text(_ format: String, _ record: TransferRecord) throws -> String {
+        try WriteOut(format, files: FetchPlanTests.files).pieces(record).map(\.text).joined()
+    }
+
+    @Test func theTextGoesWhereItIsToldTo() throws {
+        let format = "a%{stderr}b%output{f}c%{unknown}d%{stdout}e%{onerror}f"
+        let pieces = try WriteOut(format, files: FetchPlanTests.files).pieces(TransferRecord(Self.transfer()))
+        #expect(pieces.map(\.text) == ["a", "b", "c", "beeline: unknown --write-out variable: 'unknown'\n", "d", "e"])
+        #expect(
+            pieces.map(\.destination) == [
+                .standardOutput, .standardError, .file("f", appends: false), .standardError,
+                .file("f", appends: true), .standardOutput,
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        ("http://u:p@h:1/a/b?q#f", "http|u|p|h|1|/a/b|q|f|"), ("H.test", "http|||H.test|80|/|||"),
+        ("https://[fe80::1%25eth0]/", "https|||[fe80::1]|443|/|||eth0"), ("foo://h", "foo|||h||/|||"),
+        ("local host", "||||||||"), ("http://h?a=http://x", "http|||h|80|/|a=http://x||"),
+    ])
+    func partsOfURLsAreShown(_ url: String, _ parts: String) throws {
+        var transfer = try Self.transfer()
+        transfer.text = url
+        let names = ["scheme", "user", "password", "host", "port", "path", "query", "fragment", "zoneid"]
+        let format = names.map { "%{url.\($0)}" }.joined(separator: "|")
+        #expect(try text(format, TransferRecord(transfer)) == parts)
+    }
+
+    @Test func timesAreInUTC() {
+        #expect(
+            WriteOutTime.text("%Y-%m-%d %T.%f %z %Z %s%%", seconds: 86_400, microseconds: 42)
+                == "1970-01-02 00:00:00.000042 +0000 UTC 86400%"
+        )
+        #expect(WriteOutTime.text(String(repeating: "x", count: 1000), seconds: 0, microseconds: 0) == "")
+    }
+
+    @Test func fieldsAreJSONInTheirOrder() {
+        let json = CurlJSON.fields([
+            (name: "Date", value: "x"), (name: "A", value: "\"1\"\n"), (name: "date", value: "y\u{1}"),
+        ])
+        #expect(json == "{\"date\":[\"x\",\"y\\u0001\"],\n\"a\":[\"\\\"1\\\"\\n\"]\n}")
     }
 
     static func transfer() throws -> Transfer {
         Transfer(
             number: 0,
-            url: try HTTPURL("http://a.test/"),
+            text: "http://a.test/",
+            url: .success(try HTTPURL("http://a.test/")),
             request: HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil),
             body: .none,
             output: .standardOutput(isNamed: false)
@@ -54,31 +101,54 @@ struct WriteOutTests {
 
     // MARK: Retries
 
+    /// Returns the wait after an attempt with these results.
+    private func next(
+        _ schedule: inout FetchRetries,
+        _ status: CommandStatus,
+        _ responseStatus: Int? = nil,
+        retryAfter: Duration? = nil
+    ) -> Duration? {
+        schedule.next(after: .init(status: status, responseStatus: responseStatus, retryAfter: retryAfter))
+    }
+
     @Test func intervalsDoubleUntilTriesAreUsedUp() {
-        var schedule = FetchRetries(retries: 3, delay: nil)
-        #expect(schedule.next(after: .timedOut, responseStatus: nil) == .seconds(1))
-        #expect(schedule.next(after: .ok, responseStatus: 503) == .seconds(2))
-        #expect(schedule.next(after: .ok, responseStatus: 503, retryAfter: .seconds(9)) == .seconds(9))
-        #expect(schedule.next(after: .timedOut, responseStatus: nil) == nil)
+        var schedule = FetchRetries(.init(retries: 3))
+        #expect(next(&schedule, .timedOut) == .seconds(1))
+        #expect(next(&schedule, .ok, 503) == .seconds(2))
+        #expect(next(&schedule, .ok, 503, retryAfter: .seconds(9)) == .seconds(9))
+        #expect(next(&schedule, .timedOut) == nil)
     }
 
     @Test func onlyWhatMayPassIsTriedAgain() {
         for status in [CommandStatus.connectFailed, .certificateRejected, .writeFailed, .ok, .usage] {
-            var schedule = FetchRetries(retries: 1, delay: .zero)
-            #expect(schedule.next(after: status, responseStatus: 404) == nil)
+            var schedule = FetchRetries(.init(retries: 1, delay: .zero))
+            #expect(next(&schedule, status, 404) == nil)
         }
-        for code in [408, 429, 500, 502, 503, 504] {
-            var schedule = FetchRetries(retries: 1, delay: .milliseconds(5))
-            #expect(schedule.next(after: .httpError, responseStatus: code) == .milliseconds(5))
+        for code in [408, 429, 500, 502, 503, 504, 522, 524] {
+            var schedule = FetchRetries(.init(retries: 1, delay: .milliseconds(5)))
+            #expect(next(&schedule, .httpError, code) == .milliseconds(5))
         }
+        var all = FetchRetries(.init(retries: 9, includesAllErrors: true))
+        #expect(next(&all, .partialBody, 200) != nil && next(&all, .ok, 404) == nil)
+        var refused = FetchRetries.Attempt(status: .connectFailed, isRefused: true)
+        var schedule = FetchRetries(.init(retries: 9, includesRefusals: true))
+        #expect(schedule.next(after: refused) != nil)
+        refused.isRefused = false
+        #expect(schedule.next(after: refused) == nil)
     }
 
-    @Test func nobodyWaitsForHours() {
-        var schedule = FetchRetries(retries: 20, delay: nil)
+    @Test func noRetryStartsAfterTheMaximumTime() {
+        var schedule = FetchRetries(.init(retries: 9, maxTime: .seconds(10)))
+        #expect(schedule.next(after: .init(status: .timedOut, elapsed: .seconds(9))) != nil)
+        #expect(schedule.next(after: .init(status: .timedOut, elapsed: .seconds(10))) == nil)
+        let asked = FetchRetries.Attempt(responseStatus: 503, retryAfter: .seconds(5), elapsed: .seconds(6))
+        #expect(schedule.next(after: asked) == nil)
+    }
+
+    @Test func noWaitTakesHours() {
+        var schedule = FetchRetries(.init(retries: 20))
         var longest = Duration.zero
-        while let wait = schedule.next(after: .timedOut, responseStatus: nil, retryAfter: .seconds(86_400)) {
-            longest = max(longest, wait)
-        }
+        while let wait = next(&schedule, .timedOut, retryAfter: .seconds(86_400)) { longest = max(longest, wait) }
         #expect(longest == FetchRetries.longestWait)
     }
 

@@ -8,6 +8,8 @@ indirect enum BodyPlan: Hashable, Sendable {
     case bytes([UInt8])
     /// A file, read while it is sent.
     case file(String)
+    /// A file from a byte on (`-T` with `-C`).
+    case fileTail(String, from: Int64, length: Int64)
     /// Standard input, read while it is sent. It cannot be replayed.
     case standardInput
     /// A pipe or a device, read while it is sent. It cannot be replayed.
@@ -29,6 +31,8 @@ indirect enum BodyPlan: Hashable, Sendable {
         case .none: .none
         case .bytes(let bytes): .bytes(bytes)
         case .file(let path): meter.counting(.file(path))
+        case .fileTail(let path, let offset, let length):
+            meter.counting(.stream(length: length) { DescriptorBody(.tail(path, from: offset)) })
         case .standardInput:
             meter.counting(.once(length: nil, DescriptorBody(.standardInput)))
         case .stream(let path): meter.counting(.once(length: nil, DescriptorBody(.path(path))))
@@ -43,6 +47,7 @@ indirect enum BodyPlan: Hashable, Sendable {
         case .none: 0
         case .bytes(let bytes): Int64(bytes.count)
         case .file(let path): files.size(path)
+        case .fileTail(_, _, let length): length
         case .standardInput, .stream: nil
         case .form(let form): (try? form.form.body.contentLength()) ?? nil
         case .chunked(let body): body.size(files)
@@ -55,7 +60,7 @@ indirect enum BodyPlan: Hashable, Sendable {
         case .standardInput, .stream: false
         case .chunked(let body): body.isReplayable
         case .form(let form): form.parts.allSatisfy(\.isReplayable)
-        case .none, .bytes, .file: true
+        case .none, .bytes, .file, .fileTail: true
         }
     }
 }

@@ -3,8 +3,8 @@
 import Beeline
 import CookieJar
 
-/// A validated fetch, made from the command line, the environment and the configuration file. All input errors are found before
-/// the first request is sent.
+/// A validated part of a fetch, made from the command line, the environment and the configuration file. Errors of options are
+/// found before the first request is sent.
 struct FetchPlan: Sendable {
     /// The handling of a status of 400 or higher.
     enum ErrorStatus: Hashable, Sendable {
@@ -16,10 +16,32 @@ struct FetchPlan: Sendable {
         case failedWithBody
     }
 
-    /// The transfers, in command-line order.
-    var transfers: [Transfer]
+    /// What makes a transfer too slow: `-Y` and `-y`.
+    struct SpeedLimit: Hashable, Sendable {
+        /// In bytes per second.
+        var speed: Int64
+        var time: Duration
+    }
+
+    /// The URLs of the part; ``TransferQueue`` makes the transfers.
+    let urls: [URLArgument]
+    /// The files of `-T`, one for each URL.
+    let uploads: [String]
+    let destinations: [OutputArguments.Destination]
+    let usesRemoteNames: Bool
+    /// `--globoff`.
+    let globOff: Bool
+    let draft: RequestDraft
+    /// The options, for the requests of single URLs.
+    let command: FetchArguments
+    let urlPlan: URLPlan
+    let login: LoginPlan
+    /// `-C`.
+    let resume: Transfer.Resume?
     /// The configuration of the client for all transfers.
     var client: ClientConfiguration
+    /// Parts with equal keys share a client.
+    let clientKey: ClientKey
     /// `--jar`: read before the transfers and written after them. An SQLite jar is written during them.
     var jar: JarFile?
     /// The limits of the jar.
@@ -30,23 +52,45 @@ struct FetchPlan: Sendable {
     var dropsSessionCookies = false
     /// `-c FILE`: written after the transfers.
     var cookieJar: JarFile?
-    var errorStatus = ErrorStatus.accepted
+    let errorStatus: ErrorStatus
     /// `-i` and `-I`: prints the response head before the body.
     var includesHead = false
+    /// `--suppress-connect-headers`.
+    let hidesTunnelHeads: Bool
     /// `-I`: prints only the response head.
     var dropsBody = false
     /// `-D`: the output for the response heads of all transfers.
-    var dumpHeader: Transfer.Output?
-    /// `--suppress-connect-headers`.
-    var hidesTunnelHeads = false
-    var isSilent = false
-    /// Whether errors are printed; false with `-s` without `-S`.
-    var showsErrors = true
-    var isVerbose = false
-    var reports = false
+    var dumpHeader: HeadDump?
     var writeOut: WriteOut?
-    var retries = 0
-    var retryDelay: Duration?
+    let retries: FetchRetries.Policy
+    let outputRules: OutputSink.Rules
+    let skipsExisting: Bool
+    let removesOnError: Bool
+    let setsRemoteTime: Bool
+    let hidesMeter: Bool
+    let condition: TimeCondition?
+    let etagSave: String?
+    let maxTime: Duration?
+    /// `--limit-rate`, in bytes per second.
+    let rateLimit: Int64?
+    /// `--max-filesize`, in bytes.
+    let maxFileSize: Int64?
+    let speedLimit: SpeedLimit?
+    /// Messages for the user, one line each.
+    private(set) var messages: [String] = []
+
+    /// What the settings of a client depend on.
+    struct ClientKey: Hashable, Sendable {
+        /// All options but those that only the request or the output depends on.
+        var arguments: FetchArguments
+        var userAgent: String?
+        var accept: String?
+        var decodesContent: Bool
+        // The rules for redirects depend on them.
+        var hasMethod: Bool
+        var isPost: Bool
+        var sendsReferer: Bool
+    }
 
     /// Validates the input and makes a plan.
     ///
@@ -56,10 +100,11 @@ struct FetchPlan: Sendable {
     ///   - files: reads the files that the command line names.
     /// - Throws: ``CommandFailure`` for invalid input.
     init(_ command: FetchArguments, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
-        let draft = try RequestDraft(
+        let (output, transfer) = (command.output, command.transfer)
+        var draft = try RequestDraft(
             command.request,
             message: command.message,
-            range: command.transfer.range,
+            range: transfer.range,
             cookies: command.cookies,
             defaults: defaults,
             files: files
@@ -81,16 +126,34 @@ struct FetchPlan: Sendable {
             isPost: draft.isPost,
             sendsReferer: draft.sendsReferer
         )
-        let login = try LoginPlan(
-            command.login,
-            scheme: draft.scheme,
-            environment: defaults.environment,
-            files: files
-        )
+        let environment = defaults.environment
+        login = try LoginPlan(command.login, scheme: draft.scheme, environment: environment, files: files)
         client.credentialSource = login.source
-        transfers = try Transfer.all(command, draft: draft, login: login, files: files)
+        urlPlan = try URLPlan(command, data: draft.query, files: files)
         hidesTunnelHeads = command.proxy.hidesTunnelHeads
-
+        self.command = command
+        if transfer.raw { client.decodesContent = false }
+        clientKey = ClientKey(
+            arguments: command.ofClient,
+            userAgent: client.userAgent,
+            accept: client.accept,
+            decodesContent: client.decodesContent,
+            hasMethod: draft.hasMethod,
+            isPost: draft.isPost,
+            sendsReferer: draft.sendsReferer
+        )
+        urls = command.urls
+        uploads = command.request.uploadFile
+        destinations = output.destinations
+        usesRemoteNames = output.allRemoteNames
+        globOff = transfer.globOff
+        resume = try Transfer.Resume(transfer.continueAt)
+        guard resume == nil || transfer.range == nil else {
+            throw CommandFailure(.usage, "-C and -r exclude each other")
+        }
+        guard resume == nil || (output.clobbers != false && !output.removesOnError) else {
+            throw CommandFailure(.usage, "-C excludes --no-clobber and --remove-on-error")
+        }
         if client.jar != nil {
             jar = (command.cookies.jar ?? defaults.jar).map { JarFile($0) }
             jarBounds = try CookieJarConfiguration(maxCookies: command.cookies.maxCookies)
@@ -101,18 +164,115 @@ struct FetchPlan: Sendable {
                 throw CommandFailure(.usage, "-c writes a text file; use --jar for an SQLite jar")
             }
         }
-        let output = command.output
         errorStatus = output.errorStatus
         includesHead = output.include || command.request.head
         dropsBody = command.request.head
-        dumpHeader = output.dumpHeader.map { $0 == "-" ? .standardOutput(isNamed: true) : .file($0) }
-        isSilent = command.session.isSilent
-        showsErrors = !isSilent || command.session.showsErrors
-        isVerbose = command.session.isVerbose
-        reports = command.session.report
+        dumpHeader = output.dumpHeader.map { HeadDump($0, createsFolders: output.createsFolders) }
         writeOut = try output.writeOut.map { text throws(CommandFailure) in try WriteOut(text, files: files) }
-        retries = command.transfer.retry
-        retryDelay = try Duration(seconds: command.transfer.retryDelay, option: "--retry-delay")
+        outputRules = try OutputSink.Rules(output)
+        skipsExisting = output.skipsExisting
+        removesOnError = output.removesOnError
+        setsRemoteTime = output.setsRemoteTime
+        hidesMeter = output.hidesMeter
+        retries = try FetchRetries.Policy(transfer)
+        maxTime = try Duration(seconds: transfer.maxTime ?? defaults.maxTime, option: "-m")
+        (rateLimit, maxFileSize) = try (
+            Self.limit(transfer.limitRate, "--limit-rate"), Self.limit(transfer.maxFileSize, "--max-filesize")
+        )
+        speedLimit = SpeedLimit(transfer)
+        etagSave = transfer.etagSave
+        if let path = transfer.etagCompare { draft.setETag(try ETagFile(path).read(files)) }
+        condition = transfer.timeCondition.flatMap { TimeCondition($0, files: files) }
+        if let text = transfer.timeCondition, condition == nil {
+            messages.append("-z \(text): it is neither a date nor a file, so the request has no condition")
+        }
+        self.draft = draft
+        // Finds options that exclude each other.
+        _ = try draft.request(upload: uploads.first)
+    }
+
+    /// Parses the value of a limit; nil if there is none, or if it is 0.
+    private static func limit(_ text: String?, _ option: String) throws(CommandFailure) -> Int64? {
+        guard let text else { return nil }
+        let bytes = try ByteCount.parse(text, option: option)
+        return bytes > 0 ? bytes : nil
+    }
+}
+
+extension FetchArguments {
+    /// The arguments without those that only the request or the output depends on.
+    fileprivate var ofClient: FetchArguments {
+        var others = self
+        others.urls = []
+        (others.output, others.transfer, others.session) = (.init(), .init(), .init())
+        others.cookies.cookie = []
+        (others.cookies.jar, others.cookies.cookieJar) = (nil, nil)
+        (others.request.method, others.request.userAgent, others.request.referer) = (nil, nil, nil)
+        (others.request.headers, others.request.data, others.request.form) = ([], [], [])
+        (others.request.uploadFile, others.request.get, others.request.head) = ([], false, false)
+        (others.request.user, others.request.oauth2Bearer) = (nil, nil)
+        return others
+    }
+}
+
+extension Transfer.Resume {
+    /// Parses the value of `-C`; nil if there is none.
+    fileprivate init?(_ text: String?) throws(CommandFailure) {
+        guard let text else { return nil }
+        guard text != "-" else {
+            self = .whereFileEnds
+            return
+        }
+        guard let offset = Int64(text), offset >= 0 else {
+            throw CommandFailure(.usage, "-C \(text): write a byte offset, or -")
+        }
+        self = .at(offset)
+    }
+}
+
+extension FetchPlan.SpeedLimit {
+    /// Nil if the transfer has no limit.
+    fileprivate init?(_ arguments: TransferArguments) {
+        guard arguments.speedLimit != nil || arguments.speedTime != nil else { return nil }
+        // As in curl, -y alone means 1 byte per second, and -Y alone 30 s.
+        self.init(speed: Int64(arguments.speedLimit ?? 1), time: .seconds(arguments.speedTime ?? 30))
+        guard speed > 0, time > .zero else { return nil }
+    }
+}
+
+extension FetchRetries.Policy {
+    fileprivate init(_ arguments: TransferArguments) throws(CommandFailure) {
+        retries = arguments.retry
+        delay = try Duration(seconds: arguments.retryDelay, option: "--retry-delay")
+        maxTime = try Duration(seconds: arguments.retryMaxTime, option: "--retry-max-time")
+        includesAllErrors = arguments.retriesAllErrors
+        includesRefusals = arguments.retriesRefusals
+    }
+}
+
+extension OutputSink.Rules {
+    fileprivate init(_ arguments: OutputArguments) throws(CommandFailure) {
+        folder = arguments.folder
+        createsFolders = arguments.createsFolders
+        clobbers = arguments.clobbers
+        usesHeaderName = arguments.usesHeaderName
+        if let mode = arguments.fileMode {
+            guard (0...0o777).contains(mode) else {
+                throw CommandFailure(.usage, "--create-file-mode: write an octal number up to 0777")
+            }
+            permissions = UInt32(mode)
+        }
+    }
+}
+
+extension TimeCondition {
+    /// Parses the value of `-z`: a date, or a file whose time counts; a `-` before it inverts the condition. Nil if it is
+    /// neither.
+    fileprivate init?(_ text: String, files: InputFiles) {
+        isUnmodified = text.hasPrefix("-")
+        let date = text.hasPrefix("-") || text.hasPrefix("+") ? String(text.dropFirst()) : text
+        guard let time = DateExpression.parse(date) ?? files.modified(date) else { return nil }
+        self.time = time
     }
 }
 

@@ -3,114 +3,152 @@
 import Beeline
 import CookieJar
 
-/// Runs a plan: its transfers in sequence with one client, so that they share connections, DNS answers and cookies.
+/// Runs the transfers of a command line, in sequence or at the same time. Parts with the same settings share a client, and so
+/// connections and DNS answers. All parts share the cookies.
 struct FetchRunner: Sendable {
-    let plan: FetchPlan
-    private let client: BeelineClient
-    private let jar: OpenJar?
-    /// Messages about the cookies for the user, one line each.
-    private let messages: [String]
+    private let session: FetchSession
+    private let clients: [FetchPlan.ClientKey: BeelineClient]
+    private let cookies: SessionCookies
+    private let board: ProgressBoard
 
-    /// Opens the jar and makes the client.
-    ///
-    /// - Throws: ``CommandFailure`` for invalid upstreams and unreadable cookies.
-    init(_ plan: FetchPlan) async throws(CommandFailure) {
-        self.plan = plan
-        var configuration = plan.client
-        // Read the files before opening the jar: the jar's own file may be among them.
-        var cookies: [(path: String, cookies: [Cookie])] = []
-        for file in plan.cookieFiles {
-            let found = try await file.cookies(from: plan.transfers.first?.url)
-            cookies.append((file.path, plan.dropsSessionCookies ? found.filter { $0.expires != nil } : found))
-        }
-        var messages: [String] = []
-        if configuration.jar != nil, let file = plan.jar {
-            let open = try await OpenJar(file, bounds: plan.jarBounds)
-            configuration.jar = open.jar
-            messages = open.messages
-            jar = open
-        } else {
-            jar = nil
-        }
-        if let memory = configuration.jar {
-            for (path, cookies) in cookies {
-                let insertion = CookieInsertion(cookies, into: memory, isOfThisSession: false)
-                messages += insertion.messages(of: path, plan.jarBounds)
-            }
-        }
-        self.messages = messages
-        do {
-            client = try BeelineClient(configuration)
-        } catch {
-            await jar?.abandon()
-            throw CommandFailure(.usage, error.message)
-        }
-    }
-
-    /// Runs the parts of a command line and returns the exit status.
+    /// Runs the parts of a command line and returns the exit status: that of the last transfer, as in curl.
     static func run(_ session: FetchSession) async -> CommandStatus {
-        var status = CommandStatus.ok
-        for plan in session.parts where !Task.isCancelled { status = await run(plan) }
-        return status
-    }
-
-    private static func run(_ plan: FetchPlan) async -> CommandStatus {
         do throws(CommandFailure) {
-            let runner = try await FetchRunner(plan)
+            if let path = session.settings.errorFile { try FileDescriptor.redirectStandardError(to: path) }
+            let runner = try await FetchRunner(session)
             return await runner.run()
         } catch {
-            if plan.showsErrors { error.print() }
+            if session.settings.showsErrors { error.print() }
             return error.status
         }
     }
 
-    /// Runs all transfers. Returns the exit status of the last failed transfer, or `ok`.
-    func run() async -> CommandStatus {
-        var status = CommandStatus.ok
-        if !plan.isSilent, !plan.reports {
-            for message in messages {
-                Terminal.standardError.writeLine("beeline: \(message.singleLine)")
+    /// Opens the jar and makes the clients.
+    ///
+    /// - Throws: ``CommandFailure`` for invalid upstreams and unreadable cookies.
+    private init(_ session: FetchSession) async throws(CommandFailure) {
+        self.session = session
+        board = ProgressBoard(session.settings)
+        cookies = try await SessionCookies(session.parts)
+        var clients: [FetchPlan.ClientKey: BeelineClient] = [:]
+        do throws(UpstreamError) {
+            for plan in session.parts where clients[plan.clientKey] == nil {
+                var configuration = plan.client
+                if configuration.jar != nil { configuration.jar = cookies.jar }
+                clients[plan.clientKey] = try BeelineClient(configuration)
             }
-        }
-        await client.resolver.enterNetworkOfIPv6Alone()
-        do {
-            var heads = OutputSink(plan.dumpHeader ?? .standardOutput(isNamed: true))
-            try heads.open(.truncate)
-            for transfer in plan.transfers where !Task.isCancelled {
-                let run = TransferRun(plan: plan, client: client, transfer: transfer, heads: heads)
-                let record = await run.run()
-                if record.status != .ok { status = record.status }
-            }
-            try heads.close()
         } catch {
-            tell(error)
+            await cookies.abandon()
+            throw CommandFailure(.usage, error.message)
+        }
+        self.clients = clients
+    }
+
+    private func run() async -> CommandStatus {
+        for message in cookies.messages + session.parts.flatMap(\.messages) { note(message) }
+        for client in clients.values { await client.resolver.enterNetworkOfIPv6Alone() }
+        var status: CommandStatus
+        do throws(CommandFailure) {
+            status =
+                if let parallelism = session.settings.parallelism {
+                    try await runParallel(atMost: parallelism)
+                } else {
+                    try await runSerial()
+                }
+        } catch {
+            if session.settings.showsErrors { error.print() }
             status = error.status
         }
+        board.finish()
         // Save the cookies even after a failed transfer, to keep earlier logins.
         do {
-            try await saveCookies()
+            try await cookies.save(session.parts)
         } catch {
-            tell(error)
+            if session.settings.showsErrors { error.print() }
             if status == .ok { status = error.status }
         }
         // An interrupted command skips the graceful shutdown, to exit quickly.
-        if !Task.isCancelled { await client.shutDown() }
+        if !Task.isCancelled { for client in clients.values { await client.shutDown() } }
         return status
     }
 
-    private func tell(_ failure: CommandFailure) {
-        if plan.showsErrors { failure.print() }
+    private func note(_ message: String) {
+        guard !session.settings.isSilent, !session.settings.reports else { return }
+        Terminal.standardError.writeLine("beeline: \(message.singleLine)")
     }
 
-    private func saveCookies() async throws(CommandFailure) {
-        // A failure to save one jar must not prevent saving the other.
-        let written: Result<Void, CommandFailure>
-        do throws(CommandFailure) {
-            written = .success(try await jar?.save() ?? ())
-        } catch {
-            written = .failure(error)
+    // MARK: The transfers
+
+    private func runSerial() async throws(CommandFailure) -> CommandStatus {
+        var status = CommandStatus.ok
+        var isOver = false
+        var start: ContinuousClock.Instant?
+        try await forEachTransfer { run in
+            if let start, let interval = session.settings.interval {
+                do { try await Task.sleep(until: start + interval) } catch { return false }
+            }
+            start = .now
+            status = await run.run().status
+            isOver = status != .ok && session.settings.failsEarly
+            return !isOver
         }
-        if let jar = client.configuration.jar { try plan.cookieJar?.save(jar, isCurls: true) }
-        try written.get()
+        return status
+    }
+
+    /// Returns the status of the last failed transfer, as curl does.
+    private func runParallel(atMost limit: Int) async throws(CommandFailure) -> CommandStatus {
+        let result = await withTaskGroup(of: CommandStatus.self) { group -> Result<CommandStatus, CommandFailure> in
+            var status = CommandStatus.ok
+            var running = 0
+            func collect() async -> Bool {
+                guard let next = await group.next() else { return false }
+                running -= 1
+                if next != .ok { status = next }
+                if status != .ok, session.settings.failsEarly {
+                    group.cancelAll()
+                    return false
+                }
+                return true
+            }
+            do throws(CommandFailure) {
+                try await forEachTransfer { run in
+                    if running >= limit, await !collect() { return false }
+                    running += 1
+                    group.addTask { await run.run().status }
+                    return true
+                }
+            } catch {
+                return .failure(error)
+            }
+            while await collect() {}
+            return .success(status)
+        }
+        return try result.get()
+    }
+
+    /// Makes the transfers in order, and passes each on until `body` returns false.
+    private func forEachTransfer(_ body: (TransferRun) async -> Bool) async throws(CommandFailure) {
+        var id = 0
+        for (index, plan) in session.parts.enumerated() {
+            guard let client = clients[plan.clientKey] else { continue }
+            if index > 0 { try await cookies.load(plan).forEach(note) }
+            let heads = try plan.dumpHeader?.open()
+            var queue = TransferQueue(plan)
+            while !Task.isCancelled, var transfer = try queue.next() {
+                transfer.id = id
+                id += 1
+                let run = TransferRun(
+                    plan: plan,
+                    settings: session.settings,
+                    client: client,
+                    transfer: transfer,
+                    heads: heads,
+                    board: board
+                )
+                guard await body(run) else { return }
+            }
+            // Transfers that still run write to it; the end of the process closes it.
+            if let heads, session.settings.parallelism == nil { try plan.dumpHeader?.close(heads) }
+        }
     }
 }

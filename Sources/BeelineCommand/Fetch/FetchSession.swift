@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All parts of a command line of `fetch`, divided by `--next`.
+/// All parts of a command line of `fetch`, divided by `--next`, and what applies to all of them.
 struct FetchSession: Sendable {
+    /// The settings of a command line.
+    struct Settings: Hashable, Sendable {
+        var isSilent = false
+        /// Whether errors are printed; false with `-s` without `-S`.
+        var showsErrors = true
+        var isVerbose = false
+        var reports = false
+        /// `-#`.
+        var showsBar = false
+        /// `--fail-early`.
+        var failsEarly = false
+        /// `-Z`: how many transfers run at the same time; nil runs them in sequence.
+        var parallelism: Int?
+        /// `--rate`: the smallest time from the start of a transfer to that of the next.
+        var interval: Duration?
+        /// `--stderr`.
+        var errorFile: String?
+    }
+
     /// The plans of the parts, in order.
     let parts: [FetchPlan]
+    let settings: Settings
 
     /// Validates the input and makes the plans.
     ///
@@ -12,5 +32,24 @@ struct FetchSession: Sendable {
         self.parts = try parts.map { part throws(CommandFailure) in
             try FetchPlan(part, defaults: defaults, files: files)
         }
+        settings = try Settings(parts.last?.session ?? SessionArguments())
+    }
+}
+
+extension FetchSession.Settings {
+    init(_ arguments: SessionArguments) throws(CommandFailure) {
+        isSilent = arguments.isSilent
+        showsErrors = !arguments.isSilent || arguments.showsErrors
+        isVerbose = arguments.isVerbose
+        reports = arguments.report
+        showsBar = arguments.showsBar
+        failsEarly = arguments.failsEarly
+        parallelism = arguments.isParallel ? arguments.parallelMax : nil
+        // As in curl, --rate has no effect on transfers that run at the same time.
+        if let rate = arguments.rate {
+            let time = try Duration(rate: rate)
+            interval = parallelism == nil ? time : nil
+        }
+        errorFile = arguments.errorFile
     }
 }

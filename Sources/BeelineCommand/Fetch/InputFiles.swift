@@ -18,6 +18,8 @@ struct InputFiles: Sendable {
     var askPassword: @Sendable (_ prompt: String) -> String?
     /// Returns whether a folder of the path may not be searched, so that the file may exist. Default: false.
     var isHidden: @Sendable (_ path: String) -> Bool = { _ in false }
+    /// Returns when a file was modified, in seconds since 1970; nil for missing files. Default: nil.
+    var modified: @Sendable (_ path: String) -> Int64? = { _ in nil }
 
     /// Returns whether a path is a pipe or a device, which can be read once. Default: false.
     var isPipe: @Sendable (_ path: String) -> Bool = { _ in false }
@@ -38,6 +40,7 @@ struct InputFiles: Sendable {
             return String(cString: password)
         },
         isHidden: { path in access(path, F_OK) != 0 && errno == EACCES },
+        modified: { path in FileDescriptor.modified(path) },
         isPipe: { path in FileDescriptor.exists(path) && !FileDescriptor.isRegular(path) },
         isFolder: { path in FileDescriptor.isFolder(path) }
     )

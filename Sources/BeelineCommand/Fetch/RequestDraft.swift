@@ -101,6 +101,9 @@ struct RequestDraft: Sendable {
         return (request, isChunked ? .chunked(body) : body)
     }
 
+    /// Makes the request conditional on another ETag (RFC 9110 §13.1.2); an empty one matches none.
+    mutating func setETag(_ tag: String) { fields[.ifNoneMatch] = tag.isEmpty ? "\"\"" : tag }
+
     /// Returns the options of the request for a URL.
     func options(
         for url: HTTPURL,

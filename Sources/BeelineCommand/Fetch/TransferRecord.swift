@@ -16,8 +16,20 @@ struct TransferRecord: Sendable {
     var failure: CommandFailure?
     /// The client's error; nil without one.
     var error: BeelineError?
+    /// The path of the output file; nil for other outputs.
+    var path: String?
+    /// Whether the file exists and `--skip-existing` left it.
+    var isSkipped = false
+    /// Whether the file of `-C` was complete already.
+    var isComplete = false
+    /// Whether the response does not meet the condition of `-z`.
+    var isUnmodified = false
+    /// The certificates of the server in PEM form, its own first.
+    var certificates: [String] = []
     /// The number of body bytes written, after decoding.
     var received: Int64 = 0
+    /// The number of bytes written, heads included.
+    var delivered: Int64 = 0
     /// The number of request body bytes sent.
     var sent: Int64 = 0
     /// The time from the head to the last byte of the body; nil if the body is incomplete.
@@ -40,7 +52,10 @@ struct TransferRecord: Sendable {
     var lastHop: Hop? { hops.last }
 
     /// The URL of the final response; without one, the requested URL.
-    var url: HTTPURL { hops.last?.url ?? transfer.url }
+    var effectiveURL: String {
+        let requested = (try? transfer.url.get()).map { "\($0)" } ?? transfer.text
+        return hops.last.map { "\($0.url)" } ?? requested
+    }
 
     /// The end of each phase of the last hop, measured from the start of the transfer; nil without a hop.
     var phases: Phases? {

@@ -27,6 +27,8 @@ struct DescriptorBody: AsyncSequence, Sendable {
         case standardInput
         /// A file that is opened at the first read and closed at the end.
         case path(String)
+        /// A file that is read from a byte on.
+        case tail(String, from: Int64)
     }
 
     private let source: Source
@@ -53,6 +55,7 @@ struct DescriptorBody: AsyncSequence, Sendable {
                     switch source {
                     case .standardInput: .standardInput
                     case .path(let path): try known ?? FileDescriptor.open(reading: path)
+                    case .tail(let path, let offset): try known ?? FileDescriptor.open(reading: path, from: offset)
                     }
                 return (file, try file.read(atMost: Self.pieceSize))
             }

@@ -21,8 +21,8 @@ struct FetchReport: Encodable {
     var totalMS: Double
 
     init(_ record: TransferRecord) {
-        url = "\(record.transfer.url)"
-        finalURL = "\(record.url)"
+        url = (try? record.transfer.url.get()).map { "\($0)" } ?? record.transfer.text
+        finalURL = record.effectiveURL
         status = record.lastHop?.status.code
         exit = record.status.rawValue
         error = record.failure.map { Failure($0, record.error) }

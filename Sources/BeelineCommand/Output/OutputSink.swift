@@ -2,33 +2,100 @@
 
 import NIOCore
 
-/// The destination of a response: a file or standard output.
+/// The destination of a response: a file, standard output or nothing. The file is opened by the first bytes, so that a request
+/// that fails leaves an earlier file as it is.
 struct OutputSink {
+    /// How files are made: the options of one part of a command line.
+    struct Rules: Hashable, Sendable {
+        /// `--output-dir`.
+        var folder: String?
+        /// `--create-dirs`.
+        var createsFolders = false
+        /// `--clobber` and `--no-clobber`; nil: files are overwritten, except those that the server names.
+        var clobbers: Bool?
+        /// `-J`.
+        var usesHeaderName = false
+        /// `--create-file-mode`.
+        var permissions: UInt32 = 0o666
+    }
+
+    /// The most numbers that `--no-clobber` tries.
+    static let maxNumber = 100
+
     private let output: Transfer.Output
+    private let rules: Rules
+    /// The number of bytes of the file before this transfer, which stay; nil replaces the file.
+    private var offset: Int64?
     private var file: FileDescriptor?
+    /// The path of the file; nil for other destinations. It changes with the response's file name and with `--no-clobber`.
+    private(set) var path: String?
+    private var isNamedByServer = false
+    /// Whether the file was opened.
+    private(set) var wasOpened = false
     /// The number of body bytes written.
     private(set) var written: Int64 = 0
+    /// The number of bytes written, heads included.
+    private(set) var delivered: Int64 = 0
 
-    init(_ output: Transfer.Output) { self.output = output }
+    /// - Parameter offset: the number of bytes of the file to keep and to append to.
+    init(_ output: Transfer.Output, rules: Rules = Rules(), offset: Int64? = nil) {
+        (self.output, self.rules, self.offset) = (output, rules, offset)
+        switch output {
+        case .file(let name), .remoteFile(let name): path = Self.path(name, rules)
+        case .standardOutput, .nothing: path = nil
+        }
+    }
 
-    /// Opens the file. Does nothing for standard output.
-    mutating func open(_ mode: FileDescriptor.Mode) throws(CommandFailure) {
-        guard case .file(let path) = output else { return }
-        do {
-            file = try FileDescriptor.open(path, mode)
+    private static func path(_ name: String, _ rules: Rules) -> String {
+        rules.folder.map { $0.isEmpty ? name : "\($0)/\(name)" } ?? name
+    }
+
+    /// Whether the output can be written again from its start: a regular file.
+    var canTakeBack: Bool { path.map(FileDescriptor.isRegular) ?? false }
+
+    /// Uses the file name that the response gives (`-J`).
+    mutating func take(disposition: String?, location: String?) {
+        guard rules.usesHeaderName, case .remoteFile = output, file == nil,
+            let name = OutputName.given(disposition: disposition, location: location)
+        else { return }
+        path = Self.path(name, rules)
+        isNamedByServer = true
+    }
+
+    /// Opens the file if it is not open. Does nothing for other destinations.
+    mutating func open() throws(CommandFailure) {
+        guard let path, file == nil else { return }
+        defer { wasOpened = wasOpened || file != nil }
+        if rules.createsFolders { try FileDescriptor.createFolders(of: path) }
+        do throws(FileDescriptor.Failure) {
+            if offset != nil {
+                file = try FileDescriptor.open(path, .append, permissions: rules.permissions)
+            } else if rules.clobbers ?? !isNamedByServer {
+                file = try FileDescriptor.open(path, .truncate, permissions: rules.permissions)
+            } else {
+                try openNew(path)
+            }
         } catch {
             throw CommandFailure(.writeFailed, "the file \(path) cannot be written: \(error)")
         }
     }
 
-    /// Writes a response head, which does not count towards `written`.
-    func write(head: ByteBuffer) throws(CommandFailure) {
-        do {
-            try (file ?? .standardOutput).write(Array(head.readableBytesView))
-        } catch {
-            throw failure(error)
+    /// Opens a file that does not exist yet. With `--no-clobber` the name gets a number if it does.
+    private mutating func openNew(_ path: String) throws(FileDescriptor.Failure) {
+        for number in 0...Self.maxNumber {
+            let name = number == 0 ? path : "\(path).\(number)"
+            do throws(FileDescriptor.Failure) {
+                file = try FileDescriptor.open(name, .new, permissions: rules.permissions)
+                self.path = name
+                return
+            } catch {
+                guard error.isOfExistingFile, rules.clobbers == false, number < Self.maxNumber else { throw error }
+            }
         }
     }
+
+    /// Writes a response head or trailers, which do not count towards `written`.
+    mutating func write(head: ByteBuffer) throws(CommandFailure) { try put(head) }
 
     /// Writes a piece of the body.
     mutating func write(_ piece: ByteBuffer) throws(CommandFailure) {
@@ -40,14 +107,41 @@ struct OutputSink {
                 "the body is binary: write it to a file with -o FILE, or to the terminal with -o -"
             )
         }
-        let result = piece.withUnsafeReadableBytes { bytes in
-            Result { () throws(FileDescriptor.Failure) in try (file ?? .standardOutput).write(bytes) }
+        try put(piece)
+        written += Int64(piece.readableBytes)
+    }
+
+    private mutating func put(_ bytes: ByteBuffer) throws(CommandFailure) {
+        try open()
+        delivered += Int64(bytes.readableBytes)
+        guard output != .nothing else { return }
+        let target = file ?? .standardOutput
+        let result = bytes.withUnsafeReadableBytes { bytes in
+            Result { () throws(FileDescriptor.Failure) in try target.write(bytes) }
         }
-        guard case .failure(let error) = result else {
-            written += Int64(piece.readableBytes)
-            return
+        if case .failure(let error) = result { throw failure(error) }
+    }
+
+    /// Removes what was written, before another attempt. As in curl, heads without a body stay; standard output, pipes and
+    /// devices keep everything.
+    mutating func takeBack() throws(CommandFailure) {
+        let hadBody = written > 0
+        written = 0
+        guard let file, canTakeBack, hadBody else { return }
+        delivered = 0
+        do {
+            try file.truncate(to: offset ?? 0)
+        } catch {
+            throw failure(error)
         }
-        throw failure(error)
+    }
+
+    /// Keeps the bytes that were written before another attempt, and returns the size of the file.
+    mutating func keep() -> Int64 {
+        let size = (offset ?? 0) + delivered
+        offset = size
+        (written, delivered) = (0, 0)
+        return size
     }
 
     /// Closes the file. A full disk may be reported only here.
@@ -62,9 +156,7 @@ struct OutputSink {
     }
 
     private func failure(_ error: FileDescriptor.Failure) -> CommandFailure {
-        switch output {
-        case .file(let path): CommandFailure(.writeFailed, "the file \(path) cannot be written: \(error)")
-        case .standardOutput: CommandFailure(standardOutput: error)
-        }
+        path.map { CommandFailure(.writeFailed, "the file \($0) cannot be written: \(error)") }
+            ?? CommandFailure(standardOutput: error)
     }
 }

@@ -11,6 +11,8 @@ struct ProgressBar {
     /// The total number of bytes; nil if the server does not send it.
     private let total: Int64?
     private let begin: Duration
+    /// Whether the line is the bar of `-#` only.
+    private let isPlain: Bool
     private var lastDrawn: Duration?
 
     /// - Parameters:
@@ -18,13 +20,15 @@ struct ProgressBar {
     ///   - offset: the number of bytes already present.
     ///   - expected: the number of bytes to receive; nil if the server does not send it.
     ///   - now: the current time, from any origin.
-    init(name: String, offset: Int64 = 0, expected: Int64?, now: Duration) {
+    ///   - isPlain: draws the bar of `-#`.
+    init(name: String, offset: Int64 = 0, expected: Int64?, now: Duration, isPlain: Bool = false) {
         self.name = name
         self.offset = offset
         // The server controls this value, so the sum may overflow.
         let sum = expected?.addingReportingOverflow(offset)
         total = sum.flatMap { $0.overflow ? nil : $0.partialValue }
         begin = now
+        self.isPlain = isPlain
     }
 
     /// Returns the line to draw; nil if the last update is too recent.
@@ -35,6 +39,7 @@ struct ProgressBar {
         let speed = elapsed > 0 ? Double(received) / elapsed : 0
         let sum = offset.addingReportingOverflow(received)
         let have = sum.overflow ? .max : sum.partialValue
+        if isPlain { return plainLine(have, width) }
         var figures = Self.bytes(Double(have))
         if let total { figures += " of \(Self.bytes(Double(total)))" }
         figures += "  \(Self.bytes(speed))/s"
@@ -54,6 +59,18 @@ struct ProgressBar {
         let filled = Int(share * Double(cells))
         let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: cells - filled)
         return "\(head)[\(bar)]  \(figures)"
+    }
+
+    /// The bar of `-#`: number signs and the share; without a total, the size.
+    private func plainLine(_ have: Int64, _ width: Int) -> String {
+        guard let total, total > 0 else { return fitted("#  " + Self.bytes(Double(have)), width) }
+        let share = min(1, Double(have) / Double(total))
+        let tenths = Int(share * 1000)
+        let percent = "\(tenths / 10).\(tenths % 10)%"
+        let cells = max(0, width - 9)
+        let filled = String(repeating: "#", count: Int(share * Double(cells)))
+        let blanks = String(repeating: " ", count: max(0, cells - filled.count + 7 - percent.count))
+        return fitted(filled + blanks + percent, width)
     }
 
     private func fitted(_ line: String, _ width: Int) -> String { String(line.prefix(max(1, width - 1))) }

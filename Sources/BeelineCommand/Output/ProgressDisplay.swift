@@ -2,21 +2,20 @@
 
 import Beeline
 
-/// Draws a ``ProgressBar`` on standard error during a download to a file, if standard error is a terminal.
-struct ProgressDisplay {
+/// Draws a ``ProgressBar`` on standard error during a download to a file.
+struct ProgressDisplay: Sendable {
     private var bar: ProgressBar
     private let begin = ContinuousClock.now
 
-    /// Nil if no progress is shown.
-    init?(plan: FetchPlan, transfer: Transfer, response: Response, offset: Int64) {
-        guard case .file(let path) = transfer.output, Terminal.standardError.isTerminal, !plan.isSilent, !plan.reports
-        else {
-            return nil
-        }
+    /// - Parameters:
+    ///   - path: the output file.
+    ///   - offset: the number of bytes already in the file.
+    ///   - isPlain: draws the bar of `-#`.
+    init(response: Response, path: String, offset: Int64, isPlain: Bool) {
         // Content-Length is the size before decoding.
-        let isDecoded = plan.client.decodesContent && response.fields[.contentEncoding] != nil
+        let isDecoded = response.fields[.contentEncoding] != nil
         let expected = isDecoded ? nil : response.fields[.contentLength].flatMap { Int64($0) }
-        bar = ProgressBar(name: path, offset: offset, expected: expected, now: .zero)
+        bar = ProgressBar(name: path, offset: offset, expected: expected, now: .zero, isPlain: isPlain)
     }
 
     mutating func show(_ received: Int64) { draw(received, isLast: false) }

@@ -8,8 +8,25 @@ struct WriteOut: Hashable, Sendable {
     enum Part: Hashable, Sendable {
         case text(String)
         case variable(String)
-        /// `%header{name}`: a field of the last response.
-        case header(String)
+        /// `%header{name}`: a field of the last response. `%header{name:all:separator}`: of all responses.
+        case header(String, separator: String?)
+        /// `%time{format}`: the present time.
+        case time(String)
+        /// `%output{file}`: the text that follows goes to this file.
+        case output(String, appends: Bool)
+    }
+
+    /// Where a piece of the text goes.
+    enum Destination: Hashable, Sendable {
+        case standardOutput
+        case standardError
+        case file(String, appends: Bool)
+    }
+
+    /// A piece of the text.
+    struct Piece: Hashable, Sendable {
+        var destination: Destination
+        var text: String
     }
 
     let parts: [Part]
@@ -18,77 +35,74 @@ struct WriteOut: Hashable, Sendable {
     ///
     /// `%{name}` is a variable, `%%` a percent sign, and `\n`, `\r` and `\t` have their meaning in C.
     init(_ text: String, files: InputFiles) throws(CommandFailure) {
-        parts = Self.parse(text.hasPrefix("@") ? try files.text(String(text.dropFirst())) : text)
+        parts = WriteOutParser.parse(text.hasPrefix("@") ? try files.text(String(text.dropFirst())) : text)
     }
 
-    private static func parse(_ format: String) -> [Part] {
-        var parts: [Part] = []
-        var text = ""
-        func flush() {
-            if !text.isEmpty { parts.append(.text(text)) }
-            text = ""
-        }
-        var rest = Substring(format)
-        while let character = rest.popFirst() {
-            switch character {
-            case "%" where rest.first == "%":
-                text.append("%")
-                rest.removeFirst()
-            case "%" where rest.hasPrefix("{"), "%" where rest.hasPrefix("header{"):
-                guard let open = rest.firstIndex(of: "{"), let close = rest.firstIndex(of: "}") else {
-                    text.append(character)
-                    continue
-                }
-                flush()
-                let name = String(rest[rest.index(after: open)..<close])
-                parts.append(open == rest.startIndex ? .variable(name) : .header(name))
-                rest = rest[rest.index(after: close)...]
-            case "\\":
-                switch rest.first {
-                case "n": text.append("\n")
-                case "r": text.append("\r")
-                case "t": text.append("\t")
-                default:
-                    text.append(character)
-                    continue
-                }
-                rest.removeFirst()
-            default: text.append(character)
-            }
-        }
-        flush()
-        return parts
-    }
-
-    /// The formatted text for both streams.
-    struct Output: Hashable, Sendable {
-        var standardOutput = ""
-        var standardError = ""
-    }
-
-    /// Formats the text for a transfer. `%{stdout}` and `%{stderr}` select the stream of the text after them. The text after
-    /// `%{onerror}` is used only for failed transfers.
-    func output(_ record: TransferRecord) -> Output {
-        var output = Output()
-        var destination = \Output.standardOutput
-        for part in parts {
+    /// Formats the text for a transfer. `%{stdout}`, `%{stderr}` and `%output{file}` select the destination of the text after
+    /// them. The text after `%{onerror}` is used only for failed transfers.
+    func pieces(_ record: TransferRecord) -> [Piece] {
+        var pieces = [Piece(destination: .standardOutput, text: "")]
+        func select(_ destination: Destination) { pieces.append(Piece(destination: destination, text: "")) }
+        func write(_ text: String) { pieces[pieces.count - 1].text += text }
+        parts: for part in parts {
             switch part {
-            case .text(let text): output[keyPath: destination] += text
-            case .header(let name):
-                let field = HTTPField.Name(name).flatMap { record.lastHop?.response.headerFields[values: $0].first }
-                output[keyPath: destination] += field ?? ""
-            case .variable("stdout"): destination = \.standardOutput
-            case .variable("stderr"): destination = \.standardError
+            case .text(let text): write(text)
+            case .header(let name, let separator): write(Self.header(name, separator: separator, record))
+            case .time(let format): write(WriteOutTime.now(format))
+            case .output(let path, let appends): select(.file(path, appends: appends))
+            case .variable("stdout"): select(.standardOutput)
+            case .variable("stderr"): select(.standardError)
             case .variable("onerror"):
-                if record.failure == nil { return output }
+                if record.failure == nil { break parts }
+            case .variable("json"): write(WriteOutVariable.json(record))
+            case .variable("header_json"): write(CurlJSON.fields(Self.fields(record.lastHop)))
             case .variable(let name):
-                guard let value = WriteOutVariable(name)?.value(record) else {
-                    output.standardError += "beeline: unknown --write-out variable: '\(name)'\n"
-                    continue
+                if let variable = WriteOutVariable(name) {
+                    write(variable.value(record).text)
+                } else {
+                    let current = pieces[pieces.count - 1].destination
+                    select(.standardError)
+                    write("beeline: unknown --write-out variable: '\(name)'\n")
+                    if case .file(let path, _) = current { select(.file(path, appends: true)) } else { select(current) }
                 }
-                output[keyPath: destination] += value.text
             }
         }
-        return output
+        return pieces
+    }
+
+    private static func fields(_ hop: Hop?) -> [(name: String, value: String)] {
+        (hop?.response.headerFields ?? [:]).map { ($0.name.rawName, $0.value) }
+    }
+
+    private static func header(_ name: String, separator: String?, _ record: TransferRecord) -> String {
+        guard let name = HTTPField.Name(name) else { return "" }
+        guard let separator else { return record.lastHop?.response.headerFields[values: name].first ?? "" }
+        return record.hops.flatMap { $0.response.headerFields[values: name] }.joined(separator: separator)
+    }
+
+    /// Writes the pieces. A file that cannot be written leaves the text to the destination before it.
+    ///
+    /// - Throws: ``CommandFailure`` if standard output cannot be written.
+    static func write(_ pieces: [Piece]) throws(CommandFailure) {
+        var file: FileDescriptor?
+        defer { try? file?.close() }
+        var destination = Destination.standardOutput
+        for piece in pieces {
+            switch piece.destination {
+            case .file(let path, let appends):
+                if let next = try? FileDescriptor.open(path, appends ? .append : .truncate) {
+                    try? file?.close()
+                    file = next
+                    destination = piece.destination
+                }
+            case .standardOutput, .standardError: destination = piece.destination
+            }
+            guard !piece.text.isEmpty else { continue }
+            switch destination {
+            case .standardOutput: try StandardOutput.write(piece.text.utf8)
+            case .standardError: Terminal.standardError.write(piece.text)
+            case .file: try? file?.write(piece.text.utf8)
+            }
+        }
     }
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// The names of output files: from `-o` with the choices of a URL's patterns, from the URL (`-O`), and from the response (`-J`).
+enum OutputName {
+    /// The name for a URL that has none, as curl has it.
+    static let fallback = "curl_response"
+
+    /// Replaces `#1` and `#<name>` by the choices of the patterns. Without patterns, and for numbers without a pattern, the text
+    /// stays.
+    ///
+    /// - Throws: ``CommandFailure`` with status `badArgument` if no pattern has the name.
+    static func expand(_ name: String, _ choices: [URLPattern.Expansion]) throws(CommandFailure) -> String {
+        let numbered = choices.first?.choices ?? []
+        let named = choices.reduce(into: [:]) { $0.merge($1.named) { first, _ in first } }
+        guard !numbered.isEmpty || !named.isEmpty else { return name }
+        var result = ""
+        var rest = name[...]
+        while let hash = rest.firstIndex(of: "#") {
+            result += rest[..<hash]
+            let after = rest[rest.index(after: hash)...]
+            let digits = after.prefix { ("0"..."9").contains($0) }
+            if let number = Int(digits), number > 0, number <= numbered.count {
+                result += numbered[number - 1]
+                rest = after[digits.endIndex...]
+            } else if after.first == "<", let end = after.firstIndex(of: ">") {
+                let key = String(after[after.index(after: after.startIndex)..<end])
+                guard let choice = named[key] else {
+                    throw CommandFailure(.badArgument, "-o \(name): no pattern of the URL has the name \(key)")
+                }
+                result += choice
+                rest = after[after.index(after: end)...]
+            } else {
+                result += "#"
+                rest = after
+            }
+        }
+        return result + rest
+    }
+
+    /// Returns the last segment of a URL's path that is not empty.
+    static func remote(_ url: HTTPURL) -> String {
+        let segment = url.path.split(separator: "/").last.map(String.init) ?? fallback
+        return segment == "." || segment == ".." ? fallback : segment
+    }
+
+    /// Returns the file name that a response gives (`-J`): that of Content-Disposition, else the last segment of the last
+    /// redirect's Location. Nil if there is none.
+    static func given(disposition: String?, location: String?) -> String? {
+        if let name = disposition.flatMap(fileName).flatMap(safe) { return name }
+        guard let location else { return nil }
+        return safe(String(location.prefix { $0 != "?" && $0 != "#" }))
+    }
+
+    /// Returns the parameter `filename` of a Content-Disposition field (RFC 6266), which need not be quoted.
+    private static func fileName(_ field: String) -> String? {
+        var rest = field[...]
+        while !rest.isEmpty {
+            rest = rest.drop { !$0.isLetter }
+            guard rest.prefix(9).lowercased() == "filename=" else {
+                rest = rest.drop { $0 != ";" }
+                continue
+            }
+            rest = rest.dropFirst("filename=".count).drop { $0 == " " || $0 == "\t" }
+            let quote: Character = rest.first == "\"" || rest.first == "'" ? rest.removeFirst() : ";"
+            return String(rest.prefix { $0 != quote })
+        }
+        return nil
+    }
+
+    /// Returns the last part of a path that a server names, as a name that stays in its folder; nil for an empty name.
+    ///
+    /// A dot at the beginning and control characters become `_`, so that a server cannot hide a file or write a shell's
+    /// configuration.
+    private static func safe(_ path: String) -> String? {
+        let last = path.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? ""
+        var name = String.UnicodeScalarView()
+        for scalar in last.unicodeScalars {
+            name.append(scalar.properties.generalCategory == .control ? "_" : scalar)
+        }
+        guard let first = name.first else { return nil }
+        if first == "." { name.replaceSubrange(name.startIndex...name.startIndex, with: ["_"]) }
+        return String(name)
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import CookieJar
+
+/// The cookies of a command line: one jar for all its parts, and the files that it is read from and written to.
+struct SessionCookies: Sendable {
+    /// The jar; nil if no part has cookies.
+    let jar: CookieJar?
+    /// Messages for the user, one line each.
+    let messages: [String]
+    private let file: OpenJar?
+
+    /// Opens the jar, the file of the last `--jar` or one in memory, and adds the cookies of the first part's files.
+    ///
+    /// - Throws: ``CommandFailure`` for cookies that cannot be read.
+    init(_ parts: [FetchPlan]) async throws(CommandFailure) {
+        guard let bounds = parts.first(where: { $0.client.jar != nil })?.jarBounds else {
+            (jar, messages, file) = (nil, [], nil)
+            return
+        }
+        // Read the files before opening the jar: its own file may be among them.
+        let cookies = try await Self.cookies(parts[0])
+        let memory: CookieJar
+        var messages: [String] = []
+        if let path = parts.compactMap(\.jar).last {
+            let open = try await OpenJar(path, bounds: bounds)
+            (file, memory, messages) = (open, open.jar, open.messages)
+        } else {
+            (file, memory) = (nil, CookieJar(configuration: bounds))
+        }
+        jar = memory
+        self.messages = messages + Self.insert(cookies, into: memory, bounds: bounds)
+    }
+
+    /// Adds the cookies of the files of a part that follows a `--next`. Returns messages for the user.
+    func load(_ plan: FetchPlan) async throws(CommandFailure) -> [String] {
+        guard let jar else { return [] }
+        return Self.insert(try await Self.cookies(plan), into: jar, bounds: plan.jarBounds)
+    }
+
+    /// Writes the jar and the files of `-c`.
+    func save(_ parts: [FetchPlan]) async throws(CommandFailure) {
+        // A failure to save one jar must not prevent saving the other.
+        let written: Result<Void, CommandFailure>
+        do throws(CommandFailure) {
+            written = .success(try await file?.save() ?? ())
+        } catch {
+            written = .failure(error)
+        }
+        if let jar { for plan in parts { try plan.cookieJar?.save(jar, isCurls: true) } }
+        try written.get()
+    }
+
+    /// Closes the jar after another failure and ignores errors.
+    func abandon() async { await file?.abandon() }
+
+    private static func cookies(
+        _ plan: FetchPlan
+    ) async throws(CommandFailure) -> [(path: String, cookies: [Cookie])] {
+        let url = (plan.urls.first?.text).flatMap { try? plan.urlPlan.url($0, upload: nil) }
+        var cookies: [(path: String, cookies: [Cookie])] = []
+        for file in plan.cookieFiles {
+            let found = try await file.cookies(from: url)
+            cookies.append((file.path, plan.dropsSessionCookies ? found.filter { $0.expires != nil } : found))
+        }
+        return cookies
+    }
+
+    private static func insert(
+        _ files: [(path: String, cookies: [Cookie])],
+        into jar: CookieJar,
+        bounds: CookieJarConfiguration
+    ) -> [String] {
+        files.flatMap { path, cookies in
+            CookieInsertion(cookies, into: jar, isOfThisSession: false).messages(of: path, bounds)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// Makes the transfers of a part of a command line, one at a time: for each URL its uploads, for each upload the URLs that its
+/// patterns stand for.
+struct TransferQueue {
+    private let plan: FetchPlan
+    private let files: InputFiles
+    /// The index of the URL on the command line.
+    private var number = 0
+    private var uploads = Expansions(nil)
+    private var urls: Expansions
+    private var upload: URLPattern.Expansion?
+
+    init(_ plan: FetchPlan, files: InputFiles = .real) {
+        self.plan = plan
+        self.files = files
+        urls = Expansions(nil)
+    }
+
+    /// Returns the next transfer; nil after the last one. A URL that cannot be requested makes a transfer that fails.
+    ///
+    /// - Throws: ``CommandFailure`` if the rest of the command line cannot be carried out either: a pattern or an option is
+    ///   malformed.
+    mutating func next() throws(CommandFailure) -> Transfer? {
+        while true {
+            if let url = urls.next() { return try transfer(url) }
+            if let next = uploads.next() {
+                upload = next
+                urls = try Expansions(pattern(plan.urls[number - 1].text, isFixed: plan.urls[number - 1].isFromFile))
+                continue
+            }
+            guard number < plan.urls.count else { return nil }
+            upload = nil
+            number += 1
+            if number <= plan.uploads.count {
+                uploads = Expansions(try pattern(plan.uploads[number - 1], isFixed: false))
+            } else {
+                urls = Expansions(try pattern(plan.urls[number - 1].text, isFixed: plan.urls[number - 1].isFromFile))
+            }
+        }
+    }
+
+    private func pattern(_ text: String, isFixed: Bool) throws(CommandFailure) -> URLPattern {
+        isFixed || plan.globOff ? URLPattern(literal: text) : try URLPattern(text)
+    }
+
+    private func transfer(_ url: URLPattern.Expansion) throws(CommandFailure) -> Transfer {
+        let parsed = Result { () throws(CommandFailure) in
+            try plan.urlPlan.url(url.text, upload: upload?.text)
+        }
+        let (request, body) = try plan.draft.request(upload: upload?.text)
+        var transfer = Transfer(
+            number: number - 1,
+            text: url.text,
+            url: parsed,
+            request: request,
+            body: body,
+            output: try output(url, parsed)
+        )
+        transfer.upload = upload?.text
+        do throws(CommandFailure) {
+            let (draft, login) = (plan.draft, plan.login)
+            transfer.options = try draft.options(
+                for: parsed.get(),
+                body: body,
+                plan.command,
+                login: login,
+                files: files
+            )
+        } catch {
+            transfer.url = .failure(error)
+        }
+        transfer.resume = plan.resume
+        return transfer
+    }
+
+    private func output(
+        _ expansion: URLPattern.Expansion,
+        _ url: Result<HTTPURL, CommandFailure>
+    ) throws(CommandFailure) -> Transfer.Output {
+        let index = number - 1
+        let isFromFile = plan.urls[index].isFromFile
+        let given = index < plan.destinations.count ? plan.destinations[index] : nil
+        switch given ?? (plan.usesRemoteNames || isFromFile ? .remoteName : .standardOutput) {
+        case .nothing: return .nothing
+        case .file("-"): return .standardOutput(isNamed: true)
+        case .standardOutput: return .standardOutput(isNamed: false)
+        case .file(let name):
+            return .file(try OutputName.expand(name, [expansion] + (upload.map { [$0] } ?? [])))
+        case .remoteName:
+            return .remoteFile((try? url.get()).map(OutputName.remote) ?? OutputName.fallback)
+        }
+    }
+
+    /// Goes through the texts of a pattern.
+    private struct Expansions {
+        private let pattern: URLPattern?
+        private var index: Int64 = 0
+
+        init(_ pattern: URLPattern?) { self.pattern = pattern }
+
+        mutating func next() -> URLPattern.Expansion? {
+            guard let pattern, index < pattern.count else { return nil }
+            defer { index += 1 }
+            return pattern.text(at: index)
+        }
+    }
+}

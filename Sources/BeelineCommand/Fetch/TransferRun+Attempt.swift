@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import NIOCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension TransferRun {
+    /// Makes one attempt, and ends it if it is slower than `-Y` allows.
+    func attempt(_ state: State) async -> State {
+        guard let limit = plan.speedLimit else { return await attemptOnce(state) }
+        return await withTaskGroup(of: State?.self) { group in
+            group.addTask { await attemptOnce(state) }
+            group.addTask {
+                await meter.waitUntilSlow(limit)
+                return nil
+            }
+            var isSlow = false
+            for await result in group {
+                // The first result ends the other task.
+                group.cancelAll()
+                guard var result else {
+                    isSlow = !Task.isCancelled
+                    continue
+                }
+                if isSlow, result.record.failure != nil {
+                    result.record.failure = CommandFailure(
+                        .timedOut,
+                        "\(transfer.text): slower than \(limit.speed) bytes per second for \(Int(limit.time.seconds)) s"
+                    )
+                }
+                return result
+            }
+            return state
+        }
+    }
+
+    private func attemptOnce(_ state: State) async -> State {
+        var state = state
+        do throws(CommandFailure) {
+            let response = try await send(&state)
+            state.retryAfter = RetryAfter.wait(response.fields, now: Int64(time(nil)))
+            try await receive(response, &state)
+        } catch {
+            state.record.failure = error
+        }
+        state.record.received = state.sink.written
+        return state
+    }
+
+    // MARK: The request
+
+    private func send(_ state: inout State) async throws(CommandFailure) -> Response {
+        let url = try transfer.url.get()
+        var (request, body) = (transfer.request, transfer.body)
+        if transfer.upload != nil {
+            try resumeUpload(&request, &body)
+        } else if state.offset > 0 {
+            request.headerFields[.range] = "bytes=\(state.offset)-"
+        }
+        plan.condition?.apply(to: &request.headerFields)
+        var options = transfer.options
+        var limits = plan.client.limits
+        limits.whole = plan.maxTime
+        options.limits = limits
+        options.onHead = { [received] in received.add($0) }
+        options.onTunnelHead = { [received, plan, settings] head in
+            if !plan.hidesTunnelHeads { received.add(head) }
+            if settings.isVerbose { VerboseLog.notes(ofTunnel: head).forEach(Terminal.standardError.writeLine) }
+        }
+        var content = body.requestBody(meter.upload)
+        if let rate = plan.rateLimit {
+            let pace = Pace(rate)
+            content = content.paced { try await pace.wait(after: $0) }
+        }
+        let result = await Self.result { [request, options, content] () async throws(BeelineError) in
+            try await client.send(request, to: url, body: content, options: options)
+        }
+        switch result {
+        case .success(let response): state.record.hops = response.hops
+        case .failure(let error): state.record.hops = error.hops
+        }
+        tell(state.record.hops)
+        (state.record.heads, state.record.headBytes) = received.take()
+        try dump(state.record.heads)
+        if state.record.headBytes > HeadLog.limit {
+            throw CommandFailure(.tooLarge, "the response heads have more than \(HeadLog.limit) bytes in all")
+        }
+        switch result {
+        case .success(let response): return response
+        case .failure(let error):
+            state.record.error = error
+            if settings.isVerbose { VerboseLog.lines(error.attempts).forEach(Terminal.standardError.writeLine) }
+            if plan.includesHead, !state.record.heads.isEmpty { try writeHeads(&state) }
+            let failure = CommandFailure(error)
+            // curl has separate exit codes for the kinds of proxies; the library has one error code.
+            throw error.code == BeelineError.Code(.proxyRefused) && error.proxy?.kind == .socks5
+                ? CommandFailure(.proxyFailed, failure.message) : failure
+        }
+    }
+
+    private static func result(
+        _ send: () async throws(BeelineError) -> Response
+    ) async -> Result<Response, BeelineError> {
+        do {
+            return .success(try await send())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// `-T` with `-C`: sends the file from a byte on, with the range in Content-Range, as curl does.
+    private func resumeUpload(_ request: inout HTTPRequest, _ body: inout BodyPlan) throws(CommandFailure) {
+        let offset: Int64
+        switch transfer.resume {
+        case nil, .at(0): return
+        case .at(let start): offset = start
+        // The server is not asked what it has, so all is sent.
+        case .whereFileEnds: offset = 0
+        }
+        guard case .file(let path) = body, let size = InputFiles.real.size(path) else {
+            throw CommandFailure(.readFailed, "-C: only a file can be sent from byte \(offset) on")
+        }
+        guard offset < size else {
+            throw CommandFailure(.readFailed, "-C: \(path) has only \(size) bytes")
+        }
+        request.headerFields[.contentRange] = "bytes \(offset)-\(size - 1)/\(size)"
+        if offset > 0 { body = .fileTail(path, from: offset, length: size - offset) }
+    }
+
+    /// Writes the response heads to the output.
+    private func writeHeads(_ state: inout State) throws(CommandFailure) {
+        for head in state.record.heads { try state.sink.write(head: head) }
+    }
+
+    // MARK: The response
+
+    private func receive(_ response: Response, _ state: inout State) async throws(CommandFailure) {
+        let fields = response.fields
+        let location = response.hops.dropLast().last { $0.status.kind == .redirection }?.response.headerFields[
+            .location
+        ]
+        state.sink.take(disposition: fields[.contentDisposition], location: location)
+        state.record.path = state.sink.path
+        if plan.includesHead { try writeHeads(&state) }
+        if let path = plan.etagSave { try saveETags(of: response.hops, to: ETagFile(path)) }
+        guard try wantsBody(response, &state) else { return await response.body.discard() }
+        if let limit = plan.maxFileSize, let length = fields[.contentLength] {
+            // A number of more than 64 bits is larger than every limit.
+            guard (Int64(length) ?? .max) <= limit else { throw Self.tooLarge(limit) }
+        }
+        try await write(response, &state)
+        if response.status.code >= 400, plan.errorStatus == .failedWithBody { throw Self.httpError(response) }
+    }
+
+    /// Decides whether the body is written.
+    ///
+    /// - Throws: ``CommandFailure`` if the response does not fit the request (`-f`, `-C`).
+    private func wantsBody(_ response: Response, _ state: inout State) throws(CommandFailure) -> Bool {
+        let status = response.status.code
+        if state.offset > 0 {
+            let range = response.fields[.contentRange]
+            switch ResumeDecision(status: status, contentRange: range, offset: state.offset) {
+            case .append: break
+            case .complete:
+                state.record.isComplete = true
+                return false
+            case .mismatch(let what): throw CommandFailure(.rangeFailed, what)
+            case .restart where response.fields[.contentLength] == "\(state.offset)":
+                // The server ignored the range, but the file has as many bytes as the resource.
+                state.record.isComplete = true
+                return false
+            case .restart, .refused:
+                if status >= 400, plan.errorStatus == .failed { throw Self.httpError(response) }
+                throw CommandFailure(
+                    .rangeFailed,
+                    "\(response.url) answered \(status): the server cannot resume at byte \(state.offset)"
+                )
+            }
+        }
+        if status >= 400, plan.errorStatus == .failed { throw Self.httpError(response) }
+        if plan.dropsBody { return false }
+        if status == 200, let condition = plan.condition, !condition.isMet(by: response.fields) {
+            // The server ignored the condition. As in curl, this counts as status 304.
+            state.record.isUnmodified = true
+            return false
+        }
+        return true
+    }
+
+    private func write(_ response: Response, _ state: inout State) async throws(CommandFailure) {
+        meter.start(response, path: state.sink.path, offset: state.offset)
+        let pace = plan.rateLimit.map { Pace($0) }
+        var pieces = response.body.makeAsyncIterator()
+        do {
+            while let piece = try await pieces.next() {
+                try Self.check(state.sink.written, adding: piece, limit: plan.maxFileSize)
+                try state.sink.write(piece)
+                meter.received(state.sink.written)
+                try await pace?.wait(after: state.sink.written)
+            }
+            try writeTrailers(response.trailers, &state)
+            state.record.bodyTime = response.timings.body.map { .nanoseconds($0) }
+        } catch {
+            if let failure = error as? CommandFailure { throw failure }
+            if error is CancellationError { throw CommandFailure(.interrupted, "interrupted") }
+            guard let error = error as? DirectHTTPError else { throw CommandFailure(.internalFault, "\(error)") }
+            state.record.error = BeelineError(BeelineError.Code(error.code), error.message, hops: state.record.hops)
+            throw CommandFailure(body: error, of: response.url)
+        }
+    }
+
+    private static func check(_ written: Int64, adding piece: ByteBuffer, limit: Int64?) throws(CommandFailure) {
+        guard let limit, written + Int64(piece.readableBytes) > limit else { return }
+        throw tooLarge(limit)
+    }
+
+    private static func tooLarge(_ limit: Int64) -> CommandFailure {
+        CommandFailure(.tooLarge, "the body has more than \(limit) bytes (--max-filesize)")
+    }
+
+    private static func httpError(_ response: Response) -> CommandFailure {
+        CommandFailure(.httpError, "\(response.url) answered \(response.status.code)")
+    }
+
+    // MARK: Heads and trailers
+
+    private func dump(_ heads: [ByteBuffer]) throws(CommandFailure) {
+        guard let file = self.heads, let dump = plan.dumpHeader else { return }
+        for head in heads { try dump.write(head, to: file) }
+    }
+
+    /// Writes the trailers behind the body, as curl does: for `-i` to the output, for `-D` to its file.
+    private func writeTrailers(_ trailers: HTTPFields?, _ state: inout State) throws(CommandFailure) {
+        guard let trailers else { return }
+        var lines = ByteBuffer()
+        for field in trailers {
+            lines.writeString("\(field.name.rawName): ")
+            // A value may have octets that are not UTF-8.
+            field.withUnsafeBytesOfValue { _ = lines.writeBytes($0) }
+            lines.writeString("\r\n")
+        }
+        if plan.includesHead { try state.sink.write(head: lines) }
+        try dump([lines])
+    }
+
+    /// Saves the last ETag of the responses; one without an ETag keeps that of the response before it.
+    private func saveETags(of hops: [Hop], to file: ETagFile) throws(CommandFailure) {
+        let tag = hops.last {
+            (200..<400).contains($0.status.code) && $0.response.headerFields[.eTag]?.isEmpty == false
+        }
+        guard let tag = tag?.response.headerFields[.eTag] else { return }
+        try file.save(tag)
+    }
+
+    private func tell(_ hops: [Hop]) {
+        guard settings.isVerbose else { return }
+        for line in hops.flatMap(VerboseLog.lines) {
+            Terminal.standardError.writeLine(Terminal.standardError.dim(line.singleLine))
+        }
+    }
+}
+
+/// Keeps a transfer at `--limit-rate`.
+struct Pace: Sendable {
+    private let rate: Int64
+    private let begin = ContinuousClock.now
+
+    /// - Parameter rate: in bytes per second, above 0.
+    init(_ rate: Int64) { self.rate = rate }
+
+    /// Waits until the rate allows more than `count` bytes.
+    func wait(after count: Int64) async throws {
+        let due = Duration.nanoseconds(Int64(clamping: Double(count) / Double(rate) * 1e9))
+        let early = due - begin.duration(to: .now)
+        if early > .milliseconds(1) { try await Task.sleep(for: early) }
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The text of `%time{format}` in `-w`: strftime(3) for UTC, with `%f` for microseconds.
+enum WriteOutTime {
+    /// The most bytes of a formatted time.
+    static let limit = 256
+
+    static func now(_ format: String) -> String {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return text(format, seconds: Int(time.tv_sec), microseconds: Int(time.tv_nsec / 1000))
+    }
+
+    /// Formats a time; empty if the text is longer than ``limit``.
+    ///
+    /// - Parameter seconds: seconds since 1970.
+    static func text(_ format: String, seconds: Int, microseconds: Int) -> String {
+        var expanded = ""
+        var rest = format[...]
+        while let character = rest.popFirst() {
+            guard character == "%", let next = rest.popFirst() else {
+                expanded.append(character)
+                continue
+            }
+            switch next {
+            // These differ between C libraries, or mean local time.
+            case "f": expanded += String("\(1_000_000 + microseconds)".dropFirst())
+            case "s": expanded += "\(seconds)"
+            case "Z": expanded += "UTC"
+            case "z": expanded += "+0000"
+            default: expanded += "%\(next)"
+            }
+        }
+        var time = time_t(seconds)
+        var parts = tm()
+        guard !expanded.isEmpty, gmtime_r(&time, &parts) != nil else { return "" }
+        return String(unsafeUninitializedCapacity: limit) { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { strftime($0.baseAddress, $0.count, expanded, &parts) }
+        }
+    }
+}

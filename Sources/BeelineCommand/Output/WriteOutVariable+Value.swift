@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+extension WriteOutVariable {
+    /// Returns the value for a transfer.
+    func value(_ record: TransferRecord) -> Value {
+        let hop = record.lastHop
+        switch self {
+        case .certificates: return .string(record.certificates.joined())
+        case .certificateCount: return .number(Int64(record.certificates.count))
+        case .connectionID, .transferID: return .number(Int64(record.transfer.id))
+        case .contentType: return Value(hop?.response.headerFields[.contentType])
+        case .errorMessage: return Value(record.failure?.message)
+        case .exitCode: return .number(Int64(record.status.rawValue))
+        case .fileName: return Value(record.path)
+        case .entryPath, .urlOptions, .lastOptions: return .absent
+        case .httpCode, .responseCode: return .code(record.isUnmodified ? 304 : hop?.status.code ?? 0)
+        case .httpConnect: return .code(Self.connectCode(record))
+        // curl writes HTTP versions without ".0".
+        case .httpVersion: return .string(hop.map { $0.httpVersion == "1.0" ? "1" : $0.httpVersion } ?? "0")
+        case .localIP: return Value(hop?.localEndpoint.map { "\($0.address)" })
+        case .localPort: return .number(Int64(hop?.localEndpoint?.port ?? 0))
+        case .method: return .string((hop?.method ?? record.transfer.request.method).rawValue)
+        case .connects: return .number(Int64(record.hops.count { !$0.isReused }))
+        case .headers: return .number(Int64(hop?.response.headerFields.count ?? 0))
+        case .redirects: return .number(Int64(record.hops.dropLast().count { $0.status.kind == .redirection }))
+        case .proxyUsed: return .number(hop?.proxy == nil ? 0 : 1)
+        // A proxy whose certificate is not valid is not used.
+        case .proxyVerifyResult, .earlyData: return .number(0)
+        case .referer: return Value((hop?.request ?? record.transfer.request).headerFields[.referer])
+        case .redirectURL: return Self.redirectURL(hop)
+        case .remoteIP: return Value(hop.map { "\($0.endpoint.address)" })
+        case .remotePort: return .number(Int64(hop?.endpoint.port ?? 0))
+        case .retries: return .number(Int64(record.retries))
+        case .scheme: return Value(hop.map { $0.url.origin.scheme.name } ?? URLParts(record.transfer.text).scheme)
+        case .urlNumber: return .number(Int64(record.transfer.number))
+        case .url: return .string(record.transfer.text)
+        case .urlEffective: return .string(record.effectiveURL)
+        case .verifyResult: return .number(Self.verifyResult(record))
+        case .sizeDelivered, .sizeDownload, .sizeHeader, .sizeRequest, .sizeUpload, .speedDownload, .speedUpload:
+            return .number(size(record))
+        case .timeAppConnect, .timeConnect, .timeNameLookup, .timePostTransfer, .timePreTransfer, .timeQueue,
+            .timeRedirect, .timeStartTransfer, .timeTotal:
+            return .seconds(time(record))
+        case .urlFragment, .urlHost, .urlPassword, .urlPath, .urlPort, .urlQuery, .urlScheme, .urlUser, .urlZone:
+            return Value(URLParts(record.transfer.text)[rawValue.dropFirst("url.".count)])
+        case .lastFragment, .lastHost, .lastPassword, .lastPath, .lastPort, .lastQuery, .lastScheme, .lastUser,
+            .lastZone:
+            return Value(URLParts(record.effectiveURL)[rawValue.dropFirst("urle.".count)])
+        }
+    }
+
+    private func size(_ record: TransferRecord) -> Int64 {
+        switch self {
+        case .sizeDelivered: record.delivered
+        case .sizeDownload: record.received
+        case .sizeHeader: Int64(record.headBytes)
+        case .sizeRequest: record.hops.reduce(record.sent) { $0 + Int64(RequestHeadSize($1).size) }
+        case .sizeUpload: record.sent
+        case .speedDownload: Self.speed(record.received, record.total)
+        case .speedUpload: Self.speed(record.sent, record.total)
+        default: 0
+        }
+    }
+
+    private func time(_ record: TransferRecord) -> Duration {
+        switch self {
+        case .timeAppConnect: record.phases?.secured ?? .zero
+        case .timeConnect: record.phases?.connected ?? .zero
+        case .timeNameLookup: record.phases?.resolved ?? .zero
+        // The body is sent before the response begins.
+        case .timePostTransfer, .timePreTransfer: record.phases?.ready ?? .zero
+        case .timeRedirect: record.phases?.redirects ?? .zero
+        case .timeStartTransfer: record.phases?.firstByte ?? .zero
+        case .timeTotal: record.total
+        default: .zero
+        }
+    }
+
+    /// Returns the redirect target that `-L` would follow.
+    private static func redirectURL(_ hop: Hop?) -> Value {
+        guard let hop, (300..<400).contains(hop.status.code), let location = hop.response.headerFields[.location] else {
+            return .absent
+        }
+        // A target with another scheme is shown as it is.
+        return .string((try? hop.url.resolving(location)).map { "\($0)" } ?? location)
+    }
+
+    /// Returns the proxy's status for CONNECT; 0 without a CONNECT, also on a reused tunnel.
+    private static func connectCode(_ record: TransferRecord) -> Int {
+        if let refusal = record.error?.underlyingError as? DirectHTTPError, refusal.code == .proxyRefused {
+            return refusal.response?.status.code ?? 0
+        }
+        guard let hop = record.lastHop, !hop.isReused, hop.proxy?.kind == .http, hop.url.origin.scheme.isSecure else {
+            return 0
+        }
+        return 200
+    }
+
+    /// Returns 0 for a valid certificate or none, otherwise 1, OpenSSL's code for "unspecified": BoringSSL does not report the
+    /// reason, and `-k` skips verification.
+    private static func verifyResult(_ record: TransferRecord) -> Int64 {
+        let isUnverified = record.isUnverified && record.lastHop?.url.origin.scheme.isSecure ?? false
+        return isUnverified || record.status == .certificateRejected ? 1 : 0
+    }
+
+    private static func speed(_ bytes: Int64, _ time: Duration) -> Int64 {
+        time > .zero ? Int64(clamping: Double(bytes) / time.seconds) : 0
+    }
+}
