@@ -94,7 +94,9 @@ struct NetworkOptionTests {
     // MARK: Logins
 
     @Test func aNetrcFileGivesWayToAnOptionalUser() throws {
-        #expect(try plan("--netrc-file", "rc").transfers()[0].options.credentials == .basic(user: "me", password: "own"))
+        #expect(
+            try plan("--netrc-file", "rc").transfers()[0].options.credentials == .basic(user: "me", password: "own")
+        )
         #expect(try plan("-n", environment: ["NETRC": "rc"]).transfers()[0].options.credentials != nil)
         #expect(try plan("--netrc-file", "rc", "-u", "x:y").transfers()[0].options.credentials == nil)
         #expect(try plan("--netrc-optional").transfers()[0].options.credentials == nil)
