@@ -223,7 +223,7 @@ struct FetchParserTests {
             referer ""
             url = http://a.test/
             """,
-            "parts": "url = a\nnext\nurl = b\n", "crlf": "url = a\r\nurl = \"b c\"\r\n",
+            "parts": "next\nurl = a\nnext\nurl = b\n", "crlf": "url = a\r\nurl = \"b c\"\r\n",
             "default": "referer = r\nuser-agent = default\n", "wrong": "silent\nnothing = 1\n",
             "self": "config = self\n",
             "urls": "# comment\nhttp://a/{b}\r\n\nhttp://c/\n",

@@ -193,10 +193,10 @@ struct FetchPlanTests {
     }
 
     @Test func uploadsPairWithURLs() throws {
-        let plan = try plan("-T", "two", "http://a.test/d/?q", "http://a.test/e")
+        let plan = try plan("-T", "two", "-T", "two", "http://a.test/d/", "http://a.test/d/?q", "http://a.test/e")
         #expect(
             try plan.transfers().map { "\($0.request.method.rawValue) \(try $0.url.get())" } == [
-                "PUT http://a.test/d/two?q", "GET http://a.test/e",
+                "PUT http://a.test/d/two", "PUT http://a.test/d/?q", "GET http://a.test/e",
             ]
         )
         #expect(try self.plan("-T", "dir/a b", "http://a.test").transfers()[0].url.get().path == "/a%20b")

@@ -105,7 +105,7 @@ struct WriteOutTests {
     private func next(
         _ schedule: inout FetchRetries,
         _ status: CommandStatus,
-        _ responseStatus: Int? = nil,
+        code responseStatus: Int? = nil,
         retryAfter: Duration? = nil
     ) -> Duration? {
         schedule.next(after: .init(status: status, responseStatus: responseStatus, retryAfter: retryAfter))
@@ -114,22 +114,22 @@ struct WriteOutTests {
     @Test func intervalsDoubleUntilTriesAreUsedUp() {
         var schedule = FetchRetries(.init(retries: 3))
         #expect(next(&schedule, .timedOut) == .seconds(1))
-        #expect(next(&schedule, .ok, 503) == .seconds(2))
-        #expect(next(&schedule, .ok, 503, retryAfter: .seconds(9)) == .seconds(9))
+        #expect(next(&schedule, .ok, code: 503) == .seconds(2))
+        #expect(next(&schedule, .ok, code: 503, retryAfter: .seconds(9)) == .seconds(9))
         #expect(next(&schedule, .timedOut) == nil)
     }
 
     @Test func onlyWhatMayPassIsTriedAgain() {
         for status in [CommandStatus.connectFailed, .certificateRejected, .writeFailed, .ok, .usage] {
             var schedule = FetchRetries(.init(retries: 1, delay: .zero))
-            #expect(next(&schedule, status, 404) == nil)
+            #expect(next(&schedule, status, code: 404) == nil)
         }
         for code in [408, 429, 500, 502, 503, 504, 522, 524] {
             var schedule = FetchRetries(.init(retries: 1, delay: .milliseconds(5)))
-            #expect(next(&schedule, .httpError, code) == .milliseconds(5))
+            #expect(next(&schedule, .httpError, code: code) == .milliseconds(5))
         }
         var all = FetchRetries(.init(retries: 9, includesAllErrors: true))
-        #expect(next(&all, .partialBody, 200) != nil && next(&all, .ok, 404) == nil)
+        #expect(next(&all, .partialBody, code: 200) != nil && next(&all, .ok, code: 404) == nil)
         var refused = FetchRetries.Attempt(status: .connectFailed, isRefused: true)
         var schedule = FetchRetries(.init(retries: 9, includesRefusals: true))
         #expect(schedule.next(after: refused) != nil)

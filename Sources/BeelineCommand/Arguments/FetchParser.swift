@@ -133,9 +133,13 @@ struct FetchParser {
                 throw .failure(error)
             }
         case .directive(.next):
-            guard !current.urls.isEmpty else { throw Self.wrong("there is no URL before --next") }
-            parts.append(current)
-            current = current.next
+            guard current.urls.isEmpty else {
+                parts.append(current)
+                current = current.next
+                break
+            }
+            // As in curl, a file may begin with `next`.
+            guard depth > 0 else { throw Self.wrong("there is no URL before --next") }
         case .directive(.config): try readFile(value ?? "", depth: depth + 1)
         case .directive(.disable): break
         case .directive(.help): throw .help

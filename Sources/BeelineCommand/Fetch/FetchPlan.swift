@@ -133,6 +133,7 @@ struct FetchPlan: Sendable {
         hidesTunnelHeads = command.proxy.hidesTunnelHeads
         self.command = command
         if transfer.raw { client.decodesContent = false }
+        if let limit = command.session.parallelMaxHost { client.engine.connectionsPerOrigin = limit }
         clientKey = ClientKey(
             arguments: command.ofClient,
             userAgent: client.userAgent,

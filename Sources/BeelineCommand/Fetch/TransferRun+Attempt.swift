@@ -200,8 +200,8 @@ extension TransferRun {
         var pieces = response.body.makeAsyncIterator()
         do {
             while let piece = try await pieces.next() {
-                try Self.check(state.sink.written, adding: piece, limit: plan.maxFileSize)
                 try state.sink.write(piece)
+                if let limit = plan.maxFileSize, state.sink.written > limit { throw Self.tooLarge(limit) }
                 meter.received(state.sink.written)
                 try await pace?.wait(after: state.sink.written)
             }
@@ -214,11 +214,6 @@ extension TransferRun {
             state.record.error = BeelineError(BeelineError.Code(error.code), error.message, hops: state.record.hops)
             throw CommandFailure(body: error, of: response.url)
         }
-    }
-
-    private static func check(_ written: Int64, adding piece: ByteBuffer, limit: Int64?) throws(CommandFailure) {
-        guard let limit, written + Int64(piece.readableBytes) > limit else { return }
-        throw tooLarge(limit)
     }
 
     private static func tooLarge(_ limit: Int64) -> CommandFailure {

@@ -55,7 +55,7 @@ struct URLPlan: Hashable, Sendable {
                         ? "\(url): --proto does not allow this scheme" : "\(url): only http and https are supported"
                 )
             }
-            if let upload, upload != "-", upload != ".", url.path.hasSuffix("/") {
+            if let upload, upload != "-", upload != ".", url.path.hasSuffix("/"), url.query == nil {
                 let end = text.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
                 let slash = text[..<end].hasSuffix("/") ? "" : "/"
                 let completed = text[..<end] + slash + Self.encodedName(upload) + text[end...]
