@@ -65,7 +65,10 @@ struct NetworkOptionTests {
         let allowed = SchemeList.read([proto], from: SchemeList.all)
         let plan = allowed.intersection(SchemeList.read([redirects], from: SchemeList.all))
         #expect(Set(plan.map(\.name)) == Set(expected))
-        #expect(failure("--proto =https http://a.test/")?.status == .unsupportedProtocol)
+        var urls = try URLPlan(FetchArguments(), data: nil, files: Self.files)
+        urls.schemes = [.https]
+        let failure = #expect(throws: CommandFailure.self) { try urls.url("http://a.test/", upload: nil) }
+        #expect(failure?.status == .unsupportedProtocol)
     }
 
     // MARK: URLs
@@ -91,8 +94,9 @@ struct NetworkOptionTests {
     // MARK: Logins
 
     @Test func aNetrcFileGivesWayToAnOptionalUser() throws {
-        let own = Credentials.basic(user: "me", password: "own")
-        #expect(try plan("--netrc-file", "rc").transfers()[0].options.credentials == own)
+        #expect(
+            try plan("--netrc-file", "rc").transfers()[0].options.credentials == .basic(user: "me", password: "own")
+        )
         #expect(try plan("-n", environment: ["NETRC": "rc"]).transfers()[0].options.credentials != nil)
         #expect(try plan("--netrc-file", "rc", "-u", "x:y").transfers()[0].options.credentials == nil)
         #expect(try plan("--netrc-optional").transfers()[0].options.credentials == nil)

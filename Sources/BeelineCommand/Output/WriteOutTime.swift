@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
