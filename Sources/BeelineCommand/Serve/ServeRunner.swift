@@ -39,7 +39,7 @@ struct ServeRunner: Sendable {
             await server.stop()
             throw error
         }
-        reload.onArrival { [plan] in Self.reload(server, log, plan) }
+        reload.onArrival { [plan] in Self.reload(server, log: log, plan: plan) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
             // On cancellation, the server finishes open requests before it returns.
@@ -54,7 +54,7 @@ struct ServeRunner: Sendable {
     }
 
     /// Reloads the files and reopens the log. An error is printed and changes nothing.
-    private static func reload(_ server: HTTPDNSServer, _ log: AccessLog?, _ plan: ServePlan) {
+    private static func reload(_ server: HTTPDNSServer, log: AccessLog?, plan: ServePlan) {
         // Reopen the log separately: an invalid zone must not prevent log rotation.
         do {
             try log?.reopen()
