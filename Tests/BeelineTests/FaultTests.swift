@@ -90,6 +90,8 @@ struct FaultTests {
         "length-and-chunked": [nil],
         // The body ends with the connection.
         "encoding-unknown": [nil],
+        // A transfer coding that the request did not allow.
+        "coding-unknown": ["undecodableBody"],
         "gzip-lie": ["undecodableBody"], "gzip-cut": ["undecodableBody"],
         "redirect-loop": ["tooManyRedirects"], "redirect-injection": ["tooManyRedirects"],
         "redirect-file": ["unsupportedScheme"], "redirect-script": ["unsupportedScheme"],

@@ -14,16 +14,21 @@ public import Glibc
 @_exported import var Glibc.CLOCK_MONOTONIC_RAW
 @_exported import var Glibc.CLOCK_REALTIME
 @_exported import var Glibc.EACCES
+@_exported import var Glibc.EADDRINUSE
 @_exported import var Glibc.EADDRNOTAVAIL
 @_exported import var Glibc.EAGAIN
 @_exported import var Glibc.EAI_AGAIN
 @_exported import var Glibc.EAI_NONAME
+@_exported import var Glibc.EBADF
 @_exported import var Glibc.EBUSY
 @_exported import var Glibc.ECONNREFUSED
 @_exported import var Glibc.EDQUOT
+@_exported import var Glibc.EEXIST
 @_exported import var Glibc.EFBIG
 @_exported import var Glibc.EINTR
 @_exported import var Glibc.EIO
+@_exported import var Glibc.EISDIR
+@_exported import var Glibc.ELOOP
 @_exported import var Glibc.ENAMETOOLONG
 @_exported import var Glibc.ENODEV
 @_exported import var Glibc.ENOENT
@@ -33,6 +38,7 @@ public import Glibc
 @_exported import var Glibc.EPERM
 @_exported import var Glibc.EPIPE
 @_exported import var Glibc.EROFS
+@_exported import var Glibc.ESPIPE
 @_exported import var Glibc.EWOULDBLOCK
 @_exported import var Glibc.FD_CLOEXEC
 @_exported import var Glibc.F_GETFD
@@ -57,6 +63,7 @@ public import Glibc
 @_exported import var Glibc.POLLOUT
 @_exported import var Glibc.P_PID
 @_exported import var Glibc.R_OK
+@_exported import var Glibc.SEEK_CUR
 @_exported import var Glibc.SEEK_END
 @_exported import var Glibc.SEEK_SET
 @_exported import var Glibc.SIGCHLD
@@ -87,7 +94,9 @@ public import Glibc
 @_exported import func Glibc.clock_gettime
 @_exported import func Glibc.close
 @_exported import func Glibc.connect
+@_exported import func Glibc.dup2
 @_exported import var Glibc.errno
+@_exported import func Glibc.exit
 @_exported import func Glibc.fclose
 @_exported import func Glibc.fcntl
 @_exported import func Glibc.ferror
@@ -119,6 +128,7 @@ public import Glibc
 @_exported import func Glibc.lseek
 @_exported import func Glibc.memchr
 @_exported import func Glibc.memcmp
+@_exported import func Glibc.memset
 @_exported import func Glibc.mkdtemp
 @_exported import struct Glibc.off_t
 @_exported import struct Glibc.pid_t
@@ -151,6 +161,8 @@ public import Glibc
 @_exported import struct Glibc.socklen_t
 @_exported import func Glibc.strdup
 @_exported import func Glibc.strerror
+@_exported import func Glibc.strftime
+@_exported import func Glibc.strlen
 @_exported import func Glibc.tcgetpgrp
 @_exported import func Glibc.time
 @_exported import struct Glibc.time_t
@@ -165,6 +177,15 @@ public import Glibc
 
 // MARK: Files
 
+public struct DIR {}
+public struct dirent {
+    public var d_name: (CChar, CChar) = (0, 0)
+}
+
+public func opendir(_ path: UnsafePointer<CChar>?) -> UnsafeMutablePointer<DIR>? { nil }
+public func readdir(_ folder: UnsafeMutablePointer<DIR>?) -> UnsafeMutablePointer<dirent>? { nil }
+public func closedir(_ folder: UnsafeMutablePointer<DIR>?) -> CInt { -1 }
+
 public typealias dev_t = Int32
 public typealias ino_t = UInt64
 public typealias mode_t = UInt16
@@ -174,6 +195,15 @@ public func open(_ path: UnsafePointer<CChar>, _ flags: CInt) -> CInt { -1 }
 public func open(_ path: UnsafePointer<CChar>, _ flags: CInt, _ mode: mode_t) -> CInt { -1 }
 public func fstat(_ descriptor: CInt, _ status: UnsafeMutablePointer<stat>?) -> CInt { -1 }
 
+public func mkdir(_ path: UnsafePointer<CChar>?, _ mode: mode_t) -> CInt { -1 }
+public func utimensat(
+    _ folder: CInt,
+    _ path: UnsafePointer<CChar>?,
+    _ times: UnsafePointer<timespec>?,
+    _ flag: CInt
+) -> CInt { -1 }
+
+public var AT_FDCWD: CInt { -2 }
 public var S_IFMT: mode_t { 0o170000 }
 public var S_IFREG: mode_t { 0o100000 }
 public var S_IFDIR: mode_t { 0o040000 }
@@ -194,6 +224,8 @@ public var OPEN_MAX: CInt { 10_240 }
 public var SOCK_STREAM: CInt { 1 }
 public var SOCK_DGRAM: CInt { 2 }
 public var SO_NWRITE: CInt { 0x1024 }
+public var TCP_KEEPALIVE: CInt { 0x10 }
+public var TCP_KEEPINTVL: CInt { 0x101 }
 public var TCP_NOTSENT_LOWAT: CInt { 0x201 }
 public var IP_BOUND_IF: CInt { 25 }
 public var IPV6_BOUND_IF: CInt { 125 }
