@@ -32,6 +32,13 @@ struct NetrcTests {
         #expect(login.password == password)
     }
 
+    @Test("a password that begins with # is no comment, and the next machine keeps its own login")
+    func numberSign() throws {
+        let netrc = try Netrc(parsing: "machine a.test login alice password #x\nmachine b.test login bob password s3")
+        #expect(try netrc.login(for: Host("a.test"))?.password == "#x")
+        #expect(try netrc.login(for: Host("b.test"))?.user == "bob")
+    }
+
     @Test("a host without an entry has no login, and neither has a user of another name")
     func none() throws {
         let netrc = try Netrc(parsing: "machine a.test login me password own\nmachine b.test")

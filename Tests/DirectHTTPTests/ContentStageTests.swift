@@ -37,6 +37,21 @@ struct ContentStageTests {
         #expect(text == row.text && stage.isFinished == row.isWhole, "\(row.what)")
     }
 
+    @Test("bytes without end behind a compressed body are an error")
+    func endlessTrailer() throws {
+        let stage = ContentStage(.gzip)
+        stage.feed(ByteBuffer(bytes: Self.one))
+        while try stage.next() != nil {}
+        let junk = ByteBuffer(repeating: 0, count: 64 * 1024)
+        let error = #expect(throws: DirectHTTPError.self) {
+            for _ in 0..<64 {
+                stage.feed(junk)
+                #expect(try stage.next() == nil)
+            }
+        }
+        #expect(error?.code == .undecodableBody)
+    }
+
     @Test("the consumed part of a long body does not stay in memory")
     func inputIsNotKept() throws {
         // Raw deflate in stored blocks (RFC 1951 §3.2.4).

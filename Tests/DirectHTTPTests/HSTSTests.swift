@@ -91,7 +91,14 @@ struct HSTSTests {
         #expect(store.entries.map(\.expiry) == [.max])
     }
 
-    @Test("a full store forgets expired hosts, and then the one that was recorded first")
+    @Test("a full store keeps a host whose policy was renewed")
+    func renewed() throws {
+        let store = store(NIOLockedValueBox(1000), maxEntries: 2)
+        for name in ["a.test", "b.test", "a.test", "c.test"] { store.record("max-age=100", of: try Host(name)) }
+        #expect(store.entries.map { "\($0.host)" } == ["a.test", "c.test"])
+    }
+
+    @Test("a full store forgets expired hosts, and then the one that was recorded longest ago")
     func bound() throws {
         let now = NIOLockedValueBox<Int64>(1000)
         let store = store(now, maxEntries: 2)

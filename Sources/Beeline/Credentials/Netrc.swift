@@ -113,9 +113,11 @@ private struct NetrcLexer {
     init(_ text: String) { rest = text[...] }
 
     /// The next word; nil at the end.
-    mutating func next() throws(BeelineError) -> String? {
+    ///
+    /// - Parameter isValue: whether a `#` begins a word, such as a password, and not a comment.
+    mutating func next(isValue: Bool = false) throws(BeelineError) -> String? {
         while let first = rest.first {
-            if first == "#" {
+            if first == "#", !isValue {
                 rest = rest.drop { !$0.isNewline }
             } else if first.isWhitespace {
                 if first.isNewline { line += 1 }
@@ -129,7 +131,7 @@ private struct NetrcLexer {
 
     /// The word behind a keyword.
     mutating func value(of keyword: String) throws(BeelineError) -> String {
-        guard let word = try next() else {
+        guard let word = try next(isValue: true) else {
             throw BeelineError(.malformedNetrc, "line \(line) of the netrc file has nothing behind \(keyword)")
         }
         return word

@@ -54,7 +54,7 @@ extension ClientConfiguration {
             engine.dial.localAddresses = [address]
             return
         }
-        let addresses = LocalHost.addresses(of: name)
+        let addresses = (try? SystemUpstream.getAddresses(of: name, families: .both).get()) ?? []
         let first = [IPAddress.Family.v4, .v6].compactMap { family in addresses.first { $0.family == family } }
         guard !first.isEmpty else {
             throw CommandFailure(
@@ -103,35 +103,5 @@ extension ConnectRule {
         }
         self.init(host: try host(), port: try port(), targetHost: try host(), targetPort: try port())
         guard rest.isEmpty else { throw malformed }
-    }
-}
-
-/// Looks up names of this machine's own addresses.
-enum LocalHost {
-    /// Returns the addresses of a host by the system's resolver, which may block.
-    static func addresses(of name: String) -> [IPAddress] {
-        var hints = addrinfo()
-        hints.ai_family = AF_UNSPEC
-        #if canImport(Glibc)
-        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
-        #else
-        hints.ai_socktype = SOCK_STREAM
-        #endif
-        var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(name, nil, &hints, &list) == 0 else { return [] }
-        defer { freeaddrinfo(list) }
-        var addresses: [IPAddress] = []
-        var next = list
-        // A bound, although the C library ends the list.
-        while let entry = next, addresses.count < 64 {
-            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-            let info = entry.pointee
-            if getnameinfo(info.ai_addr, info.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 {
-                let bytes = text.prefix { $0 != 0 && $0 != 0x25 }.map { UInt8(bitPattern: $0) }
-                if let address = IPAddress(String(decoding: bytes, as: UTF8.self)) { addresses.append(address) }
-            }
-            next = info.ai_next
-        }
-        return addresses
     }
 }

@@ -28,7 +28,7 @@ struct HSTSTable: Sendable {
         var number: UInt64
     }
 
-    /// The maximum number of entries. Beyond it, expired entries are removed, and then the one that was recorded first.
+    /// The maximum number of entries. Beyond it, expired entries are removed, and then the one that was recorded longest ago.
     let maxEntries: Int
     private var known: [String: Known] = [:]
     private var lastNumber: UInt64 = 0
@@ -74,9 +74,7 @@ struct HSTSTable: Sendable {
     mutating func insert(_ entry: HSTSEntry, now: Int64) {
         guard entry.expiry > now else { return }
         lastNumber += 1
-        // An update keeps the host's place in the order.
-        let number = known[entry.host]?.number ?? lastNumber
-        known[entry.host] = Known(entry: entry, number: number)
+        known[entry.host] = Known(entry: entry, number: lastNumber)
         if known.count > maxEntries { evict(now: now) }
     }
 

@@ -46,8 +46,12 @@ final class ContentStage {
     func next() throws(DirectHTTPError) -> ByteBuffer? {
         while input.readableBytes > 0 || hasOutput {
             if isFinished, !beginNextMember() {
-                // Discard bytes after the end, so that they do not accumulate.
+                // Discard bytes after the end, so that they do not accumulate. A peer may send them forever.
+                silence += input.readableBytes
                 input.clear()
+                guard silence <= Self.maxSilence else {
+                    throw DirectHTTPError(.undecodableBody, "the response continues after the end of the compressed body")
+                }
                 return nil
             }
             let before = input.readableBytes
