@@ -78,10 +78,10 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The ``preproxy``, if it can lead to this proxy: only an HTTP proxy is reached through another one, of kind SOCKS5.
-    package var firstProxy: Proxy? { kind == .http && preproxy?.kind == .socks5 ? preproxy : nil }
+    package var outerProxy: Proxy? { kind == .http && preproxy?.kind == .socks5 ? preproxy : nil }
 
     /// The origin that the socket connects to: that of ``preproxy``, or this proxy's.
-    package var firstOrigin: Origin { firstProxy?.origin ?? origin }
+    package var firstOrigin: Origin { outerProxy?.origin ?? origin }
 
     /// The `Proxy-Authorization` that is sent without a challenge; nil if there is none.
     package var authorization: String? { credentials?.unaskedField }
