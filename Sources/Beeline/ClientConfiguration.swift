@@ -21,13 +21,13 @@ public struct ClientConfiguration: Sendable {
     /// is on or off. Default none.
     public var pinned: [Pin: [IPAddress]] = [:]
     /// Fixed addresses of every host without others at a port, like curl's `--resolve "*:PORT:ADDRESS"`. Default none.
-    public var pinnedPorts: [UInt16: [IPAddress]] = [:]
+    package var pinnedPorts: [UInt16: [IPAddress]] = [:]
     /// Where connections lead in place of the host and port of an origin, like curl's `--connect-to`. The first rule that
     /// matches counts. Host, SNI, certificate check and cookies stay those of the origin. Default none.
-    public var connectTo: [ConnectRule] = []
+    package var connectTo: [ConnectRule] = []
     /// The path of a Unix domain socket to connect to in place of every origin, like curl's `--unix-socket`. The client then
     /// neither resolves hosts nor uses a proxy. Default `nil`.
-    public var unixSocket: String?
+    package var unixSocket: String?
     /// Paths of Unix domain sockets to connect to in place of origins. The client neither resolves these hosts nor uses a proxy
     /// for them. Default none.
     public var unixSockets: [Pin: String] = [:]

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Names
+package import Names
 
 /// Where the connections for some origins lead, in place of their own host and port (curl's `--connect-to`).
-public struct ConnectRule: Hashable, Sendable {
+package struct ConnectRule: Hashable, Sendable {
     /// The host of the origins that the rule is for; nil for every host.
-    public var host: Host?
+    package var host: Host?
     /// The port of the origins that the rule is for; nil for every port.
-    public var port: UInt16?
+    package var port: UInt16?
     /// The host to connect to; nil for the origin's own.
-    public var targetHost: Host?
+    package var targetHost: Host?
     /// The port to connect to; nil for the origin's own.
-    public var targetPort: UInt16?
+    package var targetPort: UInt16?
 
     /// Creates a rule.
-    public init(host: Host? = nil, port: UInt16? = nil, targetHost: Host? = nil, targetPort: UInt16? = nil) {
+    package init(host: Host? = nil, port: UInt16? = nil, targetHost: Host? = nil, targetPort: UInt16? = nil) {
         self.host = host
         self.port = port
         self.targetHost = targetHost

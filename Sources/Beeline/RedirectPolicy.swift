@@ -16,10 +16,10 @@ public struct RedirectRules: Sendable, Hashable {
     /// `--post302` and `--post303`. Default none: the next request is a GET.
     public var keepsPost: Set<Int> = []
     /// Whether a request with a method other than POST is handled as a POST, so that 301 and 302 make it a GET. Default false.
-    public var countsAsPost = false
+    package var countsAsPost = false
     /// Whether every hop has the method of the request, as with curl's `-X` and `-L`. The body is still left out where RFC 9110
     /// says so. Default false.
-    public var keepsMethod = false
+    package var keepsMethod = false
     /// The schemes of the URLs that a redirect may name. A redirect to another scheme throws `unsupportedScheme`. Default all.
     public var schemes: Set<Scheme> = [.http, .https, .ws, .wss]
     /// Whether a redirected request has the URL that redirected it as its `Referer`, without user, password and fragment. A

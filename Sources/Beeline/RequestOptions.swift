@@ -33,7 +33,7 @@ public struct RequestOptions: Sendable {
     public var mainDocument: HTTPURL?
     /// The host whose cookies are sent and kept in place of the URL's, for a request whose own `Host` names another site than its
     /// URL, such as a test of a server that is not in DNS yet. It ends at a redirect to another origin. Default `nil`.
-    public var cookieHost: Host?
+    package var cookieHost: Host?
     /// Whether to send cookies of the jar. Default true.
     public var sendsCookies = true
     /// Whether to keep cookies of responses. Default true.
@@ -44,18 +44,18 @@ public struct RequestOptions: Sendable {
     /// among them. Default `nil`.
     public var onHead: (@Sendable (ReceivedHead) -> Void)?
     /// Called with each head that a proxy sends in answer to a request for a tunnel, as ``onHead``. Default `nil`.
-    public var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
+    package var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
     /// The request target to send in place of the URL's path and query, such as `*` for OPTIONS (RFC 9112 §3.2.4), like curl's
     /// `--request-target`. It has no white space and no control characters. Redirected requests do not have it. Default `nil`.
-    public var requestTarget: String?
+    package var requestTarget: String?
     /// The version of HTTP/1 in which requests are written. With 1.0 a body of unknown length cannot be sent, and every connection
     /// serves one request. Default 1.1. It does not affect HTTP/2.
-    public var httpVersion = HTTP1Version.http11
+    package var httpVersion = HTTP1Version.http11
     /// Whether requests of HTTP/1 have a `Host` field. RFC 9112 §3.2 requires it; false is for tests of servers only. Default true.
-    public var sendsHost = true
+    package var sendsHost = true
     /// Whether a wrong `Content-Length` of the response is ignored: the body then ends with the connection (curl's
     /// `--ignore-content-length`). Default false. It does not affect HTTP/2.
-    public var ignoresContentLength = false
+    package var ignoresContentLength = false
     /// Whether to keep the cookies of a hop, by its URL; `nil` keeps all. `keepsCookies` must also be true.
     package var keepsCookiesOf: (@Sendable (HTTPURL) -> Bool)?
     /// Called before a redirect is followed. Returns the request to send, or `nil` to return the redirect as the response.

@@ -9,17 +9,17 @@ public struct TestingError: Error, Hashable, Sendable, CustomStringConvertible {
         /// A condition was not met within its time limit.
         public static let timedOut = Code(description: "timedOut")
         /// An address is not a loopback address, or the machine has no such address.
-        public static let badAddress = Code(description: "badAddress")
+        package static let badAddress = Code(description: "badAddress")
         /// No port is free on all of the given addresses.
-        public static let noPort = Code(description: "noPort")
+        package static let noPort = Code(description: "noPort")
         /// The peer closed the connection while the double was reading, or the server stopped.
         public static let closed = Code(description: "closed")
         /// The peer sent invalid data or exceeded a limit.
-        public static let badInput = Code(description: "badInput")
+        package static let badInput = Code(description: "badInput")
         /// A request has no scripted reply.
-        public static let unscripted = Code(description: "unscripted")
+        package static let unscripted = Code(description: "unscripted")
         /// The tested code violates its protocol's requirements.
-        public static let violation = Code(description: "violation")
+        package static let violation = Code(description: "violation")
         /// Descriptors or connections were left open.
         package static let leaked = Code(description: "leaked")
     }

@@ -50,13 +50,13 @@ public struct PreparedRequest: Sendable {
     /// must not block. Default nil.
     public var onHead: (@Sendable (ReceivedHead) -> Void)?
     /// Called with each head of a proxy's answer to the request for a tunnel. As for ``onHead``. Default nil.
-    public var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
+    package var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
     /// The version of HTTP/1 in which the request is written; see ``setVersion(_:)``.
     package private(set) var version = HTTP1Version.http11
     /// Whether the request has a `Host` field over HTTP/1. Default true.
-    public var sendsHost = true
+    package var sendsHost = true
     /// Whether the `Content-Length` of the response is ignored; the body then ends with the connection. Default false.
-    public var ignoresContentLength = false
+    package var ignoresContentLength = false
     /// The request target in place of ``target``. Nil: the URL's. It must pass ``setTarget(_:)``.
     private(set) var otherTarget: String?
     /// The credentials for the proxy that forwards the request; nil if none are sent.

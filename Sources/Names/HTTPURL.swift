@@ -75,7 +75,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// meaning (curl's `--path-as-is`).
     ///
     /// - Throws: ``NameError`` that names the invalid part and the remedy.
-    public init(_ text: String, keepsDotSegments: Bool) throws(NameError) {
+    package init(_ text: String, keepsDotSegments: Bool) throws(NameError) {
         var text = text
         self = try text.withOctets { bytes in
             Result { () throws(NameError) in

@@ -4,22 +4,22 @@
 /// connect to that address. The mapped form therefore cannot bypass a rule.
 extension IPAddress {
     /// 127.0.0.0/8 (RFC 1122 §3.2.1.3) or ::1 (RFC 4291 §2.5.3).
-    public var isLoopback: Bool { isAny(of: Kinds.loopback) }
+    package var isLoopback: Bool { isAny(of: Kinds.loopback) }
 
     /// 0.0.0.0 (RFC 1122 §3.2.1.3) or :: (RFC 4291 §2.5.2). A socket that connects to it reaches this machine.
     package var isUnspecified: Bool { unmapped.high == 0 && unmapped.low == 0 }
 
     /// 224.0.0.0/4 (RFC 5771) or ff00::/8 (RFC 4291 §2.7).
-    public var isMulticast: Bool { isAny(of: Kinds.multicast) }
+    package var isMulticast: Bool { isAny(of: Kinds.multicast) }
 
     /// 255.255.255.255 (RFC 919 §7).
     package var isBroadcast: Bool { unmapped == IPAddress(v4: .max) }
 
     /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291 §2.5.6).
-    public var isLinkLocal: Bool { isAny(of: Kinds.linkLocal) }
+    package var isLinkLocal: Bool { isAny(of: Kinds.linkLocal) }
 
     /// 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 (RFC 1918) or a unique local address, fc00::/7 (RFC 4193).
-    public var isPrivate: Bool { isAny(of: Kinds.privateUse) }
+    package var isPrivate: Bool { isAny(of: Kinds.privateUse) }
 
     /// 100.64.0.0/10, shared address space for carrier-grade NAT (RFC 6598).
     package var isShared: Bool { isAny(of: Kinds.shared) }
@@ -37,7 +37,7 @@ extension IPAddress {
     ///
     /// The result for a NAT64 address, 64:ff9b::/96 (RFC 6052), or a 6to4 address, 2002::/16 (RFC 3056), is that of its
     /// embedded IPv4 address.
-    public var isGloballyReachable: Bool {
+    package var isGloballyReachable: Bool {
         if let embedded = unmapped.translated { return embedded.isGloballyReachable }
         if isAny(of: Kinds.reachableInside) { return true }
         return isAny(of: Kinds.unicast) && !isAny(of: Kinds.unreachable)

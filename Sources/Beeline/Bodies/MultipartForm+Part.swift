@@ -16,7 +16,7 @@ extension MultipartForm {
         /// Further fields of the part. A `Content-Disposition` or `Content-Type` among them replaces the part's own.
         public var fields: HTTPFields = [:]
         /// The encoding of the content, with its `Content-Transfer-Encoding`; nil sends the bytes as they are without that field.
-        public var encoding: TransferEncoding?
+        package var encoding: TransferEncoding?
 
         /// Creates a part.
         public init(_ name: String?, _ body: RequestBody, fileName: String? = nil) {

@@ -15,7 +15,7 @@ public import DirectHTTP
 /// can be sent again, for a redirect or a retry, if all parts can.
 public struct MultipartForm: Sendable {
     /// How names that cannot stand in quotes are written.
-    public enum NameEscaping: Hashable, Sendable {
+    package enum NameEscaping: Hashable, Sendable {
         /// A quote and line ends percent-encoded, as browsers do (WHATWG HTML §4.10.22.8).
         case percent
         /// A quote and a backslash behind a backslash, as curl's `--form-escape` does. Line ends are percent-encoded.
@@ -25,7 +25,7 @@ public struct MultipartForm: Sendable {
     /// The parts, in sending order.
     public var parts: [Part]
     /// How names are written. Default: as browsers do.
-    public var escaping = NameEscaping.percent
+    package var escaping = NameEscaping.percent
     /// The media type of the form, without its boundary. Default `multipart/form-data`. The parts of another type are
     /// attachments.
     public var mediaType = "multipart/form-data"

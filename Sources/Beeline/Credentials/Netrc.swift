@@ -14,19 +14,19 @@ public import Names
 /// may be in double quotes, with `\n`, `\r`, `\t` and `\"` as in curl. A token that starts with `#` begins a comment.
 public struct Netrc: Hashable, Sendable, CustomStringConvertible {
     /// The longest text that is read, in bytes.
-    public static let maxBytes = 1 << 20
+    package static let maxBytes = 1 << 20
     /// The maximum number of entries.
-    public static let maxEntries = 10_000
+    package static let maxEntries = 10_000
 
     /// A user and a password.
-    public struct Login: Hashable, Sendable, CustomStringConvertible {
+    package struct Login: Hashable, Sendable, CustomStringConvertible {
         /// The user; empty if the file has a password only.
-        public var user: String
+        package var user: String
         /// The password; empty if the file has none.
-        public var password: String
+        package var password: String
 
         /// A fixed text, because the parts are secret.
-        public var description: String { "a login" }
+        package var description: String { "a login" }
     }
 
     private struct Entry: Hashable, Sendable {
@@ -86,7 +86,7 @@ public struct Netrc: Hashable, Sendable, CustomStringConvertible {
     ///   - host: the host. Its port and protocol do not matter.
     ///   - user: the user whose password is wanted. An entry of that user comes first, then an entry without a user. Nil: the
     ///     first entry of the host.
-    public func login(for host: Host, user: String? = nil) -> Login? {
+    package func login(for host: Host, user: String? = nil) -> Login? {
         let name = host.dnsName ?? host.text
         let found = entries.filter { $0.machine.map { $0 == name || $0 == host.text } ?? true && !$0.isEmpty }
         guard let user else {

@@ -3,7 +3,7 @@
 import NIOCore
 
 /// The encoding of a part of a multipart body, named by its `Content-Transfer-Encoding` (RFC 2045 §6).
-public enum TransferEncoding: String, Hashable, Sendable, CaseIterable {
+package enum TransferEncoding: String, Hashable, Sendable, CaseIterable {
     /// The bytes as they are.
     case binary
     /// The bytes as they are, in lines.

@@ -23,12 +23,12 @@ public struct DialSettings: Sendable, Hashable {
     /// nil: the system chooses.
     public var interface: String?
     /// The local ports of connections, tried in order until one is free (curl's `--local-port`). Default nil: the system chooses.
-    public var localPorts: ClosedRange<UInt16>?
+    package var localPorts: ClosedRange<UInt16>?
     /// How long a connection may be silent before TCP asks whether the peer is still there, and the time between such questions,
     /// in whole seconds from 1 to 32767. Default nil: never.
-    public var keepAlive: Duration?
+    package var keepAlive: Duration?
     /// Whether small segments are sent without waiting for the acknowledgement of earlier ones (TCP_NODELAY). Default true.
-    public var sendsAtOnce = true
+    package var sendsAtOnce = true
 
     /// The defaults.
     public init() {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import HTTPTypes
+package import HTTPTypes
 public import Names
 
 /// A proxy: its address, its protocol and the credentials for it.
@@ -31,20 +31,20 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether the client waits for the challenge of an HTTP proxy before it sends user and password, and then answers with Digest
     /// or Basic, as with curl's `--proxy-anyauth`. ``allowsBasic`` must be true. Default false.
-    public var waitsForChallenge = false
+    package var waitsForChallenge = false
     /// Whether an HTTP proxy opens a tunnel for plain `http` and `ws` too, instead of forwarding their requests (curl's
     /// `--proxytunnel`). Default false.
-    public var tunnelsPlainHTTP = false
+    package var tunnelsPlainHTTP = false
     /// Whether the tunnel is requested with HTTP/1.0, as with curl's `--proxy1.0`. Default false.
-    public var connectsWithHTTP10 = false
+    package var connectsWithHTTP10 = false
     /// The fields of the request for a tunnel, beside `Host` and `Proxy-Authorization`. The origin never sees them. Default none.
-    public var connectFields: HTTPFields = [:]
+    package var connectFields: HTTPFields = [:]
     /// The fields of the requests that the proxy forwards, such as `Proxy-Connection`. A request's own field with the same name
     /// is sent as well. Default none.
-    public var forwardedFields: HTTPFields = [:]
+    package var forwardedFields: HTTPFields = [:]
     /// A SOCKS5 proxy through which this HTTP proxy is reached, as with curl's `--preproxy`. Its own ``preproxy`` is ignored.
     /// Default nil.
-    public var preproxy: Proxy? {
+    package var preproxy: Proxy? {
         get { firstProxy.first }
         set { firstProxy = newValue.map { [$0] } ?? [] }
     }

@@ -21,7 +21,7 @@ public struct TLSSettings: Hashable, Sendable {
     /// PEM texts with additional roots. Default none.
     public var rootPEMs: [String] = []
     /// Folders with additional roots, like curl's `--capath`. Every PEM file in them is read, at most 10,000 files. Default none.
-    public var rootFolders: [String] = []
+    package var rootFolders: [String] = []
     /// Whether the server's certificate is verified. Default true. False is curl's `-k` and removes the protection of TLS.
     public var verifiesCertificate = true
     /// The minimum TLS version. Default TLS 1.2.
@@ -30,9 +30,9 @@ public struct TLSSettings: Hashable, Sendable {
     public var maxVersion: Version?
     /// The cipher suites of TLS 1.2 and older, in the order of preference. Default empty: swift-nio-ssl's choice. Those of TLS 1.3
     /// are fixed.
-    public var cipherSuites: [CipherSuite] = []
+    package var cipherSuites: [CipherSuite] = []
     /// The groups for the key exchange, in the order of preference. Default empty: the library's choice.
-    public var groups: [Group] = []
+    package var groups: [Group] = []
     /// The client certificate for servers that request one. Default nil: none.
     public var identity: ClientIdentity?
     /// Public keys that hosts must present in addition to a valid certificate. Default none. They are checked even if
@@ -45,10 +45,10 @@ public struct TLSSettings: Hashable, Sendable {
     /// Whether ALPN offers HTTP/2 (RFC 7301). HTTP/1.1 is always offered. Default true.
     public var offersHTTP2 = true
     /// Whether ALPN offers HTTP/2 only. Default false. ``offersHTTP2`` must be true.
-    public var requiresHTTP2 = false
+    package var requiresHTTP2 = false
 
     /// A group for the key exchange (RFC 8446 §4.2.7).
-    public enum Group: String, Hashable, Sendable, CaseIterable {
+    package enum Group: String, Hashable, Sendable, CaseIterable {
         /// X25519 (RFC 7748).
         case x25519 = "X25519"
         /// NIST P-256.
@@ -62,7 +62,7 @@ public struct TLSSettings: Hashable, Sendable {
     }
 
     /// A cipher suite of TLS 1.2 or older, by OpenSSL's name.
-    public enum CipherSuite: String, Hashable, Sendable, CaseIterable {
+    package enum CipherSuite: String, Hashable, Sendable, CaseIterable {
         /// ECDHE with an ECDSA certificate, AES-128 in GCM (RFC 5289).
         case ecdheECDSAWithAES128GCM = "ECDHE-ECDSA-AES128-GCM-SHA256"
         /// ECDHE with an RSA certificate, AES-128 in GCM (RFC 5289).

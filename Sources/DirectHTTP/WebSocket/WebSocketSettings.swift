@@ -9,7 +9,7 @@ public struct WebSocketSettings: Sendable, Hashable {
     public var bufferedBytes = 256 * 1024
     /// The maximum payload of a sent frame in bytes; longer messages are sent in fragments. Control frames are sent between
     /// frames, so on a slow line a large frame delays the answer to a PING. Default 64 KiB.
-    public var frameBytes = 64 * 1024
+    package var frameBytes = 64 * 1024
     /// Whether permessage-deflate (RFC 7692) is offered. Default true.
     public var offersCompression = true
     /// The smallest message, in bytes, that is compressed if compression was agreed. Default 64.
