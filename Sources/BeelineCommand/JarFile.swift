@@ -69,7 +69,7 @@ struct JarFile: Hashable, Sendable {
     /// because other processes may read it at the same time.
     ///
     /// - Parameter isCurls: whether the file is one of curl's `-c`: the newest cookie comes first, and times near the limit of 400
-    ///   days are cut to the minute, so that runs within a minute write the same. By default the oldest comes first.
+    ///   days are rounded to the minute, as curl does. By default the oldest comes first.
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
     func save(_ jar: CookieJar, isCurls: Bool = false) throws(CommandFailure) {
         let cookies = jar.allCookies()
@@ -86,7 +86,7 @@ struct JarFile: Hashable, Sendable {
         guard let expires = cookie.expires, expires.secondsSince1970 > CookieTime.now.secondsSince1970 + 399 * 86_400
         else { return cookie }
         var cookie = cookie
-        cookie.expires = CookieTime(secondsSince1970: (expires.secondsSince1970 / 60).rounded(.down) * 60)
+        cookie.expires = CookieTime(secondsSince1970: (expires.secondsSince1970 / 60).rounded() * 60)
         return cookie
     }
 

@@ -86,6 +86,32 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test func aBodyOfUnknownLengthIsCutAtTheLimit() async throws {
+            let body = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n"
+            let lab = try await CommandLab { _ in .text("unused") }
+            let origin = try await RawServer.start { connection in
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send(body)
+            }
+            let run = try await lab.beeline(["-s", "--max-filesize", "4", "http://\(origin.endpoint)/"])
+            #expect(run.status == 63 && run.text == "abcd")
+            await origin.stop()
+            await lab.stop()
+        }
+
+        @Test func aCommandLineThatIsProbablyWrongGetsWarnings() async throws {
+            let lab = try await CommandLab { Self.serve($0) }
+            try lab.folder.write("data = arg with space\nuser-agent = one # two\n", to: "options")
+            let line = [lab.plainURL("/x"), "-o", "a", "-o", "b", "-K", "options"]
+            let run = try await lab.beeline(line)
+            #expect(run.status == 0)
+            #expect(run.errors.contains("Warning: Got more output options than URLs\n"))
+            #expect(run.errors.contains("Warning: options:1 Option 'data' uses argument with unquoted whitespace."))
+            #expect(!run.errors.contains("options:2"))
+            #expect(try await lab.beeline(["-s"] + line).errors == "")
+            await lab.stop()
+        }
+
         @Test func conditionsAreSentAndKept() async throws {
             let lab = try await CommandLab { Self.serve($0) }
             let url = lab.plainURL("/dated")

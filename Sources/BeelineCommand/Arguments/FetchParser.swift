@@ -191,6 +191,12 @@ struct FetchParser {
             throw .failure(error)
         }
         for line in OptionFile(parsing: text).lines {
+            if line.isCut, !current.session.isSilent {
+                current.session.warnings.append(
+                    "\(path):\(line.number) Option '\(line.option)' uses argument with unquoted whitespace. "
+                        + "This may cause side-effects. Consider double quotes."
+                )
+            }
             do throws(Stop) {
                 try readLine(line, depth: depth)
             } catch {

@@ -10,6 +10,8 @@ struct OptionFile: Hashable, Sendable {
         let option: String
         /// Nil if there is none. An empty text in quotes is a value.
         let value: String?
+        /// Whether the value ends at a blank, and the rest of the line is not used.
+        var isCut = false
     }
 
     let lines: [Line]
@@ -26,9 +28,18 @@ struct OptionFile: Hashable, Sendable {
         let separators: [Unicode.Scalar] = first == "-" ? [] : ["=", ":"]
         let option = content.prefix { !isBlank($0) && !separators.contains($0) }
         let rest = content[option.endIndex...].drop { isBlank($0) || separators.contains($0) }
-        let value =
-            rest.first == "\"" ? unquoted(rest.dropFirst()) : rest.isEmpty ? nil : String(rest.prefix { !isBlank($0) })
-        return Line(number: number, option: String(option), value: value)
+        guard rest.first != "\"" else {
+            return Line(number: number, option: String(option), value: unquoted(rest.dropFirst()))
+        }
+        let word = rest.prefix { !isBlank($0) }
+        // A comment may follow the value.
+        let unused = rest[word.endIndex...].first { !isBlank($0) }
+        return Line(
+            number: number,
+            option: String(option),
+            value: word.isEmpty ? nil : String(word),
+            isCut: unused != nil && unused != "#"
+        )
     }
 
     private static func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar == " " || scalar == "\t" || scalar == "\r" }

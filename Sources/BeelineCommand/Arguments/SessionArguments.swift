@@ -17,6 +17,8 @@ struct SessionArguments: FetchOptionGroup {
     var failsEarly = false
     /// `--rate`: the smallest time between two transfers; parsed by ``TransferRate``.
     var rate: String?
+    /// Warnings about files of options that come before `-s`.
+    var warnings: [String] = []
 
     static let options: [FetchOption] = [
         .flag("silent", "s", help: "Print no progress and no errors") { $0.session.isSilent = $1 },

@@ -82,6 +82,8 @@ struct FetchPlan: Sendable {
     let speedLimit: SpeedLimit?
     /// Messages for the user, one line each.
     private(set) var messages: [String] = []
+    /// Warnings about options, in curl's words.
+    private(set) var warnings: [String] = []
 
     /// What the settings of a client depend on.
     struct ClientKey: Hashable, Sendable {
@@ -151,6 +153,7 @@ struct FetchPlan: Sendable {
         uploads = command.request.uploadFile
         destinations = output.destinations
         usesRemoteNames = output.allRemoteNames
+        if destinations.count > urls.count { warnings.append("Got more output options than URLs") }
         globOff = transfer.globOff
         resume = try Transfer.Resume(transfer.continueAt)
         guard resume == nil || transfer.range == nil else {

@@ -51,7 +51,9 @@ struct FetchRunner: Sendable {
     }
 
     private func run() async -> CommandStatus {
+        if !session.settings.reports { session.settings.warnings.forEach(warn) }
         for message in cookies.messages + session.parts.flatMap(\.messages) { note(message) }
+        if !session.settings.isSilent, !session.settings.reports { session.parts.flatMap(\.warnings).forEach(warn) }
         for client in clients.values { await client.resolver.enterNetworkOfIPv6Alone() }
         var status: CommandStatus
         do throws(CommandFailure) {
@@ -87,6 +89,11 @@ struct FetchRunner: Sendable {
     private func note(_ message: String) {
         guard !session.settings.isSilent, !session.settings.reports else { return }
         Terminal.standardError.writeLine("beeline: \(message.singleLine)")
+    }
+
+    /// Prints a warning about the command line, with curl's prefix.
+    private func warn(_ message: String) {
+        Terminal.standardError.writeLine("Warning: \(message.singleLine)")
     }
 
     // MARK: The transfers

@@ -19,6 +19,8 @@ struct FetchSession: Sendable {
         var interval: Duration?
         /// `--stderr`.
         var errorFile: String?
+        /// Warnings about files of options; printed also with a later `-s`, as in curl.
+        var warnings: [String] = []
     }
 
     /// The plans of the parts, in order.
@@ -51,5 +53,6 @@ extension FetchSession.Settings {
             interval = parallelism == nil ? time : nil
         }
         errorFile = arguments.errorFile
+        warnings = arguments.warnings
     }
 }

@@ -98,6 +98,12 @@ extension TransferRun {
             state.record.error = error
             if settings.isVerbose { VerboseLog.lines(error.attempts).forEach(Terminal.standardError.writeLine) }
             if plan.includesHead, !state.record.heads.isEmpty { try writeHeads(&state) }
+            if error.code == .bodyNotReplayable, state.record.lastHop?.httpVersion == "1.0",
+                body.size(InputFiles.real) == nil
+            {
+                // As in curl, the first cause counts.
+                throw CommandFailure(.uploadFailed, "HTTP/1.0 cannot send a body of unknown length")
+            }
             let failure = CommandFailure(error)
             // curl has separate exit codes for the kinds of proxies; the library has one error code.
             throw error.code == .proxyRefused && error.proxy?.kind == .socks5
@@ -202,8 +208,7 @@ extension TransferRun {
         do {
             while let piece = try await pieces.next() {
                 if let problem { throw problem }
-                try state.sink.write(piece)
-                if let limit = plan.maxFileSize, state.sink.written > limit { throw Self.tooLarge(limit) }
+                try write(piece, &state)
                 meter.received(state.sink.written)
                 try await pace?.wait(after: state.sink.written)
             }
@@ -216,6 +221,18 @@ extension TransferRun {
             state.record.error = BeelineError(error.code, error.message, hops: state.record.hops)
             throw CommandFailure(body: error, of: response.url)
         }
+    }
+
+    /// Writes a piece of the body. As in curl, the output gets no byte more than `--max-filesize` allows.
+    private func write(_ piece: ByteBuffer, _ state: inout State) throws(CommandFailure) {
+        guard let limit = plan.maxFileSize, Int64(piece.readableBytes) > limit - state.sink.written else {
+            return try state.sink.write(piece)
+        }
+        let room = max(0, Int(limit - state.sink.written))
+        if room > 0, let allowed = piece.getSlice(at: piece.readerIndex, length: room) {
+            try state.sink.write(allowed)
+        }
+        throw Self.tooLarge(limit)
     }
 
     private static func tooLarge(_ limit: Int64) -> CommandFailure {
