@@ -15,8 +15,10 @@ extension FileDescriptor {
     static func createFolders(of path: String) throws(CommandFailure) {
         for index in path.indices.dropFirst() where path[index] == "/" {
             let folder = String(path[..<index])
-            guard mkdir(folder, 0o750) != 0, errno != EEXIST, errno != EISDIR, !exists(folder) else { continue }
-            throw CommandFailure(.writeFailed, "the folder \(folder) cannot be created: \(Failure(code: errno))")
+            guard mkdir(folder, 0o750) != 0 else { continue }
+            let failure = Failure(code: errno)
+            guard failure.code != EEXIST, failure.code != EISDIR, !exists(folder) else { continue }
+            throw CommandFailure(.writeFailed, "the folder \(folder) cannot be created: \(failure)")
         }
     }
 

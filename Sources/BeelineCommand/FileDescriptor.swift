@@ -67,10 +67,11 @@ struct FileDescriptor: Hashable, Sendable {
     ) throws(Failure) -> FileDescriptor {
         let way =
             switch mode {
-            // O_APPEND keeps data that another descriptor writes to the file at the same time.
+            // O_APPEND keeps data that another descriptor writes to the file at the same time, and leaves no gap after the
+            // file is truncated.
             case .truncate: O_TRUNC | O_APPEND
             case .append: O_APPEND
-            case .new: O_EXCL | O_NOFOLLOW
+            case .new: O_EXCL | O_NOFOLLOW | O_APPEND
             }
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | way | (waits ? 0 : O_NONBLOCK)
         let number = openFile(path, flags: flags, permissions: permissions)
