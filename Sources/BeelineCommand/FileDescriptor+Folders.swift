@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -15,27 +20,25 @@ extension FileDescriptor {
     static func createFolders(of path: String) throws(CommandFailure) {
         for index in path.indices.dropFirst() where path[index] == "/" {
             let folder = String(path[..<index])
-            guard mkdir(folder, 0o750) != 0, errno != EEXIST, errno != EISDIR, !exists(folder) else { continue }
-            throw CommandFailure(.writeFailed, "the folder \(folder) cannot be created: \(Failure(code: errno))")
+            guard mkdir(folder, 0o750) != 0 else { continue }
+            let failure = Failure(code: errno)
+            guard failure.code != EEXIST, failure.code != EISDIR, !exists(folder) else { continue }
+            throw CommandFailure(.writeFailed, "the folder \(folder) cannot be created: \(failure)")
         }
     }
 
     /// When the file at a path was modified, in seconds since 1970; nil if there is none.
     static func modified(_ path: String) -> Int64? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        #if canImport(Darwin)
-        return Int64(status.st_mtimespec.tv_sec)
-        #else
-        return Int64(status.st_mtim.tv_sec)
-        #endif
+        let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))
+        return (attributes?[.modificationDate] as? Date).map {
+            Int64(clamping: $0.timeIntervalSince1970.rounded(.down))
+        }
     }
 
     /// Sets when the file at a path was modified. Returns false if that fails.
     static func setModified(_ path: String, to seconds: Int64) -> Bool {
-        guard let seconds = time_t(exactly: seconds) else { return false }
-        let time = timespec(tv_sec: seconds, tv_nsec: 0)
-        return utimensat(AT_FDCWD, path, [time, time], 0) == 0
+        let date = Date(timeIntervalSince1970: Double(seconds))
+        return (try? FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)) != nil
     }
 
     /// Opens a file for reading from a byte on.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -67,10 +69,11 @@ struct FileDescriptor: Hashable, Sendable {
     ) throws(Failure) -> FileDescriptor {
         let way =
             switch mode {
-            // O_APPEND keeps data that another descriptor writes to the file at the same time.
+            // O_APPEND keeps data that another descriptor writes to the file at the same time, and leaves no gap after the
+            // file is truncated.
             case .truncate: O_TRUNC | O_APPEND
             case .append: O_APPEND
-            case .new: O_EXCL | O_NOFOLLOW
+            case .new: O_EXCL | O_NOFOLLOW | O_APPEND
             }
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | way | (waits ? 0 : O_NONBLOCK)
         let number = openFile(path, flags: flags, permissions: permissions)
@@ -130,14 +133,12 @@ struct FileDescriptor: Hashable, Sendable {
 
     /// Whether the path leads to a regular file. Opening another kind of file may block forever.
     static func isRegular(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        FileKind(path).size != nil
     }
 
     /// Whether there is a folder at a path.
     static func isFolder(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        FileKind(path) == .folder
     }
 
     /// Opens a file for reading.
@@ -149,9 +150,7 @@ struct FileDescriptor: Hashable, Sendable {
 
     /// Returns the size in bytes of a regular file, readable or not; nil for other or missing files.
     static func size(of path: String) -> Int64? {
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Int64(status.st_size)
+        FileKind(path).size
     }
 
     /// Reads at most `limit` bytes; empty at the end of the file. Waits until data is available.
@@ -217,8 +216,7 @@ struct FileDescriptor: Hashable, Sendable {
 
     /// Removes the rest of a regular file that was opened for reading and writing (`3<>file`), from the present position on.
     func truncateHere() throws(Failure) {
-        var status = stat()
-        guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+        guard FileKind(descriptor: number).size != nil else { return }
         try truncate(to: Int64(lseek(number, 0, SEEK_CUR)))
     }
 

@@ -14,7 +14,10 @@ enum SecretArguments {
     /// `CommandLine.arguments` does so on its first use.
     static func wipe() {
         let (count, vector) = (Int(CommandLine.argc), CommandLine.unsafeArgv)
-        let arguments = (1..<max(1, count)).map { index in vector[index].map { Array(String(cString: $0).utf8) } ?? [] }
+        let arguments = (1..<max(1, count)).map { index in
+            // A String would replace octets that are not UTF-8 by longer ones.
+            vector[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
+        }
         for (index, secret) in secrets(in: arguments).enumerated() {
             guard let secret, let argument = vector[index + 1], secret.upperBound <= strlen(argument) else { continue }
             memset(argument + secret.lowerBound, Int32(UInt8(ascii: " ")), secret.count)
@@ -47,8 +50,16 @@ enum SecretArguments {
     /// The kind of a long option's value, and the value if it is in the same argument.
     private static func long(_ argument: [UInt8]) -> (Kind?, ArraySlice<UInt8>) {
         let name = argument.dropFirst(2).prefix { $0 != UInt8(ascii: "=") }
-        let kind = longOptions[String(decoding: name, as: UTF8.self)]
-        return (kind, argument[name.endIndex...].dropFirst())
+        return (kind(ofOption: String(decoding: name, as: UTF8.self)), argument[name.endIndex...].dropFirst())
+    }
+
+    /// The kind of a long option's value, also by the beginning of its name, as ``FetchParser`` reads names.
+    private static func kind(ofOption name: String) -> Kind? {
+        if let kind = longOptions[name] { return kind }
+        guard !name.isEmpty, !FetchArguments.options.contains(where: { $0.name == name }) else { return nil }
+        let matches = FetchArguments.options.filter { $0.help != nil && $0.name.hasPrefix(name) }
+        // The fetch refuses a name that may be one of several options, but it is hidden if one of them has a secret.
+        return matches.lazy.compactMap { longOptions[$0.name] }.first
     }
 
     /// The kind of the value in a cluster of short options such as `-sSume:secret`.

@@ -25,10 +25,17 @@ enum StartUp {
 }
 
 extension FetchPlan {
-    /// Whether no transfer can ask an upstream: all URLs have addresses, and no redirect is followed. The standard upstreams are
-    /// then not created.
+    /// Whether no transfer can ask an upstream: all URLs have addresses, no redirect is followed, and no rule of `--connect-to`
+    /// leads elsewhere. The standard upstreams are then not created.
     var needsNoNames: Bool {
-        client.ownUpstreams == nil && client.redirects == RedirectPolicy.none
+        client.ownUpstreams == nil && client.redirects == RedirectPolicy.none && client.connectTo.isEmpty
             && urls.allSatisfy { (try? urlPlan.url($0.text, upload: nil))?.host.address != nil }
+    }
+}
+
+extension FetchSession {
+    /// Whether no transfer of the parts that share a client can ask an upstream.
+    func needsNoNames(_ key: FetchPlan.ClientKey) -> Bool {
+        parts.allSatisfy { $0.clientKey != key || $0.needsNoNames }
     }
 }

@@ -17,17 +17,21 @@ struct DateExpression {
         var expression = DateExpression()
         var rest = text[...]
         while true {
-            rest = rest.drop { !$0.isLetter && !$0.isWholeNumber && $0 != "+" && $0 != "-" }
+            rest = rest.drop { !isLetter($0) && !isDigit($0) && $0 != "+" && $0 != "-" }
             guard let first = rest.first else { break }
-            let isWord = first.isLetter
+            let isWord = isLetter(first)
             let sign = first == "+" || first == "-" ? rest.removeFirst() : nil
-            let word = rest.prefix { isWord ? $0.isLetter : ("0"..."9").contains($0) || $0 == ":" }
+            let word = rest.prefix { isWord ? isLetter($0) : isDigit($0) || $0 == ":" }
             rest = rest[word.endIndex...]
             guard !word.isEmpty else { continue }
             guard isWord ? expression.read(word: word) : expression.read(number: word, sign: sign) else { return nil }
         }
         return expression.seconds1970
     }
+
+    // A date has ASCII letters and digits only. A letter or digit that begins no word would stop the reading.
+    private static func isLetter(_ character: Character) -> Bool { character.isASCII && character.isLetter }
+    private static func isDigit(_ character: Character) -> Bool { character.isASCII && character.isWholeNumber }
 
     private var seconds1970: Int64? {
         guard let year, let month, let day, (1601...9999).contains(year), (1...12).contains(month),

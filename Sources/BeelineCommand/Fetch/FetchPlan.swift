@@ -139,7 +139,7 @@ struct FetchPlan: Sendable {
         hidesTunnelHeads = command.proxy.hidesTunnelHeads
         self.command = command
         if transfer.raw { client.decodesContent = false }
-        if let limit = command.session.parallelMaxHost { client.engine.connectionsPerOrigin = limit }
+        client.engine.apply(command.session)
         clientKey = ClientKey(
             arguments: command.ofClient,
             userAgent: client.userAgent,
@@ -161,6 +161,10 @@ struct FetchPlan: Sendable {
         }
         guard resume == nil || (output.clobbers != false && !output.removesOnError) else {
             throw CommandFailure(.usage, "-C excludes --no-clobber and --remove-on-error")
+        }
+        // The server would choose the file that its response is appended to.
+        guard resume == nil || !output.usesHeaderName else {
+            throw CommandFailure(.usage, "-C and -J exclude each other")
         }
         hsts = command.cookies.hsts
         hasCookies = !command.cookies.noCookies
@@ -198,7 +202,7 @@ struct FetchPlan: Sendable {
         }
         self.draft = draft
         // Finds options that exclude each other.
-        _ = try draft.request(upload: uploads.first)
+        _ = try draft.request(upload: uploads.first.flatMap { $0.isEmpty ? nil : $0 })
     }
 
     /// Parses the value of a limit; nil if there is none, or if it is 0.
@@ -222,6 +226,17 @@ extension FetchArguments {
         (others.request.uploadFile, others.request.get, others.request.head) = ([], false, false)
         (others.request.user, others.request.oauth2Bearer) = (nil, nil)
         return others
+    }
+}
+
+extension EngineConfiguration {
+    /// Lets all transfers of `-Z` have connections, or as many as `--parallel-max-host` allows for one origin.
+    fileprivate mutating func apply(_ session: SessionArguments) {
+        if let limit = session.parallelMaxHost { connectionsPerOrigin = limit }
+        guard session.isParallel else { return }
+        if session.parallelMaxHost == nil { connectionsPerOrigin = max(connectionsPerOrigin, session.parallelMax) }
+        waitersPerOrigin = max(waitersPerOrigin, session.parallelMax)
+        limitsTurns = false
     }
 }
 

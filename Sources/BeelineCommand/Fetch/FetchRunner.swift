@@ -31,7 +31,7 @@ struct FetchRunner: Sendable {
     /// - Throws: ``CommandFailure`` for invalid upstreams and unreadable cookies.
     private init(_ session: FetchSession) async throws(CommandFailure) {
         self.session = session
-        board = ProgressBoard(session.settings)
+        board = ProgressBoard(session.settings, isHidden: session.parts.contains(where: \.hidesMeter))
         cookies = try await SessionCookies(session.parts)
         hstsFiles = HSTSFiles(session.parts.flatMap(\.hsts))
         try await hstsFiles.read(into: hosts)
@@ -39,7 +39,7 @@ struct FetchRunner: Sendable {
         do throws(UpstreamError) {
             for plan in session.parts where clients[plan.clientKey] == nil {
                 var configuration = plan.client
-                if plan.needsNoNames { configuration.upstreams = [] }
+                if session.needsNoNames(plan.clientKey) { configuration.upstreams = [] }
                 configuration.hsts = hosts
                 clients[plan.clientKey] = try BeelineClient(configuration, jar: plan.hasCookies ? cookies.jar : nil)
             }
@@ -122,7 +122,8 @@ struct FetchRunner: Sendable {
             func collect() async -> Bool {
                 guard let next = await group.next() else { return false }
                 running -= 1
-                if next != .ok { status = next }
+                // With --fail-early, the transfers that the first failure cancels do not change the status.
+                if next != .ok, status == .ok || !session.settings.failsEarly { status = next }
                 if status != .ok, session.settings.failsEarly {
                     group.cancelAll()
                     return false

@@ -50,7 +50,7 @@ enum OutputName {
     static func given(disposition: String?, location: String?) -> String? {
         if let name = disposition.flatMap(fileName).flatMap(safe) { return name }
         guard let location else { return nil }
-        return safe(String(location.prefix { $0 != "?" && $0 != "#" }))
+        return safe(String(location.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
     }
 
     /// Returns the parameter `filename` of a Content-Disposition field (RFC 6266), which need not be quoted.
@@ -71,16 +71,23 @@ enum OutputName {
 
     /// Returns the last part of a path that a server names, as a name that stays in its folder; nil for an empty name.
     ///
-    /// A dot at the beginning and control characters become `_`, so that a server cannot hide a file or write a shell's
-    /// configuration.
+    /// A dot at the beginning, control and format characters become `_`, so that a server cannot hide a file, write a shell's
+    /// configuration, or show another name than the file has (U+202E).
     private static func safe(_ path: String) -> String? {
-        let last = path.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? ""
+        // A combining character makes one Character with the slash before it, so look at the scalars.
+        let last =
+            path.unicodeScalars.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? [][...]
         var name = String.UnicodeScalarView()
-        for scalar in last.unicodeScalars {
-            name.append(scalar.properties.generalCategory == .control ? "_" : scalar)
-        }
+        for scalar in last { name.append(isVisible(scalar) ? scalar : "_") }
         guard let first = name.first else { return nil }
         if first == "." { name.replaceSubrange(name.startIndex...name.startIndex, with: ["_"]) }
         return String(name)
+    }
+
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
     }
 }

@@ -41,15 +41,14 @@ struct SessionCookies: Sendable {
 
     /// Writes the jar and the files of `-c`.
     func save(_ parts: [FetchPlan]) async throws(CommandFailure) {
-        // A failure to save one jar must not prevent saving the other.
-        let written: Result<Void, CommandFailure>
-        do throws(CommandFailure) {
-            written = .success(try await file?.save() ?? ())
-        } catch {
-            written = .failure(error)
+        // A failure to save one file must not prevent saving the others.
+        var failure: CommandFailure?
+        do throws(CommandFailure) { try await file?.save() } catch { failure = error }
+        for plan in parts {
+            guard let jar, let file = plan.cookieJar else { continue }
+            do throws(CommandFailure) { try file.save(jar, isCurls: true) } catch { failure = failure ?? error }
         }
-        if let jar { for plan in parts { try plan.cookieJar?.save(jar, isCurls: true) } }
-        try written.get()
+        if let failure { throw failure }
     }
 
     /// Closes the jar after another failure and ignores errors.

@@ -34,7 +34,8 @@ struct TransferQueue {
             guard number < plan.urls.count else { return nil }
             upload = nil
             number += 1
-            if number <= plan.uploads.count {
+            // As in curl, `-T ""` uploads nothing to its URL.
+            if number <= plan.uploads.count, !plan.uploads[number - 1].isEmpty {
                 uploads = Expansions(try pattern(plan.uploads[number - 1], isFixed: false))
             } else {
                 urls = Expansions(try pattern(plan.urls[number - 1].text, isFixed: plan.urls[number - 1].isFromFile))

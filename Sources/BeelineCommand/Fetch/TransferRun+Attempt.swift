@@ -43,10 +43,11 @@ extension TransferRun {
 
     private func attemptOnce(_ state: State) async -> State {
         var state = state
+        let deadline = plan.maxTime.map { ContinuousClock.now + $0 }
         do throws(CommandFailure) {
             let response = try await send(&state)
             state.retryAfter = RetryAfter.wait(response.fields, now: Int64(time(nil)))
-            try await receive(response, &state)
+            try await receive(response, until: deadline, &state)
         } catch {
             state.record.failure = error
         }
@@ -133,6 +134,8 @@ extension TransferRun {
         guard case .file(let path) = body, let size = InputFiles.real.size(path) else {
             throw CommandFailure(.readFailed, "-C: only a file can be sent from byte \(offset) on")
         }
+        // An empty file is sent as a whole.
+        if offset == 0, size == 0 { return }
         guard offset < size else {
             throw CommandFailure(.readFailed, "-C: \(path) has only \(size) bytes")
         }
@@ -147,7 +150,11 @@ extension TransferRun {
 
     // MARK: The response
 
-    private func receive(_ response: Response, _ state: inout State) async throws(CommandFailure) {
+    private func receive(
+        _ response: Response,
+        until deadline: ContinuousClock.Instant?,
+        _ state: inout State
+    ) async throws(CommandFailure) {
         let fields = response.fields
         let location = response.hops.dropLast().last { $0.status.kind == .redirection }?.response.headerFields[
             .location
@@ -161,7 +168,7 @@ extension TransferRun {
             // A number of more than 64 bits is larger than every limit.
             guard (Int64(length) ?? .max) <= limit else { throw Self.tooLarge(limit) }
         }
-        try await write(response, &state)
+        try await write(response, until: deadline, &state)
         if response.status.code >= 400, plan.errorStatus == .failedWithBody { throw Self.httpError(response) }
     }
 
@@ -200,17 +207,26 @@ extension TransferRun {
         return true
     }
 
-    private func write(_ response: Response, _ state: inout State) async throws(CommandFailure) {
+    private func write(
+        _ response: Response,
+        until deadline: ContinuousClock.Instant?,
+        _ state: inout State
+    ) async throws(CommandFailure) {
         meter.start(response, path: state.sink.path, offset: state.offset)
-        let pace = plan.rateLimit.map { Pace($0) }
+        let pace = plan.rateLimit.map { Pace($0, until: deadline) }
         var pieces = response.body.makeAsyncIterator()
         let problem = response.codingProblem
         do {
             while let piece = try await pieces.next() {
                 if let problem { throw problem }
-                try write(piece, &state)
-                meter.received(state.sink.written)
-                try await pace?.wait(after: state.sink.written)
+                // The bytes of at most a second, so that a slow transfer shows progress and -Y does not end it.
+                var rest = piece
+                while let part = rest.readSlice(length: min(pace?.slice ?? .max, rest.readableBytes)) {
+                    try write(part, &state)
+                    meter.received(state.sink.written)
+                    try await pace?.wait(after: state.sink.written)
+                    if rest.readableBytes == 0 { break }
+                }
             }
             try writeTrailers(response.trailers, &state)
             state.record.bodyTime = response.timings.body
@@ -285,14 +301,28 @@ extension TransferRun {
 struct Pace: Sendable {
     private let rate: Int64
     private let begin = ContinuousClock.now
+    private let deadline: ContinuousClock.Instant?
 
-    /// - Parameter rate: in bytes per second, above 0.
-    init(_ rate: Int64) { self.rate = rate }
+    /// - Parameters:
+    ///   - rate: in bytes per second, above 0.
+    ///   - deadline: when a wait fails (`-m`).
+    init(_ rate: Int64, until deadline: ContinuousClock.Instant? = nil) {
+        (self.rate, self.deadline) = (rate, deadline)
+    }
+
+    /// The number of bytes of one second.
+    var slice: Int { Int(clamping: rate) }
 
     /// Waits until the rate allows more than `count` bytes.
+    ///
+    /// - Throws: ``CommandFailure`` with status `timedOut` at the deadline; `CancellationError`.
     func wait(after count: Int64) async throws {
         let due = Duration.nanoseconds(Int64(clamping: Double(count) / Double(rate) * 1e9))
         let early = due - begin.duration(to: .now)
-        if early > .milliseconds(1) { try await Task.sleep(for: early) }
+        guard early > .milliseconds(1) else { return }
+        let end = ContinuousClock.now + early
+        guard let deadline, deadline < end else { return try await Task.sleep(until: end) }
+        try await Task.sleep(until: deadline)
+        throw CommandFailure(.timedOut, "the transfer did not end in time (-m)")
     }
 }

@@ -21,7 +21,7 @@ struct TransferRun: Sendable {
     let heads: FileDescriptor?
     let meter: TransferMeter
     let received: HeadLog
-    private let begin = ContinuousClock.now
+    private var begin = ContinuousClock.now
 
     init(
         plan: FetchPlan,
@@ -52,6 +52,13 @@ struct TransferRun: Sendable {
 
     /// Runs the transfer and prints the output of the plan.
     func run() async -> TransferRecord {
+        var run = self
+        // The transfer may have waited for others since it was made.
+        run.begin = .now
+        return await run.runAttempts()
+    }
+
+    private func runAttempts() async -> TransferRecord {
         var state: State
         do {
             state = try start()
@@ -64,7 +71,9 @@ struct TransferRun: Sendable {
         var schedule = FetchRetries(plan.retries)
         while true {
             state = await attempt(state)
-            guard canRepeat(state), let wait = schedule.next(after: outcome(of: state)), !Task.isCancelled else {
+            guard canRepeat(state), let wait = schedule.next(after: outcome(of: state)) else { break }
+            guard !Task.isCancelled else {
+                state.record.failure = state.record.failure ?? Self.interrupted
                 break
             }
             note(state.record.failure?.message ?? "the server answered \(state.record.lastHop?.status.code ?? 0)")
@@ -75,11 +84,18 @@ struct TransferRun: Sendable {
                 state.record.failure = error
                 break
             }
-            do { try await Task.sleep(for: wait) } catch { break }
+            do {
+                try await Task.sleep(for: wait)
+            } catch {
+                state.record.failure = Self.interrupted
+                break
+            }
         }
         end(&state)
         return finish(&state.record)
     }
+
+    private static let interrupted = CommandFailure(.interrupted, "interrupted")
 
     // MARK: Before and after
 
@@ -125,6 +141,7 @@ struct TransferRun: Sendable {
         } else {
             try state.sink.takeBack()
         }
+        state.retryAfter = nil
         state.record = TransferRecord(transfer, retries: retries)
         state.record.path = state.sink.path
     }
@@ -151,9 +168,10 @@ struct TransferRun: Sendable {
 
     /// Closes the output and sets or removes the file.
     private func end(_ state: inout State) {
+        let isUnchanged = state.record.isUnmodified || state.record.lastHop?.status == .notModified
         do throws(CommandFailure) {
-            // A response without a body leaves an empty file.
-            if state.record.failure == nil, !state.record.isComplete { try state.sink.open() }
+            // A response without a body leaves an empty file, but not if the file has what the server would send (-z).
+            if state.record.failure == nil, !state.record.isComplete, !isUnchanged { try state.sink.open() }
             try state.sink.close()
         } catch {
             state.record.failure = state.record.failure ?? error
@@ -163,7 +181,7 @@ struct TransferRun: Sendable {
         guard let path = state.sink.path, FileDescriptor.isRegular(path) else { return }
         if state.record.failure != nil {
             if plan.removesOnError, state.sink.wasOpened { unlink(path) }
-        } else if plan.setsRemoteTime {
+        } else if plan.setsRemoteTime, !isUnchanged {
             let modified = state.record.lastHop?.response.headerFields[.lastModified].flatMap(DateExpression.parse)
             if let modified, !FileDescriptor.setModified(path, to: modified) {
                 note("the time of \(path) cannot be set")

@@ -53,9 +53,9 @@ struct OutputSink {
     /// Whether the output can be written again from its start: a regular file.
     var canTakeBack: Bool { path.map(FileDescriptor.isRegular) ?? false }
 
-    /// Uses the file name that the response gives (`-J`).
+    /// Uses the file name that the response gives (`-J`). It never chooses a file to append to.
     mutating func take(disposition: String?, location: String?) {
-        guard rules.usesHeaderName, case .remoteFile = output, file == nil,
+        guard rules.usesHeaderName, case .remoteFile = output, file == nil, offset == nil,
             let name = OutputName.given(disposition: disposition, location: location)
         else { return }
         path = Self.path(name, rules)
@@ -107,19 +107,28 @@ struct OutputSink {
                 "the body is binary: write it to a file with -o FILE, or to the terminal with -o -"
             )
         }
+        // A piece may be written in part.
+        let before = delivered
+        defer { written += delivered - before }
         try put(piece)
-        written += Int64(piece.readableBytes)
     }
 
     private mutating func put(_ bytes: ByteBuffer) throws(CommandFailure) {
         try open()
-        delivered += Int64(bytes.readableBytes)
-        guard output != .nothing else { return }
+        guard output != .nothing else {
+            delivered += Int64(bytes.readableBytes)
+            return
+        }
         let target = file ?? .standardOutput
         let result = bytes.withUnsafeReadableBytes { bytes in
             Result { () throws(FileDescriptor.Failure) in try target.write(bytes) }
         }
-        if case .failure(let error) = result { throw failure(error) }
+        switch result {
+        case .success: delivered += Int64(bytes.readableBytes)
+        case .failure(let error):
+            delivered += Int64(error.written)
+            throw failure(error)
+        }
     }
 
     /// Removes what was written, before another attempt. As in curl, heads without a body stay; standard output, pipes and

@@ -21,8 +21,9 @@ final class ProgressBoard: Sendable {
     private let begin = ContinuousClock.now
     private let state = NIOLockedValueBox(State())
 
-    init(_ settings: FetchSession.Settings, terminal: Terminal = .standardError) {
-        isShown = terminal.isTerminal && !settings.isSilent && !settings.reports
+    /// - Parameter isHidden: whether there is no display (`--no-progress-meter`).
+    init(_ settings: FetchSession.Settings, isHidden: Bool = false, terminal: Terminal = .standardError) {
+        isShown = !isHidden && terminal.isTerminal && !settings.isSilent && !settings.reports
         isParallel = settings.parallelism != nil
         isPlain = settings.showsBar
         self.terminal = terminal

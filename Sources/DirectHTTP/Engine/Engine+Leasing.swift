@@ -20,7 +20,7 @@ extension Engine {
         for key: PoolKey,
         from source: some EndpointSource,
         fresh: Bool,
-        clock: ExchangeClock
+        clock: inout ExchangeClock
     ) async throws(DirectHTTPError) -> Sent {
         let avoided =
             if let side = exchange.request.hedgeSide {
@@ -30,10 +30,22 @@ extension Engine {
             }
         var lease = try pool.lease(key, fresh: fresh, avoiding: avoided)
         var hasWaitedLong = false
-        if case .wait(let waiter) = lease {
+        while case .wait(let waiter) = lease {
             let begin = NIODeadline.now()
-            lease = try await pool.turn(of: waiter, key: key, deadline: clock.connectDeadline)
+            // The wait for the first connection is part of connecting.
+            let isExcluded = !configuration.limitsTurns && !pool.isOpeningFirst(key)
+            do {
+                lease = try await pool.turn(of: waiter, key: key, deadline: clock.connectDeadline)
+            } catch {
+                let now = NIODeadline.now()
+                guard error.code == .poolExhausted, !configuration.limitsTurns, clock.deadline.map({ now < $0 }) ?? true
+                else { throw error }
+                clock.excludeWait(since: begin, now: now)
+                lease = try pool.lease(key, fresh: fresh, avoiding: avoided)
+                continue
+            }
             let now = NIODeadline.now()
+            if isExcluded { clock.excludeWait(since: begin, now: now) }
             hasWaitedLong = clock.connectDeadline.map { $0 - now < now - begin } ?? false
         }
         if case .reuse(let connection) = lease { return await send(exchange, on: connection, isReused: true) }

@@ -93,7 +93,7 @@ public final class Engine: Sendable {
             let exchange = nextExchange(for: request, limits: limits, clock: clock, course: &course)
             let sent: Sent
             do {
-                sent = try await send(exchange, for: course.key, from: source, fresh: course.fresh, clock: clock)
+                sent = try await send(exchange, for: course.key, from: source, fresh: course.fresh, clock: &clock)
             } catch {
                 throw clock.explaining(error)
             }

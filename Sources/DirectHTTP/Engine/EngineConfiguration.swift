@@ -9,6 +9,9 @@ public struct EngineConfiguration: Sendable {
     public var connectionsPerOrigin = 64
     /// How many requests may wait for a connection to one origin. Default 10,000; further requests fail with `poolExhausted`.
     public var waitersPerOrigin = 10_000
+    /// Whether ``TimeLimits/connect`` covers the wait for a connection while all to an origin are busy. If false, only the limit
+    /// of the whole exchange ends this wait. Default true.
+    package var limitsTurns = true
     /// The maximum number of idle connections in all. Default 1,024; further ones are closed.
     public var maxIdleConnections = 1_024
     /// How long an idle connection is kept. Default 60 s.

@@ -32,6 +32,16 @@ struct ExchangeClock {
     mutating func beginRound(connected: NIODeadline, now: NIODeadline = .now()) {
         spent = spent + (connected - roundBegin)
         roundBegin = now
+        setConnectDeadline(now)
+    }
+
+    /// Restarts the time limit for getting a connection after a wait that does not count.
+    mutating func excludeWait(since begin: NIODeadline, now: NIODeadline) {
+        roundBegin = roundBegin + (now - begin)
+        setConnectDeadline(now)
+    }
+
+    private mutating func setConnectDeadline(_ now: NIODeadline) {
         let limit = connect.map { connect in
             let (all, isTooLong) = connect.nanoseconds.multipliedReportingOverflow(by: Self.maxFactor)
             return now + max(.zero, min(connect, .nanoseconds(isTooLong ? .max : all) - spent))

@@ -93,6 +93,9 @@ final class ConnectionPool: Sendable {
         shared.withLockedValue { $0.pool.next(key)?.eventLoop }
     }
 
+    /// Whether the first connection is being opened and no other is open.
+    func isOpeningFirst(_ key: PoolKey) -> Bool { shared.withLockedValue { $0.pool.isOpeningFirst(key) } }
+
     /// Returns a connection for the key, or whether the caller must open one or wait.
     func lease(_ key: PoolKey, fresh: Bool, avoiding endpoints: Set<Endpoint> = []) throws(DirectHTTPError) -> Lease {
         let loop = MultiThreadedEventLoopGroup.currentEventLoop
@@ -252,7 +255,7 @@ final class ConnectionPool: Sendable {
     /// Fails a waiter whose deadline has passed.
     private func expire(_ waiter: State.WaiterID, key: PoolKey) {
         // If no connection is open and one is being opened, the endpoints do not answer. Otherwise all connections are busy.
-        let isUnreachable = shared.withLockedValue { $0.pool.isOpeningFirst(key) }
+        let isUnreachable = isOpeningFirst(key)
         let why =
             isUnreachable ? "no connection to \(key.origin) in time" : "every connection to \(key.origin) stayed busy"
         removeWaiter(waiter, key: key, code: isUnreachable ? .connectTimeout : .poolExhausted, message: why)
@@ -262,7 +265,7 @@ final class ConnectionPool: Sendable {
     /// cause is that all connections were busy.
     func blaming(_ error: DirectHTTPError, key: PoolKey) -> DirectHTTPError {
         guard error.code == .connectTimeout, error.attempts.allSatisfy({ $0.outcome == .abandoned }),
-            !shared.withLockedValue({ $0.pool.isOpeningFirst(key) })
+            !isOpeningFirst(key)
         else { return error }
         var error = error
         error.code = .poolExhausted

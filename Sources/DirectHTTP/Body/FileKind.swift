@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// What is at a path. Here, and not in the targets above that import Foundation: which module declares the fields of `stat`
+/// differs from build to build there.
+package enum FileKind: Hashable, Sendable {
+    case file(size: Int64)
+    case folder
+    /// A pipe, a socket or a device.
+    case other
+    /// There is nothing, or it cannot be determined.
+    case none
+
+    /// Follows symbolic links.
+    package init(_ path: String) {
+        var status = stat()
+        self = stat(path, &status) == 0 ? FileKind(status) : .none
+    }
+
+    package init(descriptor: CInt) {
+        var status = stat()
+        self = fstat(descriptor, &status) == 0 ? FileKind(status) : .none
+    }
+
+    private init(_ status: stat) {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: self = .file(size: Int64(status.st_size))
+        case S_IFDIR: self = .folder
+        default: self = .other
+        }
+    }
+
+    /// The size of a regular file in bytes; nil for anything else.
+    package var size: Int64? { if case .file(let size) = self { size } else { nil } }
+}
