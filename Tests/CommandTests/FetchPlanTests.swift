@@ -201,6 +201,8 @@ struct FetchPlanTests {
                 "PUT http://a.test/d/two", "PUT http://a.test/d/?q", "GET http://a.test/e",
             ]
         )
+        let none = try self.plan("-T", "", "-T", "two", "http://a.test/e", "http://a.test/d")
+        #expect(try none.transfers().map(\.request.method) == [.get, .put])
         #expect(try self.plan("-T", "dir/a b", "http://a.test").transfers()[0].url.get().path == "/a%20b")
     }
 
@@ -246,6 +248,21 @@ struct FetchPlanTests {
         #expect(token.request.headerFields[.authorization] == "Bearer t0k")
     }
 
+    // MARK: Names
+
+    @Test("parts of --next share the standard upstreams if one of them needs names, whatever their order")
+    func sharedUpstreams() throws {
+        let (address, name) = ("http://127.0.0.1/", "http://a.test/")
+        for (line, needsNone) in [
+            ([address, "--next", address], true), ([address, "--next", name], false),
+            ([name, "--next", address], false), (["--connect-to", "::b.test:", address], false),
+        ] {
+            guard case .fetch(let parts) = try FetchParser.parse(line, files: Self.files) else { continue }
+            let session = try FetchSession(parts, defaults: Defaults(), files: Self.files)
+            for part in session.parts { #expect(session.needsNoNames(part.clientKey) == needsNone, "\(line)") }
+        }
+    }
+
     // MARK: Errors
 
     /// A command line that is refused, with its exit code and a part of the message.
@@ -286,6 +303,7 @@ struct FetchPlanTests {
         Wrong(.usage, says: "0-499", "-r", "a-b", "http://a.test/"),
         Wrong(.usage, says: "-C", "-C", "x", "http://a.test/"),
         Wrong(.usage, says: "exclude", "-C", "1", "-r", "1-2", "http://a.test/"),
+        Wrong(.usage, says: "-C and -J", "-C", "-", "-OJ", "http://a.test/"),
         Wrong(.usage, says: "choose one", "-d", "x", "-F", "a=b", "http://a.test/"),
         Wrong(.usage, says: "choose one", "-d", "x", "-T", "two", "http://a.test/"),
         Wrong(.usage, says: "choose one", "-I", "-d", "x", "http://a.test/"),

@@ -44,6 +44,28 @@ struct FileDescriptorTests {
         #expect(try folder.text("all") == "head body head")
     }
 
+    @Test("a file that is truncated and written again has no gap, however it was opened")
+    func noGapAfterTruncation() throws {
+        let folder = try Folder()
+        for mode in [FileDescriptor.Mode.new, .truncate, .append] {
+            let file = try FileDescriptor.open("\(folder.path)/\(mode)", mode)
+            try file.write(Array("first".utf8))
+            try file.truncate(to: 0)
+            try file.write(Array("2nd".utf8))
+            try file.close()
+            #expect(try folder.text("\(mode)") == "2nd")
+        }
+    }
+
+    @Test("a file to append to keeps its name, whatever the server calls it")
+    func appendedFileKeepsItsName() {
+        var rules = OutputSink.Rules()
+        rules.usesHeaderName = true
+        var sink = OutputSink(.remoteFile("mine"), rules: rules, offset: 4)
+        sink.take(disposition: "attachment; filename=yours", location: nil)
+        #expect(sink.path == "mine")
+    }
+
     @Test("a reader that stands still does not delay the end of the command", .timeLimit(.minutes(1)))
     func linesWithoutReader() async throws {
         // The command ignores SIGPIPE, too.

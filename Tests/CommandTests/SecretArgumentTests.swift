@@ -19,6 +19,9 @@ struct SecretArgumentTests {
         (["-ou", "me:pw"], ["-ou", "me:pw"]),
         (["--user=me:pw", "--user", "me:pw"], ["--user=_____", "--user", "_____"]),
         (["--oauth2-bearer", "token", "--pass", "pw"], ["--oauth2-bearer", "_____", "--pass", "__"]),
+        // Unique beginnings of names.
+        (["--oauth2", "token", "--proxy-us=p:w"], ["--oauth2", "_____", "--proxy-us=___"]),
+        (["--data", "me:pw", "--us", "me:pw"], ["--data", "me:pw", "--us", "_____"]),
         (["-H", "Authorization: Bearer t"], ["-H", "Authorization:_________"]),
         (["-HCookie:a=b", "-H", "Accept: a"], ["-HCookie:___", "-H", "Accept: a"]),
         (["-H", "X-Api-Key: 7", "-H", "@file"], ["-H", "X-Api-Key:__", "-H", "@file"]),
@@ -62,7 +65,10 @@ struct SecretArgumentTests {
             "http://you:secret@\(site.endpoint)/",
         ]
         let shown = NIOLockedValueBox("")
-        let run = try await CommandRun.run(CommandRun.beeline, arguments, in: folder) { process in
+        // An octet that is not UTF-8 is one octet, also in the arguments of the process.
+        let script = "exec \"$0\" \"$@\" --proxy-user $'\\377:secret'"
+        let line = ["-c", script, CommandRun.beeline] + arguments
+        let run = try await CommandRun.run("/bin/bash", line, in: folder) { process in
             try await arrived.wait()
             let text = try String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
             shown.withLockedValue { $0 = text }

@@ -107,6 +107,8 @@ struct TransferQueueTests {
         ("attachment; filename=.bashrc", nil, "_bashrc"), ("attachment; filename=\"..\"", nil, "_."),
         ("attachment; filename=a\u{7}b", nil, "a_b"), ("attachment; filename=dir/", nil, nil),
         ("attachment", "/x/y?q#f", "y"), (nil, "http://h/last#frag", "last"), (nil, nil, nil),
+        // A combining character after the slash, and one that turns the direction of the text.
+        ("attachment; filename=a/\u{301}b", nil, "\u{301}b"), ("attachment; filename=a\u{202e}b", nil, "a_b"),
         ("attachment; filename*=UTF-8''x; filename=y", nil, "y"), ("filename=\"a b", nil, "a b"),
     ]
 
@@ -131,6 +133,12 @@ struct TransferQueueTests {
         "", "file.txt", "two", "12", "32 Nov 1994x", "06 Foo 1994", "25:00:00 6 Nov 1994", "6 Nov 1994 7 Dec",
     ])
     func otherTextsAreNoDates(_ text: String) { #expect(DateExpression.parse(text) == nil, "\(text)") }
+
+    @Test("digits and letters outside ASCII are skipped, and do not stop the reading", .timeLimit(.minutes(1)))
+    func foreignDigitsInDates() {
+        for text in ["\u{b2}", "\u{663}", "6\u{301} Nov 1994", "\u{fc}"] { #expect(DateExpression.parse(text) == nil) }
+        #expect(DateExpression.parse("06 Nov 1994 \u{b2}") == 784_080_000)
+    }
 
     @Test func sizesHaveUnits() throws {
         for (text, bytes) in [("5", 5), ("1k", 1024), ("2.5M", 2_621_440), ("1G", 1 << 30), ("0", 0)]
