@@ -220,7 +220,8 @@ let package = Package(
             name: "BeelineCommand",
             dependencies: [
                 "Names", "CookieJar", "DirectHTTP", "Beeline", "BeelineProxy", "BeelineRedis", "BeelineServer",
-                "BeelineStore", "BeelineTesting", "BeelineWebDriver", "BeelineWebView", "CBuildInfo", nio("NIOCore"), nio("NIOPosix"),
+                "BeelineStore", "BeelineTesting", "BeelineWebDriver", "BeelineWebView", "CBuildInfo", nio("NIOCore"),
+                nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), nioSSL, httpTypes, argumentParser,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),

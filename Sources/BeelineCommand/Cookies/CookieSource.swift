@@ -4,14 +4,6 @@ import BeelineStore
 import CookieJar
 import Names
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Cookies read from a file or a browser profile. The content decides the format, not the file name.
 struct CookieSource: Sendable {
     /// The cookies, and the lines or rows that are not cookies.
@@ -37,7 +29,7 @@ struct CookieSource: Sendable {
         from url: HTTPURL? = nil,
         container: Int = 0
     ) async throws(CommandFailure) -> CookieSource {
-        if path != "-", isFolder(path) { return try await profile(path, container: container) }
+        if path != "-", FileDescriptor.isFolder(path) { return try await profile(path, container: container) }
         let octets = try JarFile.octets(of: path)
         if path != "-", format == nil, octets.starts(with: sqlite) {
             return try await profile(path, container: container)
@@ -93,10 +85,5 @@ struct CookieSource: Sendable {
         } catch {
             throw CommandFailure(.readFailed, error.message)
         }
-    }
-
-    private static func isFolder(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 }
