@@ -50,7 +50,7 @@ final class ContentStage {
                 silence += input.readableBytes
                 input.clear()
                 guard silence <= Self.maxSilence else {
-                    throw DirectHTTPError(.undecodableBody, "the response continues after the end of the compressed body")
+                    throw DirectHTTPError(.undecodableBody, "bytes without end follow the compressed body")
                 }
                 return nil
             }
