@@ -64,7 +64,7 @@ struct FileDescriptor: Hashable, Sendable {
     static func open(
         _ path: String,
         _ mode: Mode,
-        permissions: mode_t = 0o666,
+        permissions: UInt16 = 0o666,
         waits: Bool = true
     ) throws(Failure) -> FileDescriptor {
         let way =
@@ -76,7 +76,7 @@ struct FileDescriptor: Hashable, Sendable {
             case .new: O_EXCL | O_NOFOLLOW | O_APPEND
             }
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | way | (waits ? 0 : O_NONBLOCK)
-        let number = openFile(path, flags: flags, permissions: permissions)
+        let number = openFile(path, flags: flags, permissions: mode_t(permissions))
         guard number >= 0 else { throw Failure(code: errno) }
         return FileDescriptor(number)
     }

@@ -44,31 +44,6 @@ extension ProcessTests {
         }
 
         @Test(
-            "the wait for a connection of --parallel-max-host is not limited by --connect-timeout",
-            .timeLimit(.minutes(1))
-        )
-        func waitingForAConnectionIsNotConnecting() async throws {
-            let gate = Gate()
-            let lab = try await CommandLab { request in
-                guard request.path == "/1" else { return .text(request.path) }
-                return Reply(body: ["/1", .wait(gate)])
-            }
-            let line = [
-                "-s", "-S", "-Z", "--parallel-max-host", "1", "--connect-timeout", "0.5", lab.plainURL("/[1-3]"), "-o",
-                "#1",
-            ]
-            let run = try await CommandRun.run(CommandRun.beeline, line, in: lab.folder) { _ in
-                try await gate.arrivals(atLeast: 1)
-                // Another transfer, which ends at its limit, lets more time pass than --connect-timeout has.
-                #expect(try await lab.beeline(["-s", "-m", "2", lab.plainURL("/1")]).status == 28)
-                gate.open()
-            }
-            #expect(run.status == 0, "\(run.errors)")
-            for name in ["1", "2", "3"] { #expect(try lab.folder.text(name) == "/\(name)") }
-            await lab.stop()
-        }
-
-        @Test(
             "--fail-early returns the status of the failed transfer, not of those that it ends",
             .timeLimit(.minutes(1))
         )

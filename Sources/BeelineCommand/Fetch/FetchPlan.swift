@@ -285,7 +285,7 @@ extension OutputSink.Rules {
             guard (0...0o777).contains(mode) else {
                 throw CommandFailure(.usage, "--create-file-mode: write an octal number up to 0777")
             }
-            permissions = UInt32(mode)
+            permissions = UInt16(mode)
         }
     }
 }

@@ -16,7 +16,7 @@ struct OutputSink {
         /// `-J`.
         var usesHeaderName = false
         /// `--create-file-mode`.
-        var permissions: UInt32 = 0o666
+        var permissions: UInt16 = 0o666
     }
 
     /// The most numbers that `--no-clobber` tries.
