@@ -4,7 +4,7 @@ public import Names
 
 /// A host that requires TLS (RFC 6797).
 public struct HSTSEntry: Hashable, Sendable {
-    /// The name in the form of ``Host``, without a trailing dot.
+    /// The name in the form of `Host`, without a trailing dot.
     public let host: String
     /// Whether the host's subdomains require TLS too.
     public var includesSubdomains: Bool
