@@ -100,7 +100,6 @@ struct FetchRunner: Sendable {
 
     private func runSerial() async throws(CommandFailure) -> CommandStatus {
         var status = CommandStatus.ok
-        var isOver = false
         var start: ContinuousClock.Instant?
         try await forEachTransfer { run in
             if let start, let interval = session.settings.interval {
@@ -108,8 +107,7 @@ struct FetchRunner: Sendable {
             }
             start = .now
             status = await run.run().status
-            isOver = status != .ok && session.settings.failsEarly
-            return !isOver
+            return status == .ok || !session.settings.failsEarly
         }
         return status
     }
