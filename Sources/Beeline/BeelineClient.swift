@@ -27,6 +27,10 @@ public final class BeelineClient: Sendable {
     public let resolver: Resolver
     /// The cookies of the client's user. `nil`: the client sends and keeps no cookies.
     public let jar: CookieJar?
+    /// The hosts that require TLS (HSTS, RFC 6797). The client changes `http` to `https` and `ws` to `wss` for them, in first
+    /// requests and redirects, before it sends anything. It records hosts from responses whose certificate was verified. `nil`:
+    /// the client changes no URL.
+    public let hsts: HSTSStore?
     let engine: Engine
     let auth = AuthMemory()
     let telemetry: Telemetry?
@@ -38,12 +42,15 @@ public final class BeelineClient: Sendable {
     ///   - configuration: The settings.
     ///   - jar: The cookies of the client's user. The client and everything else that shares the jar see each other's changes.
     ///     `nil`: the client sends and keeps no cookies. Default: a new jar in memory.
+    ///   - hsts: The hosts that require TLS, which clients can share like a jar. `nil` turns HSTS off. Default: a new store in
+    ///     memory.
     /// - Throws: `UpstreamError` with code `misconfigured` if an upstream has invalid settings.
     public convenience init(
         _ configuration: ClientConfiguration = ClientConfiguration(),
-        jar: CookieJar? = CookieJar()
+        jar: CookieJar? = CookieJar(),
+        hsts: HSTSStore? = HSTSStore()
     ) throws(UpstreamError) {
-        try self.init(configuration, jar: jar, clock: ContinuousClock())
+        try self.init(configuration, jar: jar, hsts: hsts, clock: ContinuousClock())
     }
 
     /// Creates a client that measures its limits and waits between tries with `clock`, and compares the dates of servers with
@@ -51,11 +58,13 @@ public final class BeelineClient: Sendable {
     package init(
         _ configuration: ClientConfiguration,
         jar: CookieJar? = CookieJar(),
+        hsts: HSTSStore? = HSTSStore(),
         clock: some Clock<Duration>,
         date: @escaping @Sendable () -> CookieTime = { .now }
     ) throws(UpstreamError) {
         self.configuration = configuration
         self.jar = jar
+        self.hsts = hsts
         self.clock = CallClock(clock, date: date)
         telemetry = Telemetry(configuration.observability, clock: self.clock)
         engine = Engine(configuration: configuration.engine)

@@ -31,10 +31,6 @@ public struct ClientConfiguration: Sendable {
     /// Paths of Unix domain sockets to connect to in place of origins. The client neither resolves these hosts nor uses a proxy
     /// for them. Default none.
     public var unixSockets: [Pin: String] = [:]
-    /// The hosts that require TLS (HSTS, RFC 6797). The client changes `http` to `https` and `ws` to `wss` for them, in first
-    /// requests and redirects, before it sends anything. It records hosts from responses whose certificate was verified. `nil`
-    /// turns HSTS off. Default: a store in memory.
-    public var hsts: HSTSStore? = HSTSStore()
     /// The proxies. Default: those of the environment, as curl reads them; on Apple platforms otherwise those of the system
     /// settings.
     public var proxies = ProxySettings.standard

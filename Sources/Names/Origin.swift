@@ -44,7 +44,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// The origin as the `Origin` header carries it (RFC 6454 §6.2): `https://www.example.com`, with the port if it is not the
     /// scheme's default.
-    public var serialized: String { "\(scheme.name)://\(authority)" }
+    package var serialized: String { "\(scheme.name)://\(authority)" }
 
     /// The origin of the HTTP request that opens a WebSocket (RFC 6455 §4.1): `https` for `wss` and `http` for `ws`. HTTP
     /// origins are unchanged. Cookies, connections and stored credentials use this origin.

@@ -15,6 +15,7 @@ struct ClientLab {
     ///   - names: the site's names; the service answers them with the first of `addresses`.
     ///   - protocols: the ALPN identifiers that the site supports.
     ///   - jar: the client's cookies.
+    ///   - hsts: the hosts that require TLS.
     ///   - clock: the clock for the client's waits between attempts.
     ///   - configure: changes the client's configuration.
     init(
@@ -22,6 +23,7 @@ struct ClientLab {
         addresses: [String] = ["127.0.0.1", "127.0.0.2"],
         protocols: [String] = ["http/1.1"],
         jar: CookieJar? = CookieJar(),
+        hsts: HSTSStore? = HSTSStore(),
         clock: any Clock<Duration> = ContinuousClock(),
         configure: (inout ClientConfiguration) throws -> Void = { _ in },
         handler: @escaping LoopbackOrigin.Handler
@@ -42,7 +44,7 @@ struct ClientLab {
         configuration.tls.rootPEMs = [authority.rootPEM]
         configuration.proxies = .none
         try configure(&configuration)
-        client = try BeelineClient(configuration, jar: jar, clock: clock)
+        client = try BeelineClient(configuration, jar: jar, hsts: hsts, clock: clock)
     }
 
     func url(_ name: String, _ path: String = "/") -> String { "https://\(name):\(site.port)\(path)" }

@@ -39,7 +39,7 @@ struct HSTSClientTests {
         let response = try await lab.client.get(plain(url))
         #expect(response.hop.isUpgraded && "\(response.url)" == url)
         #expect(try await response.text().hasPrefix("a.test|"))
-        #expect(lab.client.configuration.hsts?.entries.map(\.host) == ["a.test"])
+        #expect(lab.client.hsts?.entries.map(\.host) == ["a.test"])
         // Another host is not affected: the server expects TLS.
         let error = await #expect(throws: BeelineError.self) { try await lab.client.get(plain(lab.url("b.test"))) }
         #expect(error?.code != nil)
@@ -49,7 +49,7 @@ struct HSTSClientTests {
     @Test("max-age=0 ends the upgrade, and only the first field counts")
     func firstField() async throws {
         let lab = try await ClientLab(handler: Self.handler)
-        let hosts = try #require(lab.client.configuration.hsts)
+        let hosts = try #require(lab.client.hsts)
         _ = try await lab.client.get(lab.url("a.test", "/?first=max-age=oops&second=max-age=1000"))
         #expect(hosts.entries.isEmpty)
         _ = try await lab.client.get(lab.url("a.test", "/?first=max-age=1000&second=max-age=0"))
@@ -62,7 +62,7 @@ struct HSTSClientTests {
     @Test("a redirect to http is upgraded before its origin is compared: cookies and credentials stay")
     func redirect() async throws {
         let lab = try await ClientLab(handler: Self.handler)
-        lab.client.configuration.hsts?.record("max-age=1000", of: try Host("a.test"))
+        lab.client.hsts?.record("max-age=1000", of: try Host("a.test"))
         _ = lab.client.jar?.store("id=7; Secure; Path=/", from: try HTTPURL(lab.url("a.test")))
         let target = plain(lab.url("a.test", "/end"))
         let response = try await lab.client.get(
@@ -84,7 +84,7 @@ struct HSTSClientTests {
             return .text("plain")
         }
         let client = try pinnedClient()
-        client.configuration.hsts?.record("max-age=1000; includeSubDomains", of: try Host("test"))
+        client.hsts?.record("max-age=1000; includeSubDomains", of: try Host("test"))
         let error = await #expect(throws: BeelineError.self) {
             try await client.get("http://a.test:\(site.port)/")
         }
@@ -99,13 +99,13 @@ struct HSTSClientTests {
         let site = try await LoopbackOrigin.start(handler: Self.handler)
         let client = try pinnedClient()
         _ = try await client.get("http://a.test:\(site.port)/?first=max-age=1000")
-        #expect(client.configuration.hsts?.entries.isEmpty == true)
+        #expect(client.hsts?.entries.isEmpty == true)
         await client.shutDown()
         await site.stop()
 
         let lab = try await ClientLab(configure: { $0.tls.verifiesCertificate = false }, handler: Self.handler)
         _ = try await lab.client.get(lab.url("a.test", "/?first=max-age=1000"))
-        #expect(lab.client.configuration.hsts?.entries.isEmpty == true)
+        #expect(lab.client.hsts?.entries.isEmpty == true)
         await lab.stop()
     }
 
@@ -113,13 +113,13 @@ struct HSTSClientTests {
     func address() async throws {
         let lab = try await ClientLab(names: ["127.0.0.1"], handler: Self.handler)
         _ = try await lab.client.get(lab.url("127.0.0.1", "/?first=max-age=1000"))
-        #expect(lab.client.configuration.hsts?.entries.isEmpty == true)
+        #expect(lab.client.hsts?.entries.isEmpty == true)
         await lab.stop()
     }
 
     @Test("without a store, nothing is upgraded")
     func off() async throws {
-        let lab = try await ClientLab(configure: { $0.hsts = nil }, handler: Self.handler)
+        let lab = try await ClientLab(hsts: nil, handler: Self.handler)
         _ = try await lab.client.get(lab.url("a.test", "/?first=max-age=1000"))
         await #expect(throws: BeelineError.self) { try await lab.client.get(plain(lab.url("a.test"))) }
         await lab.stop()
@@ -128,7 +128,7 @@ struct HSTSClientTests {
     @Test("a WebSocket is upgraded too")
     func webSocket() async throws {
         let lab = try await ClientLab(handler: Routes.standard)
-        lab.client.configuration.hsts?.record("max-age=1000", of: try Host("a.test"))
+        lab.client.hsts?.record("max-age=1000", of: try Host("a.test"))
         let socket = try await lab.client.webSocket("ws://a.test:\(lab.site.port)/ws")
         #expect(lab.site.requests.first?.connection.serverName == "a.test")
         await socket.close()

@@ -51,7 +51,7 @@ extension Call {
         do throws(BeelineError) {
             let keeps = options.credentialsFollowRedirects
             let rules = options.redirectRules ?? client.configuration.redirectRules
-            let hsts = client.configuration.hsts
+            let hsts = client.hsts
             guard
                 var next = try Redirect.next(
                     after: hop,

@@ -37,7 +37,13 @@ struct HopJourney {
     /// Step 1: adds the client's defaults to the request.
     @inline(never)
     init(_ request: ClientRequest, of call: Call) {
-        hop = HopRequest(request, configuration: call.client.configuration, takesBody: call.upgrade == nil)
+        let client = call.client
+        hop = HopRequest(
+            request,
+            configuration: client.configuration,
+            hsts: client.hsts,
+            takesBody: call.upgrade == nil
+        )
     }
 
     /// Steps 2 and 3: adds cookies and credentials, and chooses the route.
@@ -162,7 +168,7 @@ struct HopJourney {
     /// Records that the host requires TLS, or no longer does (RFC 6797 §8.1): from the first field of a response over TLS whose
     /// certificate was verified.
     private func recordTLSRequirement(of response: HTTPResponse, client: BeelineClient) {
-        guard let hsts = client.configuration.hsts, hop.url.origin.scheme.isSecure,
+        guard let hsts = client.hsts, hop.url.origin.scheme.isSecure,
             client.configuration.tls.verifiesCertificate,
             let field = response.headerFields[values: .strictTransportSecurity].first
         else { return }

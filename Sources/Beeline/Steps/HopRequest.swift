@@ -29,8 +29,10 @@ struct HopRequest: Sendable {
 
     /// Creates the first hop: the caller's request, with the client's defaults for missing fields.
     ///
-    /// - Parameter takesBody: Whether the response's body is used. False for the handshake of a WebSocket.
-    init(_ request: ClientRequest, configuration: borrowing ClientConfiguration, takesBody: Bool) {
+    /// - Parameters:
+    ///   - hsts: The hosts that require TLS.
+    ///   - takesBody: Whether the response's body is used. False for the handshake of a WebSocket.
+    init(_ request: ClientRequest, configuration: borrowing ClientConfiguration, hsts: HSTSStore?, takesBody: Bool) {
         method = request.method
         url = request.url
         body = request.body
@@ -55,7 +57,7 @@ struct HopRequest: Sendable {
         cookieHost = request.options.cookieHost
         let source = configuration.credentialSource
         credentials = request.options.credentials ?? url.credentials(or: source)
-        upgrade(by: configuration.hsts)
+        upgrade(by: hsts)
     }
 
     /// Replaces `http` in the URL if the host requires TLS (RFC 6797 §8.3).

@@ -40,8 +40,11 @@ struct FetchRunner: Sendable {
             for plan in session.parts where clients[plan.clientKey] == nil {
                 var configuration = plan.client
                 if session.needsNoNames(plan.clientKey) { configuration.upstreams = [] }
-                configuration.hsts = hosts
-                clients[plan.clientKey] = try BeelineClient(configuration, jar: plan.hasCookies ? cookies.jar : nil)
+                clients[plan.clientKey] = try BeelineClient(
+                    configuration,
+                    jar: plan.hasCookies ? cookies.jar : nil,
+                    hsts: hosts
+                )
             }
         } catch {
             await cookies.abandon()

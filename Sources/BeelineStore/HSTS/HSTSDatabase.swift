@@ -10,7 +10,7 @@ import Names
 /// let database = HSTSDatabase(path: "/home/me/.cache/app/hsts.sqlite")
 /// let hosts = HSTSStore()
 /// hosts.add(try await database.load())
-/// configuration.hsts = hosts
+/// let client = try BeelineClient(hsts: hosts)
 /// …
 /// try await database.save(hosts.entries)
 /// ```

@@ -16,7 +16,7 @@ import Glibc
 /// ```swift
 /// let hosts = HSTSStore()
 /// hosts.add(HSTSFile.read(text).entries)
-/// configuration.hsts = hosts
+/// let client = try BeelineClient(hsts: hosts)
 /// …
 /// let text = HSTSFile.write(hosts.entries)
 /// ```

@@ -22,7 +22,7 @@ public final class WebSocket: Sendable {
     /// The subprotocol that the server chose; nil if it chose none.
     public let subprotocol: String?
     /// Whether messages may be compressed: the server accepted permessage-deflate (RFC 7692).
-    public let isCompressed: Bool
+    package let isCompressed: Bool
     /// Describes how the connection was made.
     public let connection: ConnectionInfo
 

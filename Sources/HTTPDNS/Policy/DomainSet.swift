@@ -24,7 +24,7 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
     }
 
     /// Adds all domains of another set.
-    public mutating func formUnion(_ other: DomainSet) {
+    package mutating func formUnion(_ other: DomainSet) {
         domains.merge(other.domains)
     }
 
