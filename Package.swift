@@ -402,7 +402,7 @@ if let fuzzer = Context.environment["BEELINE_FUZZER"] {
         .executableTarget(
             name: "beeline-fuzz",
             dependencies: [
-                "CLibFuzzer", "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "BeelineProxy",
+                "CLibFuzzer", "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy",
                 "BeelineServer",
                 "BeelineStore", "BeelineTesting", grdb, nio("NIOCore"), nio("NIOEmbedded"),
             ],
@@ -416,8 +416,8 @@ if let fuzzer = Context.environment["BEELINE_FUZZER"] {
     let sanitizer = fuzzer == "fast" ? ["-sanitize=fuzzer"] : []
     let coverage = sanitizer + ["-sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp"]
     let fuzzed: Set = [
-        "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "BeelineProxy", "BeelineServer", "BeelineStore",
-        "beeline-fuzz",
+        "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy", "BeelineServer",
+        "BeelineStore", "beeline-fuzz",
     ]
     for target in package.targets where fuzzed.contains(target.name) {
         target.swiftSettings?.append(.unsafeFlags(coverage.flatMap { ["-Xfrontend", $0] }))

@@ -3,6 +3,7 @@
 public import CookieJar
 public import DirectHTTP
 package import HTTPTypes
+package import NIOCore
 public import Names
 
 /// Settings of one request that override the client's configuration. `nil` means: as configured.
@@ -56,6 +57,15 @@ public struct RequestOptions: Sendable {
     /// Whether a wrong `Content-Length` of the response is ignored: the body then ends with the connection (curl's
     /// `--ignore-content-length`). Default false. It does not affect HTTP/2.
     package var ignoresContentLength = false
+    /// Whether the body is handed out as it was received, with chunk framing and trailers (curl's `--raw`). Default false. It does
+    /// not affect HTTP/2.
+    package var keepsTransferCoding = false
+    /// Whether a body is decoded also if the request has its own `Accept-Encoding`, or a `Range`, as with curl's `--compressed`.
+    /// `ClientConfiguration.decodesContent` must also be true. Default false.
+    package var decodesEveryBody = false
+    /// Called with the lines that could be read of a response head that broke off or is malformed, before the request fails or is
+    /// repeated. As for ``onHead``. Default `nil`. It does not affect HTTP/2.
+    package var onBrokenHead: (@Sendable (ByteBuffer) -> Void)?
     /// Whether to keep the cookies of a hop, by its URL; `nil` keeps all. `keepsCookies` must also be true.
     package var keepsCookiesOf: (@Sendable (HTTPURL) -> Bool)?
     /// Called before a redirect is followed. Returns the request to send, or `nil` to return the redirect as the response.

@@ -47,7 +47,8 @@ extension CommandStatus {
         if let cause = error.underlyingError as? DirectHTTPError, cause.code == .proxyRefused, cause.response != nil {
             self = .connectFailed
         } else if error.code == .responseTooLarge {
-            self = .receiveFailed
+            let hasTooManyFields = (error.underlyingError as? DirectHTTPError)?.hasTooManyFields == true
+            self = hasTooManyFields ? .fieldsTooLarge : .receiveFailed
         } else {
             self.init(error.code, isClosedInOrder: error.underlyingError == nil)
         }

@@ -54,8 +54,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
 
     /// A SOCKS proxy refused the connection.
     static let proxyFailed = CommandStatus(97)
-    /// A field of the request, or its fields together, are too large.
-    static let requestTooLarge = CommandStatus(100)
+    /// A field of the request, or its fields together, are too large, or the response has too many fields.
+    static let fieldsTooLarge = CommandStatus(100)
     /// EX_USAGE.
     static let usage = CommandStatus(64)
     /// EX_UNAVAILABLE: the port cannot be bound.

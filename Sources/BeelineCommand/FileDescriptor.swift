@@ -32,7 +32,17 @@ struct FileDescriptor: Hashable, Sendable {
 
     /// The descriptors that the parent process passed on, found when the command starts. Sockets that the command opens
     /// later take the free numbers.
-    private static let openAtStart = Set((0..<maxInherited).filter { fcntl($0, F_GETFD) >= 0 })
+    private static let openAtStart: Set<CInt> = {
+        let numbers = 0..<maxInherited
+        #if !canImport(Darwin)
+        // One system call in place of 256. Darwin's poll(2) does not know all devices.
+        var states = numbers.map { pollfd(fd: $0, events: 0, revents: 0) }
+        if poll(&states, nfds_t(states.count), 0) >= 0 {
+            return Set(states.filter { $0.revents & Int16(POLLNVAL) == 0 }.map(\.fd))
+        }
+        #endif
+        return Set(numbers.filter { fcntl($0, F_GETFD) >= 0 })
+    }()
 
     /// Higher descriptors are not looked for.
     private static let maxInherited: CInt = 256

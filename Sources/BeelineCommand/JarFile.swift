@@ -73,7 +73,11 @@ struct JarFile: Hashable, Sendable {
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
     func save(_ jar: CookieJar, isCurls: Bool = false) throws(CommandFailure) {
         let cookies = jar.allCookies()
-        let octets = (format ?? .netscape).write(isCurls ? cookies.reversed().map(Self.withWholeMinute) : cookies)
+        // curl reads a value up to a tab only, and takes no such cookies from servers.
+        let written =
+            isCurls
+            ? cookies.reversed().filter { !$0.valueOctets.contains(0x09) }.map(Self.withWholeMinute) : cookies
+        let octets = (format ?? .netscape).write(written)
         do {
             guard path != "-" else { return try FileDescriptor.standardOutput.write(octets) }
             try Self.replace(path, by: octets)

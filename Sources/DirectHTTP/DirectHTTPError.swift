@@ -112,6 +112,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     var isUnprocessed = false
     /// Whether the server requires HTTP/1.1 for this request (HTTP_1_1_REQUIRED, RFC 9113 §7).
     var wantsHTTP1 = false
+    /// Whether the response has more fields than the limit.
+    package var hasTooManyFields = false
     /// Whether a proxy closed the connection with a challenge that a new connection can answer.
     var isChallenge = false
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HTTPTypes
-import NIOCore
+package import NIOCore
 import NIOPosix
 public import Names
 
@@ -57,6 +57,11 @@ public struct PreparedRequest: Sendable {
     package var sendsHost = true
     /// Whether the `Content-Length` of the response is ignored; the body then ends with the connection. Default false.
     package var ignoresContentLength = false
+    /// Whether the body of the response is handed out with its transfer coding, over HTTP/1. Default false.
+    package var keepsTransferCoding = false
+    /// Called with the lines that could be read of a head that broke off or is malformed, over HTTP/1. As for ``onHead``. Default
+    /// nil.
+    package var onBrokenHead: (@Sendable (ByteBuffer) -> Void)?
     /// The request target in place of ``target``. Nil: the URL's. It must pass ``setTarget(_:)``.
     private(set) var otherTarget: String?
     /// The credentials for the proxy that forwards the request; nil if none are sent.

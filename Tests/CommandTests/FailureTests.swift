@@ -49,7 +49,7 @@ extension ProcessTests {
 
         static let faults: [Fault] = [
             .sends("no answer", bytes: "", status: 52, says: "without a response"),
-            .sends("half a head", bytes: "HTTP/1.1 200 OK\r\nContent-Le", status: 52, says: "middle of the head"),
+            .sends("half a head", bytes: "HTTP/1.1 200 OK\r\nContent-Le", status: 18, says: "middle of the head"),
             .sends("no HTTP", bytes: "SSH-2.0-x\r\n\r\n", status: 8, says: "not HTTP"),
             .sends("a bad status", bytes: "HTTP/1.1 2x0 OK\r\n\r\n", status: 1, says: "not HTTP"),
             .sends("a bad length", bytes: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", status: 8, says: "not HTTP"),
@@ -79,7 +79,7 @@ extension ProcessTests {
             ),
             .sends(
                 "a huge head",
-                bytes: "HTTP/1.1 200 OK\r\nX: \(String(repeating: "x", count: 100_000))\r\n\r\n",
+                bytes: "HTTP/1.1 200 OK\r\nX: \(String(repeating: "x", count: 400_000))\r\n\r\n",
                 status: 56,
                 says: "head is larger"
             ),

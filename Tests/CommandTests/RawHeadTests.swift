@@ -50,6 +50,36 @@ extension ProcessTests {
             await server.stop()
         }
 
+        @Test("-i prints the lines before the fault of a head that is malformed or breaks off")
+        func brokenHeads() async throws {
+            let lines = "HTTP/1.1 200 fine\r\nX: 1\r\n"
+            for (rest, status) in [("Content-Length: -6\r\n\r\n", 8), ("Y: ", 18)] as [(String, Int32)] {
+                let server = try await RawServer.start { connection in
+                    _ = try await connection.receive(until: "\r\n\r\n")
+                    try await connection.send(lines + rest)
+                }
+                let lab = try await CommandLab()
+                let run = try await lab.beeline(["-s", "-i", "http://127.0.0.1:\(server.port)/"])
+                #expect(run.status == status && run.text == lines, "\(run.status) \(run.text)")
+                await lab.stop()
+                await server.stop()
+            }
+        }
+
+        @Test("--raw writes chunks and trailers as received")
+        func raw() async throws {
+            let body = "2;a=b\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n"
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send(Self.head + body)
+            }
+            let lab = try await CommandLab()
+            let run = try await lab.beeline(["-s", "--raw", "http://127.0.0.1:\(server.port)/"])
+            #expect(run.status == 0 && run.text == body, "\(run.errors)")
+            await lab.stop()
+            await server.stop()
+        }
+
         @Test("-i prints the head of an error response that -f makes a failure")
         func failedStatus() async throws {
             let lab = try await CommandLab { _ in .text("gone", status: .notFound) }

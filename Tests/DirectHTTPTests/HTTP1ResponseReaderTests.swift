@@ -270,6 +270,58 @@ struct HTTP1ResponseReaderTests {
         }
     }
 
+    @Test("lines with white space before the first field are skipped (RFC 9112 §2.2), and no field of theirs counts")
+    func blankBeforeFirstField() throws {
+        var reader = HTTP1ResponseReader()
+        reader.expect(method: .get)
+        let text = "HTTP/1.1 200 OK\r\n Content-Length: 9\r\n\tX: y\r\nContent-Length: 0\r\nA: b\r\n c\r\n\r\n"
+        reader.feed(ByteBuffer(string: text))
+        guard case .head(let response, let raw, _) = try reader.next() else { return #expect(Bool(false), "no head") }
+        #expect(response.headerFields[.contentLength] == "0" && response.headerFields.count == 2)
+        #expect(response.status.reasonPhrase == "OK" && String(buffer: raw) == text)
+        #expect(try reader.next() == .end(trailers: nil))
+    }
+
+    @Test(
+        "of a head that is malformed or breaks off, the lines before the fault can be had",
+        arguments: [
+            ("HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: \r-6\r\nC: d\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n"),
+            ("HTTP/1.1 200 OK\nA: b\nTransfer-Encoding: chunked, gzip\n\n", "HTTP/1.1 200 OK\nA: b\n"),
+            ("HTTP/1.1 200 OK\r\nA: b\r\nC: ", "HTTP/1.1 200 OK\r\nA: b\r\n"),
+            ("HTTP/1.1 200 OK\r\nA: b\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n"),
+            ("ICY 200 OK\r\nA: b\r\n\r\n", ""), ("HTT", ""),
+        ]
+    )
+    func brokenHead(_ text: String, _ lines: String) {
+        var reader = HTTP1ResponseReader()
+        reader.expect(method: .get)
+        reader.feed(ByteBuffer(string: text))
+        #expect(throws: HTTP1Error.self) {
+            _ = try reader.next()
+            _ = try reader.finishAtClose()
+        }
+        #expect(reader.brokenHead.map { String(buffer: $0) } ?? "" == lines)
+    }
+
+    @Test("another version on a connection that spoke HTTP/1 is malformed; on a new one it is not supported")
+    func changedVersion() throws {
+        var reader = HTTP1ResponseReader()
+        reader.expect(method: .get)
+        reader.feed(ByteBuffer(string: "HTTP/1.1 204 OK\r\n\r\n"))
+        while try reader.next() != nil {}
+        for isFirst in [false, true] {
+            if isFirst { reader = HTTP1ResponseReader() }
+            reader.expect(method: .get)
+            reader.feed(ByteBuffer(string: "HTTP/2 200 OK\r\n\r\n"))
+            let error = #expect(throws: HTTP1Error.self) { _ = try reader.next() }
+            guard case .unsupportedVersion = error else {
+                #expect(!isFirst)
+                continue
+            }
+            #expect(isFirst)
+        }
+    }
+
     @Test("a head with more fields than HTTPFields can hold is too large, even under a higher limit")
     func fieldsWithoutLimit() {
         var configuration = EngineConfiguration()
@@ -280,13 +332,14 @@ struct HTTP1ResponseReaderTests {
         let fields = String(repeating: "a:1\r\n", count: 70_000)
         parser.feed(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\(fields)\r\n"))
         let error = #expect(throws: HTTP1Error.self) { _ = try parser.next() }
-        guard case .tooLarge = error else { return #expect(Bool(false), "\(String(describing: error))") }
+        guard case .tooManyFields = error else { return #expect(Bool(false), "\(String(describing: error))") }
     }
 
     @Test(
-        "a length consists of digits only and has an upper bound",
+        "a length consists of digits only, and one that does not fit 64 bits is the largest number",
         arguments: [
-            ("9223372036854775807", nil), ("9223372036854775808", .malformedResponse), ("-0", .malformedResponse),
+            ("9223372036854775807", nil), ("9223372036854775808", nil), ("36893488147419103232", nil),
+            ("-0", .malformedResponse),
             ("+1", .malformedResponse), ("-1", .malformedResponse), ("0x1", .malformedResponse),
         ] as [(String, DirectHTTPError.Code?)]
     )

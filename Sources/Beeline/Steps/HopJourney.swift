@@ -85,6 +85,8 @@ struct HopJourney {
             prepared.onTunnelHead = request.options.onTunnelHead
             prepared.sendsHost = request.options.sendsHost
             prepared.ignoresContentLength = request.options.ignoresContentLength
+            prepared.keepsTransferCoding = request.options.keepsTransferCoding
+            prepared.onBrokenHead = request.options.onBrokenHead
             if request.options.httpVersion != .http11 { try prepared.setVersion(request.options.httpVersion) }
             return PendingHop(
                 prepared: prepared,

@@ -48,9 +48,10 @@ struct HopRequest: Sendable {
         if fields[.accept] == nil, takesBody { fields[.accept] = configuration.accept }
         if fields[.contentType] == nil, let type = body.contentType { fields[.contentType] = type }
         if continueLimit != nil { fields[.expect] = "100-continue" }
-        // Part of an encoded body cannot be decoded.
-        if fields[.acceptEncoding] == nil, fields[.range] == nil, takesBody, configuration.decodesContent {
-            fields[.acceptEncoding] = ContentCoding.offer
+        // Part of an encoded body cannot be decoded, unless it begins at the first byte.
+        let isOurs = fields[.acceptEncoding] == nil && fields[.range] == nil
+        if takesBody, configuration.decodesContent, isOurs || request.options.decodesEveryBody {
+            if fields[.acceptEncoding] == nil { fields[.acceptEncoding] = ContentCoding.offer }
             decodesContent = true
         }
         requestTarget = request.options.requestTarget

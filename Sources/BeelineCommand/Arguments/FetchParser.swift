@@ -72,14 +72,14 @@ struct FetchParser {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             if argument == "--" {
-                current.urls += rest.map { URLArgument($0) }
+                for argument in rest { try addURL(argument) }
                 return
             } else if argument.hasPrefix("--") {
                 try readLong(argument.dropFirst(2), &rest, depth: 0)
             } else if argument.hasPrefix("-"), argument != "-" {
                 try readCluster(argument.dropFirst(), &rest, depth: 0)
             } else {
-                current.urls.append(URLArgument(argument))
+                try addURL(argument)
             }
         }
     }
@@ -128,7 +128,7 @@ struct FetchParser {
         case .value(_, let set):
             do throws(CommandFailure) {
                 try set(&current, value ?? "")
-                try expandURLFile()
+                if option.name == "url" { try expandURLFile() }
             } catch {
                 throw .failure(error)
             }
@@ -170,7 +170,17 @@ struct FetchParser {
 
     // MARK: Files
 
-    /// Replaces `--url @FILE` by the URLs in the file, one a line; lines with `#` are comments.
+    /// Adds a URL, or as in curl those of `@FILE`.
+    private mutating func addURL(_ argument: String) throws(Stop) {
+        current.urls.append(URLArgument(argument))
+        do throws(CommandFailure) {
+            try expandURLFile()
+        } catch {
+            throw .failure(error)
+        }
+    }
+
+    /// Replaces `@FILE`, the last URL, by the URLs in the file, one a line; lines with `#` are comments.
     private mutating func expandURLFile() throws(CommandFailure) {
         guard let last = current.urls.last, last.text.hasPrefix("@"), !last.isFromFile else { return }
         current.urls.removeLast()

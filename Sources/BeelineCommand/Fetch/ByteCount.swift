@@ -47,3 +47,10 @@ extension Duration {
         self = .seconds(span) / number
     }
 }
+
+extension Int64 {
+    /// Rounds to the nearest integer and clamps to 64 bits; NaN becomes 0.
+    init(clamping number: Double) {
+        self = Int64(exactly: number.rounded()) ?? (number > 0 ? .max : number < 0 ? .min : 0)
+    }
+}

@@ -16,6 +16,8 @@ extension ClientConfiguration {
         case .http2PriorKnowledge: (tls.requiresHTTP2, engine.assumesHTTP2) = (true, true)
         }
         try apply(command.socket)
+        // curl's limits for the head of a response.
+        (engine.maxHeadBytes, engine.maxHeadFields) = (300 << 10, 5_000)
         limits.connect =
             try Duration(seconds: connection.connectTimeout ?? defaults.connectTimeout, option: "--connect-timeout")
             ?? limits.connect

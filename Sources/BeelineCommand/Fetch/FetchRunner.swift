@@ -34,7 +34,20 @@ struct FetchRunner: Sendable {
         board = ProgressBoard(session.settings, isHidden: session.parts.contains(where: \.hidesMeter))
         cookies = try await SessionCookies(session.parts)
         hstsFiles = HSTSFiles(session.parts.flatMap(\.hsts))
-        try await hstsFiles.read(into: hosts)
+        do throws(CommandFailure) {
+            try await hstsFiles.read(into: hosts)
+            clients = try Self.clients(session, hosts: hosts, jar: cookies.jar)
+        } catch {
+            await cookies.abandon()
+            throw error
+        }
+    }
+
+    private static func clients(
+        _ session: FetchSession,
+        hosts: HSTSStore,
+        jar: CookieJar?
+    ) throws(CommandFailure) -> [FetchPlan.ClientKey: BeelineClient] {
         var clients: [FetchPlan.ClientKey: BeelineClient] = [:]
         do throws(UpstreamError) {
             for plan in session.parts where clients[plan.clientKey] == nil {
@@ -42,15 +55,14 @@ struct FetchRunner: Sendable {
                 if session.needsNoNames(plan.clientKey) { configuration.upstreams = [] }
                 clients[plan.clientKey] = try BeelineClient(
                     configuration,
-                    jar: plan.hasCookies ? cookies.jar : nil,
+                    jar: plan.hasCookies ? jar : nil,
                     hsts: hosts
                 )
             }
         } catch {
-            await cookies.abandon()
             throw CommandFailure(.usage, error.message)
         }
-        self.clients = clients
+        return clients
     }
 
     private func run() async -> CommandStatus {

@@ -37,7 +37,7 @@ extension ClientConfiguration {
             proxy.waitsForChallenge = options.anyauth
             proxy.tunnelsPlainHTTP = options.tunnels
             proxy.connectsWithHTTP10 = options.connectsWithHTTP10
-            proxy.preproxy = proxy.kind == .http ? preproxy : nil
+            proxy.preproxy = preproxy
             if let tls, proxy.kind == .http { proxy.tls = tls }
             proxy.connectFields[.userAgent] = userAgent
             for line in headers {

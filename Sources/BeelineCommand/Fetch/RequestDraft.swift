@@ -66,7 +66,7 @@ struct RequestDraft: Sendable {
         let bytes = fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
         guard bytes <= Self.maxFieldBytes else {
             throw CommandFailure(
-                .requestTooLarge,
+                .fieldsTooLarge,
                 "the fields of the request have more than \(Self.maxFieldBytes) bytes"
             )
         }
@@ -119,6 +119,8 @@ struct RequestDraft: Sendable {
         options.sendsHost = !omitsHost
         options.cookieHost = cookieHost
         options.ignoresContentLength = command.transfer.ignoresLength
+        options.keepsTransferCoding = command.transfer.raw
+        options.decodesEveryBody = command.request.compressed
         let size = body.size(files)
         if message.version == .http10 {
             options.httpVersion = .http10

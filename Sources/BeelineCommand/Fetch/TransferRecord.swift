@@ -10,6 +10,8 @@ struct TransferRecord: Sendable {
     var hops: [Hop] = []
     /// The response heads as received, informational ones included; empty if neither `-i` nor `-D` prints them.
     var heads: [ByteBuffer] = []
+    /// Whether the last head broke off or is malformed; ``heads`` then ends with the lines that could be read.
+    var isHeadBroken = false
     /// The size of all response heads.
     var headBytes = 0
     /// The reason for a failed transfer; nil if it succeeded.
@@ -54,7 +56,13 @@ struct TransferRecord: Sendable {
     /// The URL of the last request; without one, the requested URL.
     var effectiveURL: String {
         let requested = (try? transfer.url.get()).map { "\($0)" } ?? transfer.text
-        return (error?.failedURL ?? hops.last?.url).map { "\($0)" } ?? requested
+        guard let last = error?.failedURL ?? hops.last?.url else { return requested }
+        let text = "\(last)"
+        // As in curl, an international host stays as it was written.
+        guard let given = try? transfer.url.get(), given.host == last.host, let host = URLParts(transfer.text)["host"],
+            !host.utf8.allSatisfy({ $0 < 0x80 }), let place = text.firstRange(of: last.host.text)
+        else { return text }
+        return text[..<place.lowerBound] + host + text[place.upperBound...]
     }
 
     /// The end of each phase of the last hop, measured from the start of the transfer; nil without a hop.

@@ -71,14 +71,17 @@ extension TransferRun {
         limits.whole = plan.maxTime
         options.limits = limits
         options.onHead = { [received] in received.add($0) }
+        options.onBrokenHead = { [received] in received.add(broken: $0) }
         options.onTunnelHead = { [received, plan, settings] head in
             if !plan.hidesTunnelHeads { received.add(head) }
             if settings.isVerbose { VerboseLog.notes(ofTunnel: head).forEach(Terminal.standardError.writeLine) }
         }
         var content = body.requestBody(meter.upload)
         if let rate = plan.rateLimit {
-            let pace = Pace(rate)
-            content = content.paced { try await pace.wait(after: $0) }
+            content = content.paced {
+                let pace = Pace(rate)
+                return { try await pace.wait(after: $0) }
+            }
         }
         let result = await Self.result { [request, options, content] () async throws(BeelineError) in
             try await client.send(request, to: url, body: content, options: options)
@@ -88,7 +91,9 @@ extension TransferRun {
         case .failure(let error): state.record.hops = error.hops
         }
         tell(state.record.hops)
-        (state.record.heads, state.record.headBytes) = received.take()
+        let heads = received.take()
+        (state.record.heads, state.record.headBytes) = (heads.heads, heads.size)
+        state.record.isHeadBroken = heads.isBroken
         try dump(state.record.heads)
         if state.record.headBytes > HeadLog.limit {
             throw CommandFailure(.tooLarge, "the response heads have more than \(HeadLog.limit) bytes in all")
@@ -106,6 +111,9 @@ extension TransferRun {
                 throw CommandFailure(.uploadFailed, "HTTP/1.0 cannot send a body of unknown length")
             }
             let failure = CommandFailure(error)
+            if error.code == .connectionLost, failure.status == .emptyReply, state.record.isHeadBroken {
+                throw CommandFailure(.partialBody, failure.message)
+            }
             // curl has separate exit codes for the kinds of proxies; the library has one error code.
             throw error.code == .proxyRefused && error.proxy?.kind == .socks5
                 ? CommandFailure(.proxyFailed, failure.message) : failure

@@ -12,6 +12,8 @@ final class HeadLog: Sendable {
     private struct State {
         var heads: [ByteBuffer] = []
         var size = 0
+        /// The lines that could be read of a head that broke off. The heads of a repeated request replace them.
+        var broken: ByteBuffer?
     }
 
     private let state = NIOLockedValueBox(State())
@@ -24,15 +26,21 @@ final class HeadLog: Sendable {
     func add(_ head: ReceivedHead) {
         state.withLockedValue { state in
             state.size += head.raw.readableBytes
+            state.broken = nil
             if keepsHeads, state.size <= Self.limit { state.heads.append(head.raw) }
         }
     }
 
+    /// Adds the lines that could be read of a head that broke off or is malformed.
+    func add(broken lines: ByteBuffer) { state.withLockedValue { $0.broken = lines } }
+
     /// Removes and returns the heads since the last call, and their size.
-    func take() -> (heads: [ByteBuffer], size: Int) {
+    func take() -> (heads: [ByteBuffer], size: Int, isBroken: Bool) {
         state.withLockedValue { state in
             defer { state = State() }
-            return (state.heads, state.size)
+            guard let lines = state.broken else { return (state.heads, state.size, false) }
+            let size = state.size + lines.readableBytes
+            return (keepsHeads && size <= Self.limit ? state.heads + [lines] : state.heads, size, true)
         }
     }
 }

@@ -5,14 +5,18 @@ import NIOCore
 extension RequestBody {
     /// The same body, sent in pieces of at most 16 KiB.
     ///
-    /// - Parameter wait: called after each piece with the number of bytes sent so far; the next piece follows when it returns.
-    package func paced(_ wait: @escaping @Sendable (_ sent: Int64) async throws -> Void) -> RequestBody {
+    /// - Parameter start: called when an upload of the body begins, also of a repeated one. What it returns is called after each piece
+    ///   with the number of bytes of this upload; the next piece follows when it returns.
+    package func paced(
+        _ start: @escaping @Sendable () -> @Sendable (_ sent: Int64) async throws -> Void
+    ) -> RequestBody {
         guard !isNone else { return self }
         let body = self
         let source = StreamSource(
             isReplayable: isReplayable,
             measure: { () throws(DirectHTTPError) in try body.contentLength() }
         ) { send in
+            let wait = start()
             var sent: Int64 = 0
             try await body.forEachPiece { piece in
                 var rest = piece

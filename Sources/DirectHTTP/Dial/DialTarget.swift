@@ -24,7 +24,7 @@ struct DialTarget: Sendable {
             case .socks5:
                 steps.append(.socks(proxy, target))
             case .http:
-                if let first = proxy.outerProxy { steps.append(.socks(first, proxy.origin)) }
+                if let first = proxy.preproxy { steps.append(.socks(first, proxy.origin)) }
                 if proxy.origin.scheme.isSecure {
                     var settings = proxy.tls ?? key.tls.forProxy
                     // CONNECT and forwarded requests are written as HTTP/1.1, whatever the settings allow for origins.

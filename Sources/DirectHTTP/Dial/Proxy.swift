@@ -42,15 +42,15 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
     /// The fields of the requests that the proxy forwards, such as `Proxy-Connection`. A request's own field with the same name
     /// is sent as well. Default none.
     package var forwardedFields: HTTPFields = [:]
-    /// A SOCKS5 proxy through which this HTTP proxy is reached, as with curl's `--preproxy`. Its own ``preproxy`` is ignored.
-    /// Default nil.
+    /// A SOCKS5 proxy through which this HTTP proxy is reached, as with curl's `--preproxy`. Its own ``preproxy`` is ignored. Nil for
+    /// other kinds of proxies. Default nil.
     package var preproxy: Proxy? {
-        get { firstProxy.first }
-        set { firstProxy = newValue.map { [$0] } ?? [] }
+        get { kind == .http && preproxies.first?.kind == .socks5 ? preproxies.first : nil }
+        set { preproxies = newValue.map { [$0] } ?? [] }
     }
 
-    /// An array, because a struct cannot hold itself.
-    private var firstProxy: [Proxy] = []
+    /// The value of ``preproxy``. An array, because a struct cannot hold itself.
+    private var preproxies: [Proxy] = []
     /// The origin that a tunnel leads to, if it differs from that of the request.
     package var target: Origin?
 
@@ -77,11 +77,8 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The ``preproxy``, if it can lead to this proxy: only an HTTP proxy is reached through another one, of kind SOCKS5.
-    package var outerProxy: Proxy? { kind == .http && preproxy?.kind == .socks5 ? preproxy : nil }
-
     /// The origin that the socket connects to: that of ``preproxy``, or this proxy's.
-    package var firstOrigin: Origin { outerProxy?.origin ?? origin }
+    package var firstOrigin: Origin { preproxy?.origin ?? origin }
 
     /// The `Proxy-Authorization` that is sent without a challenge; nil if there is none.
     package var authorization: String? { credentials?.unaskedField }

@@ -41,10 +41,17 @@ extension DirectHTTPError {
                 .responseTooLarge,
                 "the response cannot be read: \(message); raise maxHeadBytes or maxHeadFields if it should be"
             )
+        case .tooManyFields: tooManyFields(error.message)
         case .trailersTooLarge:
             DirectHTTPError(.responseTooLarge, "the response cannot be read: \(error.message)")
         case .endedEarly(let message): DirectHTTPError(.connectionLost, message)
         }
+    }
+
+    private static func tooManyFields(_ message: String) -> DirectHTTPError {
+        var error = DirectHTTPError(.responseTooLarge, "the response cannot be read: \(message)")
+        error.hasTooManyFields = true
+        return error
     }
 
     static func malformed(_ what: String) -> DirectHTTPError {

@@ -93,7 +93,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         hasReadResponse = false
         hasLongBody = false
         isBodyRefused = false
-        reader.expect(method: exchange.request.method, ignoresLength: exchange.request.ignoresContentLength)
+        reader.expect(
+            method: exchange.request.method,
+            ignoresLength: exchange.request.ignoresContentLength,
+            keepsTransferCoding: exchange.request.keepsTransferCoding
+        )
         progress.markDelivered(on: context.channel)
         // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
@@ -234,6 +238,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 try take(event, now: now)
             }
         } catch {
+            reportBrokenHead()
             pendingEnd = .failure(.unreadable(error))
             keepAlive = false
         }
@@ -283,6 +288,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                     pendingEnd = .success(trailers)
                 }
             } catch {
+                reportBrokenHead()
                 var isLoss = false
                 if case .endedEarly = error { isLoss = !hasReadResponse }
                 pendingEnd = .failure(isLoss ? .lostBeforeResponse(error.message) : .unreadable(error))
@@ -329,6 +335,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         case .body(let piece):
             pendingPieces.append(piece)
         case .end(let trailers):
+            if reader.isBodyAmbiguous { keepAlive = false }
             pendingEnd = .success(trailers)
         }
     }
@@ -336,6 +343,13 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private func reportHead(_ response: HTTPResponse, raw: ByteBuffer) {
         guard let exchange, let onHead = exchange.request.onHead, !exchange.isOver else { return }
         onHead(ReceivedHead(response, raw: raw))
+    }
+
+    private func reportBrokenHead() {
+        guard let exchange, let onBrokenHead = exchange.request.onBrokenHead, !exchange.isOver,
+            let lines = reader.brokenHead, lines.readableBytes > 0
+        else { return }
+        onBrokenHead(ByteBuffer(bytes: lines.readableBytesView))
     }
 
     private func deliver() {

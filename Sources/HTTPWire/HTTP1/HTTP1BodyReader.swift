@@ -25,6 +25,8 @@ package struct HTTP1BodyReader {
     }
 
     private var state: State
+    /// Whether other recipients may find another end of the body, so that the connection must not be used again.
+    package private(set) var isAmbiguous = false
 
     /// - Parameter allowsBareLineFeed: whether the lines of a chunked body may end in LF alone.
     package init(_ framing: HTTP1BodyFraming, allowsBareLineFeed: Bool = false) {
@@ -73,6 +75,7 @@ package struct HTTP1BodyReader {
             let content = try bytes.withUnsafeReadableBytes { bytes in
                 Result { () throws(HTTP1Error) in try scanner.next(in: bytes, from: &index) }
             }.get()
+            isAmbiguous = isAmbiguous || scanner.isAmbiguous
             if let content {
                 bytes.moveReaderIndex(forwardBy: content.lowerBound)
                 state = .chunked(scanner)
@@ -120,6 +123,23 @@ package struct HTTP1BodyReader {
             if piece == nil, scanner.isEnded { return try takeVerbatim(from: &bytes, without: connectionNames) }
             return piece
         }
+    }
+
+    /// Removes the available part of the body from the front of `bytes` and returns it as it was received, with chunk framing and
+    /// trailers; nil if more bytes are needed, and after the end.
+    package mutating func nextUndecoded(from bytes: inout ByteBuffer) throws(HTTP1Error) -> Part? {
+        guard case .chunked(var scanner) = state else { return try next(from: &bytes) }
+        state = .failed
+        var index = 0
+        try bytes.withUnsafeReadableBytes { bytes in
+            Result { () throws(HTTP1Error) in
+                while try scanner.next(in: bytes, from: &index) != nil {}
+            }
+        }.get()
+        isAmbiguous = isAmbiguous || scanner.isAmbiguous
+        state = scanner.isEnded ? .length(0) : .chunked(scanner)
+        if let piece = Self.take(Int64(index), from: &bytes) { return .content(piece) }
+        return scanner.isEnded ? try next(from: &bytes) : nil
     }
 
     private mutating func end(_ trailers: [UInt8]) -> Part {

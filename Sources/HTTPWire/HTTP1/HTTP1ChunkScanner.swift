@@ -30,6 +30,9 @@ package struct HTTP1ChunkScanner {
     private let allowsBareLineFeed: Bool
     private var state = State.size(digits: 0)
     private var size: Int64 = 0
+    /// Whether the extension of a chunk ended in LF alone. Other recipients may read such an LF as a part of the extension, so the
+    /// end of the body is in doubt.
+    package private(set) var isAmbiguous = false
     /// The trailer section received so far, including its empty line.
     package private(set) var trailers: [UInt8] = []
 
@@ -52,7 +55,10 @@ package struct HTTP1ChunkScanner {
                 return start..<index
             }
             let byte = bytes[index]
-            if allowsBareLineFeed, byte == UInt8(ascii: "\n"), awaitsReturn { try step(UInt8(ascii: "\r")) }
+            if allowsBareLineFeed, byte == UInt8(ascii: "\n"), awaitsReturn {
+                if case .extensions = state { isAmbiguous = true }
+                try step(UInt8(ascii: "\r"))
+            }
             try step(byte)
             index += 1
         }
@@ -62,7 +68,7 @@ package struct HTTP1ChunkScanner {
     /// Whether the current line may end here, and its CR has not come yet.
     private var awaitsReturn: Bool {
         switch state {
-        case .size, .blankAfterSize, .returnAfterData, .trailerStart, .trailerValue: true
+        case .size, .blankAfterSize, .extensions, .returnAfterData, .trailerStart, .trailerValue: true
         default: false
         }
     }

@@ -10,6 +10,8 @@ package enum HTTP1Error: Error, Equatable {
     case unsupportedCoding(String)
     /// A head is larger than its limit, in bytes or fields.
     case tooLarge(String)
+    /// A head or a trailer section has more fields than this limit.
+    case tooManyFields(Int)
     /// The trailer section is larger than ``HTTP1ChunkScanner/trailerLimit``.
     case trailersTooLarge
     /// The connection ended inside a message.
@@ -21,6 +23,7 @@ package enum HTTP1Error: Error, Equatable {
         case .malformed(let message), .unsupportedVersion(let message), .unsupportedCoding(let message),
             .tooLarge(let message), .endedEarly(let message):
             message
+        case .tooManyFields(let limit): "it has more than \(limit) header fields"
         case .trailersTooLarge: "its trailers are larger than \(HTTP1ChunkScanner.trailerLimit) bytes"
         }
     }

@@ -9,14 +9,20 @@ package struct HTTP1Head {
     /// Whether a field line is continued on the next line.
     let isFolded: Bool
 
-    package init(raw: ByteBuffer, isFolded: Bool = false) {
+    /// The lines that are not part of the message, as offsets in ``raw``; nil without such lines.
+    let skipped: Range<Int>?
+
+    package init(raw: ByteBuffer, isFolded: Bool = false, skipped: Range<Int>? = nil) {
         self.raw = raw
         self.isFolded = isFolded
+        self.skipped = skipped
     }
 
     /// Calls `body` with the lines of the head.
     package func withLines<Value>(_ body: (inout HTTP1Lines) throws(HTTP1Error) -> Value) throws(HTTP1Error) -> Value {
-        let text = isFolded ? Self.unfolded(raw) : raw
+        var text = raw
+        if let skipped { text = Self.text(raw, without: skipped) }
+        if isFolded { text = Self.unfolded(text) }
         let result = text.withUnsafeReadableBytes { bytes in
             Result { () throws(HTTP1Error) in
                 var lines = HTTP1Lines(bytes)
@@ -24,6 +30,13 @@ package struct HTTP1Head {
             }
         }
         return try result.get()
+    }
+
+    private static func text(_ raw: ByteBuffer, without skipped: Range<Int>) -> ByteBuffer {
+        let bytes = raw.readableBytesView
+        let lower = bytes.index(bytes.startIndex, offsetBy: skipped.lowerBound)
+        let upper = bytes.index(bytes.startIndex, offsetBy: skipped.upperBound)
+        return ByteBuffer(bytes: bytes[..<lower] + bytes[upper...])
     }
 
     /// The head with spaces in place of the line ends inside of field values (RFC 9112 §5.2).

@@ -10,6 +10,9 @@ package struct HTTP1HeadReader {
         case request
         /// As a recipient may read responses: lines may end in LF alone (RFC 9112 §2.2), and fields may be folded (§5.2).
         case response
+        /// As a client may read responses: as ``response``, and lines that begin with white space before the first field are skipped
+        /// (RFC 9112 §2.2).
+        case responseToClient
     }
 
     private let strictness: Strictness
@@ -19,9 +22,12 @@ package struct HTTP1HeadReader {
     private var searched = 0
     private var lineStart = 0
     private var isFolded = false
+    /// The end of the start line and of the skipped lines after it.
     private var startLineEnd = 0
     /// The start of the last line that continues no other one.
     private var fieldStart = 0
+    /// The lines that are skipped.
+    private var skipped: Range<Int>?
     /// Whether the line that folds continue is known to be a field line.
     private var isFieldLine = false
 
@@ -39,16 +45,21 @@ package struct HTTP1HeadReader {
         guard (end ?? bytes.readableBytes) <= limit else { throw .tooLarge("its head is larger than \(limit) bytes") }
         guard let end, let raw = bytes.readSlice(length: end) else { return nil }
         defer { self = Self(strictness, limit: limit) }
-        return HTTP1Head(raw: raw, isFolded: isFolded)
+        return HTTP1Head(raw: raw, isFolded: isFolded, skipped: skipped)
     }
 
     /// The length of the head with its empty line; nil if the bytes do not contain its end.
     private mutating func findEnd(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> Int? {
         while let feed = bytes.firstIndex(of: UInt8(ascii: "\n"), from: searched) {
             let hasReturn = feed > lineStart && bytes[feed - 1] == UInt8(ascii: "\r")
-            guard hasReturn || strictness == .response else { throw .malformed("a line ends in LF without CR") }
+            guard hasReturn || strictness != .request else { throw .malformed("a line ends in LF without CR") }
             if feed - lineStart == (hasReturn ? 1 : 0) { return feed + 1 }
             if lineStart == 0 {
+                startLineEnd = feed
+            } else if strictness == .responseToClient, startLineEnd == lineStart - 1,
+                HTTPCharacters.isBlank(bytes[lineStart])
+            {
+                skipped = (skipped?.lowerBound ?? lineStart)..<feed + 1
                 startLineEnd = feed
             } else if HTTPCharacters.isBlank(bytes[lineStart]) {
                 try noteFold(bytes)
@@ -65,7 +76,7 @@ package struct HTTP1HeadReader {
 
     /// Notes that the current line continues the one before.
     private mutating func noteFold(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) {
-        guard strictness == .response else { throw .malformed("a field line is malformed") }
+        guard strictness != .request else { throw .malformed("a field line is malformed") }
         // The start line cannot be continued: the first field would have no name.
         guard startLineEnd != lineStart - 1 else { throw .malformed("a header line has no name") }
         isFolded = true

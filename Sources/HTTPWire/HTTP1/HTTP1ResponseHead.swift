@@ -40,6 +40,37 @@ package struct HTTP1ResponseHead {
         }
     }
 
+    /// The complete lines before the first one that cannot be used, of a head that broke off or is malformed.
+    static func usableLines(of raw: ByteBuffer, fieldLimit: Int) -> ByteBuffer {
+        let length = raw.withUnsafeReadableBytes { bytes in
+            var framing = HTTP1Framing()
+            var (end, count) = (0, 0)
+            while count <= fieldLimit, let feed = bytes.firstIndex(of: UInt8(ascii: "\n"), from: end) {
+                var lines = HTTP1Lines(Bytes(rebasing: bytes[end...feed]))
+                guard isUsable(lines.next(), isFirst: end == 0, nameLimit: fieldLimit, &framing) else { break }
+                end = feed + 1
+                count += 1
+            }
+            return end
+        }
+        return raw.getSlice(at: raw.readerIndex, length: length) ?? ByteBuffer()
+    }
+
+    private static func isUsable(
+        _ line: Bytes?,
+        isFirst: Bool,
+        nameLimit: Int,
+        _ framing: inout HTTP1Framing
+    ) -> Bool {
+        if isFirst { return (try? HTTP1StatusLine(line)) != nil }
+        guard let line, let first = line.first, !HTTPCharacters.isBlank(first) else { return true }
+        guard let (name, value) = try? HTTP1Lines.field(line), let fieldName = HTTPField.Name(name.text),
+            (try? field(fieldName, value)) != nil
+        else { return false }
+        guard let role = HTTP1Framing.Field(name) else { return true }
+        return (try? framing.note(role, value: value, nameLimit: nameLimit)) != nil && framing.bodyCoding == nil
+    }
+
     private static func fields(
         _ lines: inout HTTP1Lines,
         limit: Int,
@@ -48,7 +79,7 @@ package struct HTTP1ResponseHead {
         var fields = HTTPFields()
         fields.reserveCapacity(16)
         while let line = lines.next() {
-            guard fields.count < limit else { throw .tooLarge("it has more than \(limit) header fields") }
+            guard fields.count < limit else { throw .tooManyFields(limit) }
             let (name, value) = try HTTP1Lines.field(line)
             guard let fieldName = HTTPField.Name(name.text) else {
                 throw .malformed("a header field's name has a forbidden character")

@@ -45,12 +45,19 @@ package struct HTTP1ResponseReader {
     private var buffer = ByteBuffer()
     private var method = HTTPRequest.Method.get
     private var ignoresLength = false
+    private var keepsTransferCoding = false
+    private var hasReadHead = false
     private var informationalCount = 0
     /// Servers repeat their heads. Reading one again costs 3 of 22 µs of processor time for a request of 32 at a time (the client
     /// kit's cases h1c32 and tls1c32, November 2026).
     private var lastHead = LastHeaderBlock<HTTP1ResponseHead>()
     /// The minor version of the final response's head: 0 or 1.
     package private(set) var minorVersion = 1
+
+    /// The lines of the current head before the one that failed; nil if the head is complete, or more bytes are needed.
+    package private(set) var brokenHead: ByteBuffer?
+    /// Whether other recipients may find another end of the body, so that the connection must not be used again.
+    package private(set) var isBodyAmbiguous = false
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
@@ -67,16 +74,25 @@ package struct HTTP1ResponseReader {
 
     /// Begins the response to a request of this method.
     ///
-    /// - Parameter ignoresLength: whether the body ends with the connection, whatever its Content-Length says.
-    package mutating func expect(method: HTTPRequest.Method, ignoresLength: Bool = false) {
+    /// - Parameters:
+    ///   - ignoresLength: whether the body ends with the connection, whatever its Content-Length says.
+    ///   - keepsTransferCoding: whether the body is handed out as it was received, with its chunk framing and trailers.
+    package mutating func expect(
+        method: HTTPRequest.Method,
+        ignoresLength: Bool = false,
+        keepsTransferCoding: Bool = false
+    ) {
         self.method = method
         self.ignoresLength = ignoresLength
+        self.keepsTransferCoding = keepsTransferCoding
         informationalCount = 0
+        brokenHead = nil
+        isBodyAmbiguous = false
         expectHead()
     }
 
     private mutating func expectHead() {
-        state = .head(HTTP1HeadReader(.response, limit: limits.headBytes))
+        state = .head(HTTP1HeadReader(.responseToClient, limit: limits.headBytes))
     }
 
     package mutating func feed(_ bytes: ByteBuffer) { buffer.feed(bytes) }
@@ -86,16 +102,10 @@ package struct HTTP1ResponseReader {
         switch state {
         case .done:
             return nil
-        case .head(var reader):
-            let head = try reader.take(from: &buffer)
-            state = .head(reader)
-            guard let head else { return nil }
-            if let known = lastHead.content(of: head.raw) { return try startResponse(known, raw: head.raw) }
-            let parsed = try HTTP1ResponseHead(head, fieldLimit: limits.fieldCount)
-            lastHead.note(head.raw, parsed)
-            return try startResponse(parsed, raw: head.raw)
+        case .head(let reader): return try nextHead(reader)
         case .body(var body):
-            let part = try body.next(from: &buffer)
+            let part = try keepsTransferCoding ? body.nextUndecoded(from: &buffer) : body.next(from: &buffer)
+            isBodyAmbiguous = body.isAmbiguous
             state = .body(body)
             switch part {
             case nil: return nil
@@ -107,6 +117,28 @@ package struct HTTP1ResponseReader {
                 }
                 return finish(trailers: trailers)
             }
+        }
+    }
+
+    private mutating func nextHead(_ reader: HTTP1HeadReader) throws(HTTP1Error) -> Event? {
+        var reader = reader
+        var raw: ByteBuffer?
+        do throws(HTTP1Error) {
+            let head = try reader.take(from: &buffer)
+            state = .head(reader)
+            guard let head else { return nil }
+            raw = head.raw
+            if let known = lastHead.content(of: head.raw) { return try startResponse(known, raw: head.raw) }
+            let parsed = try HTTP1ResponseHead(head, fieldLimit: limits.fieldCount)
+            lastHead.note(head.raw, parsed)
+            hasReadHead = true
+            return try startResponse(parsed, raw: head.raw)
+        } catch {
+            brokenHead = HTTP1ResponseHead.usableLines(of: raw ?? buffer, fieldLimit: limits.fieldCount)
+            if case .unsupportedVersion = error, hasReadHead {
+                throw .malformed("the server changed the version of HTTP on the connection")
+            }
+            throw error
         }
     }
 
@@ -122,6 +154,7 @@ package struct HTTP1ResponseReader {
         case .head where !buffer.readableBytesView.starts(with: HTTP1StatusLine.start.prefix(buffer.readableBytes)):
             throw .malformed("it does not begin with a status line")
         case .head:
+            brokenHead = HTTP1ResponseHead.usableLines(of: buffer, fieldLimit: limits.fieldCount)
             throw .endedEarly("the server closed the connection in the middle of the head")
         case .body:
             throw .endedEarly("the server closed the connection in the middle of the body")
@@ -158,7 +191,7 @@ package struct HTTP1ResponseReader {
         if framing != .none, head.framing.hasTransferCoding {
             // No request of ours has a TE field, so the server may use chunked only (RFC 9112 §6.1). The body would be handed out
             // encoded, and nothing would tell the caller.
-            if let coding = head.framing.bodyCoding {
+            if let coding = head.framing.bodyCoding, !keepsTransferCoding {
                 throw .unsupportedCoding(
                     "its body has the transfer coding \"\(coding.prefix(40))\", which was not requested"
                 )

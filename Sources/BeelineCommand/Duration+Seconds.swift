@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Duration {
+    /// Makes the duration of an option; nil if it is absent or 0, curl's value for the default.
+    init?(seconds: Double?, option: String) throws(CommandFailure) {
+        guard let seconds, seconds != 0 else { return nil }
+        // The limit is 100 years, which fits into 64 bits of nanoseconds.
+        guard seconds > 0, seconds < 3_155_760_000 else {
+            throw CommandFailure(.usage, "\(option) \(seconds): write seconds of 0 or more")
+        }
+        self = .nanoseconds(Int64(seconds * 1_000_000_000))
+    }
+
+    /// The duration in seconds.
+    var seconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+// The values of a plan that one or two options decide.
+
+extension EngineConfiguration {
+    /// Lets all transfers of `-Z` have connections, or as many as `--parallel-max-host` allows for one origin.
+    mutating func apply(_ session: SessionArguments) {
+        if let limit = session.parallelMaxHost { connectionsPerOrigin = limit }
+        guard session.isParallel else { return }
+        if session.parallelMaxHost == nil { connectionsPerOrigin = max(connectionsPerOrigin, session.parallelMax) }
+        waitersPerOrigin = max(waitersPerOrigin, session.parallelMax)
+        limitsTurns = false
+    }
+}
+
+extension Transfer.Resume {
+    /// Parses the value of `-C`; nil if there is none.
+    init?(_ text: String?) throws(CommandFailure) {
+        guard let text else { return nil }
+        guard text != "-" else {
+            self = .whereFileEnds
+            return
+        }
+        guard let offset = Int64(text), offset >= 0 else {
+            throw CommandFailure(.usage, "-C \(text): write a byte offset, or -")
+        }
+        self = .at(offset)
+    }
+}
+
+extension FetchPlan.SpeedLimit {
+    /// Nil if the transfer has no limit.
+    init?(_ arguments: TransferArguments) {
+        guard arguments.speedLimit != nil || arguments.speedTime != nil else { return nil }
+        // As in curl, -y alone means 1 byte per second, and -Y alone 30 s.
+        self.init(speed: Int64(arguments.speedLimit ?? 1), time: .seconds(arguments.speedTime ?? 30))
+        guard speed > 0, time > .zero else { return nil }
+    }
+}
+
+extension FetchRetries.Policy {
+    init(_ arguments: TransferArguments) throws(CommandFailure) {
+        retries = arguments.retry
+        delay = try Duration(seconds: arguments.retryDelay, option: "--retry-delay")
+        maxTime = try Duration(seconds: arguments.retryMaxTime, option: "--retry-max-time")
+        includesAllErrors = arguments.retriesAllErrors
+        includesRefusals = arguments.retriesRefusals
+    }
+}
+
+extension OutputSink.Rules {
+    init(_ arguments: OutputArguments) throws(CommandFailure) {
+        folder = arguments.folder
+        createsFolders = arguments.createsFolders
+        clobbers = arguments.clobbers
+        usesHeaderName = arguments.usesHeaderName
+        if let mode = arguments.fileMode {
+            guard (0...0o777).contains(mode) else {
+                throw CommandFailure(.usage, "--create-file-mode: write an octal number up to 0777")
+            }
+            permissions = UInt16(mode)
+        }
+    }
+}
+
+extension TimeCondition {
+    /// Parses the value of `-z`: a date, or a file whose time counts; a `-` before it inverts the condition. Nil if it is
+    /// neither.
+    init?(_ text: String, files: InputFiles) {
+        isUnmodified = text.hasPrefix("-")
+        let date = text.hasPrefix("-") || text.hasPrefix("+") ? String(text.dropFirst()) : text
+        guard let time = DateExpression.parse(date) ?? files.modified(date) else { return nil }
+        self.time = time
+    }
+}
