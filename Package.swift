@@ -105,11 +105,11 @@ let package = Package(
             providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]
         ),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
-        .target(name: "CTLSSessions"),
+        .target(name: "CTLSInternals"),
         .target(name: "CBuildInfo", cSettings: buildInfo),
         .target(
             name: "TLSInternals",
-            dependencies: ["CTLSSessions", nio("NIOConcurrencyHelpers"), nioSSL],
+            dependencies: ["CTLSInternals", nio("NIOConcurrencyHelpers"), nioSSL],
             swiftSettings: settings
         ),
         .target(
@@ -209,7 +209,7 @@ let package = Package(
         .target(
             name: "BeelineTesting",
             dependencies: [
-                "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                "Names", "TLSInternals", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
                 nio("NIOTLS"), nioHTTP2, nioHPACK, nioSSL, httpTypes, crypto,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),

@@ -32,6 +32,8 @@ public struct Hop: Sendable {
     public let isReused: Bool
     /// `http/1.1`, `h2`, or `http/1.0` if the status line says so.
     public let applicationProtocol: String
+    /// What became of Encrypted Client Hello when the connection was made (RFC 9849).
+    public let ech: ECHOutcome
     /// How long each phase took.
     public let timings: ExchangeTimings
     /// The names of the cookies that were sent.
@@ -89,6 +91,7 @@ extension Hop {
         attempts = response.connection.attempts
         isReused = response.isReused
         applicationProtocol = response.applicationProtocol
+        ech = response.connection.ech
         timings = response.timings
         self.cookiesSent = cookiesSent
         self.cookiesReceived = cookiesReceived

@@ -71,7 +71,7 @@ extension CommandStatus {
     private static let exchangeCodes: [BeelineError.Code: CommandStatus] = [
         .invalidRequest: .usage, .unresolved: .hostUnresolved, .connectFailed: .connectFailed,
         .connectTimeout: .timedOut, .tlsFailed: .tlsFailed, .certificateRejected: .certificateRejected,
-        .pinMismatch: .pinMismatch, .streamReset: .streamReset,
+        .pinMismatch: .pinMismatch, .echFailed: .echFailed, .streamReset: .streamReset,
         .proxyRefused: .receiveFailed, .poolExhausted: .internalFault, .idleTimeout: .timedOut,
         .deadlineExceeded: .timedOut, .malformedResponse: .malformedResponse, .responseTooLarge: .tooLarge,
         .unsupportedVersion: .unsupportedProtocol,

@@ -56,6 +56,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     static let proxyFailed = CommandStatus(97)
     /// A field of the request, or its fields together, are too large, or the response has too many fields.
     static let fieldsTooLarge = CommandStatus(100)
+    /// ECH is required and was not used.
+    static let echFailed = CommandStatus(101)
     /// EX_USAGE.
     static let usage = CommandStatus(64)
     /// EX_UNAVAILABLE: the port cannot be bound.

@@ -26,6 +26,9 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         public static let certificateRejected = Code("certificateRejected")
         /// The endpoint's public key matches none of the pins of the host.
         public static let pinMismatch = Code("pinMismatch")
+        /// Encrypted Client Hello is required but the endpoint has no configuration or rejected it, or the configuration is
+        /// malformed.
+        public static let echFailed = Code("echFailed")
         /// The proxy refused to carry the request.
         public static let proxyRefused = Code("proxyRefused")
         /// The server refused the handshake of a WebSocket; `response` has its response.
@@ -66,6 +69,7 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         var attempts: [Attempt]
         var response: HTTPResponse?
         var underlyingError: (any Error)?
+        var echRejection: ECHPlan.Rejection?
     }
 
     /// In one object, because results that may hold an error are copied often.
@@ -104,6 +108,12 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     public var underlyingError: (any Error)? {
         get { values.underlyingError }
         set { values.underlyingError = newValue }
+    }
+
+    /// The verified rejection of ECH that ended a handshake; nil otherwise.
+    var echRejection: ECHPlan.Rejection? {
+        get { values.echRejection }
+        set { values.echRejection = newValue }
     }
 
     /// Whether the connection was lost before the first byte of a response.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTLSSessions
+import CTLSInternals
 import NIOConcurrencyHelpers
 package import NIOSSL
 
 /// The TLS sessions received by the connections of one context (RFC 8446 §2.2, RFC 5077).
 ///
-/// NIOSSL has no call for sessions. This target, with the C target CTLSSessions below it, is the only place that reaches into the
+/// NIOSSL has no call for sessions. This target, with the C target CTLSInternals below it, is the only place that reaches into the
 /// insides of swift-nio-ssl: one stored property, and functions of its BoringSSL that are bound weakly. A version without them
 /// resumes no session, and `TLSSessionTests` fails.
 ///

@@ -79,11 +79,12 @@ extension ProcessTests {
             #expect(report["hops"].count == 2)
             #expect(
                 first.keys == [
-                    "attempts", "cookies_received", "cookies_sent", "endpoint", "hsts_upgrade", "method", "origin",
-                    "protocol", "proxy",
-                    "resolution", "reused", "status", "timings_ms", "url",
+                    "attempts", "cookies_received", "cookies_sent", "ech", "ech_public_name", "endpoint",
+                    "hsts_upgrade", "method", "origin", "protocol", "proxy", "resolution", "reused", "status",
+                    "timings_ms", "url",
                 ]
             )
+            #expect(first["ech"].text == "not offered" && first["ech_public_name"].isNull)
             #expect(first["origin"].text == "https://a.test:\(lab.site.port)" && first["status"].number == 302)
             #expect(first["protocol"].text == "http/1.1" && first["proxy"].isNull && first["reused"].isTrue == false)
             #expect(first["resolution"]["source"].text == "fresh")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import Names
 import Testing
 
 @testable import BeelineCommand
@@ -24,6 +25,10 @@ struct NetworkOptionTests {
     }()
 
     private func plan(_ line: String..., environment: [String: String] = [:]) throws -> FetchPlan {
+        try plan(words: line, environment: environment)
+    }
+
+    private func plan(words line: [String], environment: [String: String] = [:]) throws -> FetchPlan {
         guard case .fetch(let parts) = try FetchParser.parse(line + ["http://a.test/"], files: Self.files) else {
             throw CommandFailure(.usage, "no fetch")
         }
@@ -159,10 +164,29 @@ struct NetworkOptionTests {
         ("--tlsv1.3 --tls-max 1.2", CommandStatus.usage), ("--tls-max 2", .usage), ("--curves X1", .usage),
         ("--ciphers X", .unknownCipher),
         ("--pinnedpubkey sha256//x", .pinMismatch), ("--pinnedpubkey none", .pinMismatch),
+        ("--ech maybe", .usage), ("--ech pn:a.test", .usage), ("--ech ecl:AAA", .usage), ("--ech ecl:AAAA", .usage),
         ("-E none", .unusableCertificate), ("-E rc --cert-type P12", .usage), ("--capath none", .unreadableRoots),
     ])
     func valuesOfTLSAreChecked(_ line: String, _ status: CommandStatus) {
         #expect(failure(line + " a.test")?.status == status)
+    }
+
+    @Test func echIsSetByItsValuesOfCurl() throws {
+        let contents = [7, 0, 32, 0, 32] + [UInt8](repeating: 9, count: 32) + [0, 4, 0, 1, 0, 1, 64, 10]
+        let bytes = [0, 61, 0xfe, 0x0d, 0, 57] + contents + Array("cover.test".utf8) + [0, 0]
+        let list = try ECHConfigList(bytes)
+        let text = Base64.encode(bytes)
+        let cases: [([String], TLSSettings.ECH, Bool)] = [
+            ([], .automatic, false), (["--ech", "true"], .automatic, false), (["--ech", "hard"], .required, false),
+            (["--ech", "false"], .off, false), (["--ech", "grease"], .off, true),
+            (["--ech", "ecl:\(text)"], .configured(list), false),
+            (["--ech", "ecl:\(text)", "--ech", "hard"], .configured(list), false),
+            (["--ech", "ecl:\(text)", "--ech", "false"], .off, false),
+        ]
+        for (arguments, ech, grease) in cases {
+            let tls = try plan(words: arguments).client.tls
+            #expect(tls.ech == ech && tls.sendsECHGrease == grease, "\(arguments)")
+        }
     }
 
     // MARK: Sockets

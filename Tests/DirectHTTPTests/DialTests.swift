@@ -99,7 +99,7 @@ struct DialTests {
         loop.execute {
             let waiting = Waiting()
             let dial = ChannelDial(
-                to: [endpoint],
+                to: EndpointList([endpoint]),
                 for: Origin(scheme: .http, host: Host(endpoint.address), port: endpoint.port),
                 route: .direct,
                 on: loop,

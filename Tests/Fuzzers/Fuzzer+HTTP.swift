@@ -92,6 +92,18 @@ extension Fuzzer {
             if message.readableBytes > 10_000 { violation("a message is longer than its bound") }
         },
         Fuzzer(
+            "ech-config-list",
+            seeds: [
+                [0, 61, 0xfe, 0x0d, 0, 57, 7, 0, 32, 0, 32] + [UInt8](repeating: 9, count: 32)
+                    + [0, 4, 0, 1, 0, 1, 64, 10] + Array("cover.test".utf8) + [0, 0]
+            ]
+        ) { bytes in
+            let list = try ECHConfigList(bytes)
+            if list.bytes != bytes || list.publicName.isEmpty || list.publicName.utf8.count > 255 {
+                violation("a list differs from its bytes")
+            }
+        },
+        Fuzzer(
             "auth-challenge",
             texts: ["Basic realm=\"a\", Digest realm=\"b\", nonce=\"c\\\"\", qop=\"auth,auth-int\"", "Negotiate YQ=="]
         ) { bytes in

@@ -34,3 +34,10 @@ func throughAProxy(engine: Engine, request: PreparedRequest, proxyEndpoints: End
     let response = try await engine.exchange(request, from: proxyEndpoints, route: .proxy(proxy))
     print(response.head.status)
 }
+
+func encryptedClientHello(engine: Engine, request: PreparedRequest, source: EndpointList) async throws {
+    var tls = TLSSettings()
+    tls.ech = .required
+    let response = try await engine.exchange(request, from: source, tls: tls)
+    print(response.connection.ech)  // accepted
+}

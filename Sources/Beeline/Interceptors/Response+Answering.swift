@@ -47,6 +47,7 @@ extension Hop {
             attempts: [],
             isReused: false,
             applicationProtocol: "none",
+            ech: .notOffered,
             timings: .none,
             cookiesSent: [],
             cookiesReceived: [],

@@ -18,6 +18,8 @@ struct TLSValues: Hashable, Sendable {
     var maxVersion: String?
     var ciphers: String?
     var groups: String?
+    /// The values of `--ech`, in order.
+    var ech: [String] = []
 
     /// Splits the value of `--capath`, which may name several folders.
     static func folders(_ text: String) -> [String] { text.split(separator: ":").map(String.init) }
@@ -58,6 +60,9 @@ struct TLSOptions: FetchOptionGroup {
         },
         .text("curves", value: "list", help: "Groups for the key exchange, such as X25519:P-256") {
             $0.tls.values.groups = $1
+        },
+        .text("ech", value: "config", help: "Encrypt the server name: true, hard, false, grease or ecl:BASE64") {
+            $0.tls.values.ech.append($1)
         },
         // The system's roots are always trusted; --cacert and --capath add to them.
         .ignored("ca-native"), .ignored("proxy-ca-native"),

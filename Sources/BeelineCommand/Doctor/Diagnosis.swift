@@ -73,6 +73,8 @@ struct Diagnosis: Sendable {
         /// The time from the start of the dial to the end of the exchange.
         var total = Duration.zero
         var outcome = Outcome.failed(.cancelled, "was not dialled")
+        /// What became of Encrypted Client Hello; nil without TLS, and if no handshake ended.
+        var ech: ECHFinding?
         /// The certificate of the server, accepted or not; nil if it showed none.
         var certificate: CertificateFacts?
 
@@ -84,6 +86,14 @@ struct Diagnosis: Sendable {
         var isImpostor: Bool {
             if case .failed(.certificateRejected, _) = outcome { true } else { false }
         }
+    }
+
+    /// The finding about Encrypted Client Hello at one address.
+    enum ECHFinding: Hashable, Sendable {
+        /// The handshake succeeded, with or without ECH.
+        case outcome(ECHOutcome)
+        /// The handshake with ECH failed, for this reason, and one without ECH succeeded.
+        case broken(String, publicName: String)
     }
 
     /// Returns the results for the addresses of an upstream's answer.

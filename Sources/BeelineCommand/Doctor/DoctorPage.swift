@@ -106,6 +106,7 @@ struct DoctorPage {
         }
         let end = VerboseLog.milliseconds(place.start + place.total)
         if !place.serves { addBar("lost", length: max(end - left, 0), title: "failed") }
+        if let ech = place.ech { words.append("ECH \(DoctorText.words(ech))") }
         let outcome: String
         switch place.outcome {
         case .serves(let status, let version): outcome = "status \(status), \(version)"

@@ -59,6 +59,9 @@ struct DoctorReport: Encodable {
         @OrNull var tlsMS: Double?
         @OrNull var firstByteMS: Double?
         var totalMS: Double
+        /// `not offered`, `accepted`, `rejected` or `broken`; null without a handshake.
+        @OrNull var ech: String?
+        @OrNull var echPublicName: String?
         @OrNull var certificate: CertificateReport?
 
         init(_ place: Diagnosis.Place) {
@@ -77,11 +80,21 @@ struct DoctorReport: Encodable {
             tlsMS = place.handshake.map(VerboseLog.milliseconds)
             firstByteMS = place.firstByte.map(VerboseLog.milliseconds)
             totalMS = VerboseLog.milliseconds(place.total)
+            switch place.ech {
+            case .outcome(let outcome)?:
+                ech = outcome.description
+                echPublicName = outcome.publicName
+            case .broken(_, let name)?:
+                ech = "broken"
+                echPublicName = name
+            case nil: break
+            }
             certificate = place.certificate.map(CertificateReport.init)
         }
 
         private enum CodingKeys: String, CodingKey {
-            case endpoint, serves, status, error, certificate
+            case endpoint, serves, status, error, ech, certificate
+            case echPublicName = "ech_public_name"
             case namedBy = "named_by"
             case protocolName = "protocol"
             case startMS = "start_ms"

@@ -43,8 +43,18 @@ struct DoctorText {
         case .serves(let status, let version): lines.append("    serves: status \(status), \(version)")
         case .failed(_, let reason): lines.append("    fails: \(reason)")
         }
+        if let ech = place.ech { lines.append("    ECH \(Self.words(ech))") }
         if let certificate = place.certificate { lines.append("    certificate \(Self.words(certificate))") }
         return lines
+    }
+
+    static func words(_ ech: Diagnosis.ECHFinding) -> String {
+        switch ech {
+        case .outcome(.accepted(let name)): "accepted, with the public name \(name)"
+        case .outcome(.rejected(let name)): "turned off by the server, with the public name \(name)"
+        case .outcome(.notOffered), .outcome(.grease): "not offered: the site publishes no configuration"
+        case .broken(_, let name): "fails with the public name \(name); without ECH the address works"
+        }
     }
 
     static func words(_ certificate: CertificateFacts) -> String {

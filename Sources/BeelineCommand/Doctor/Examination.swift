@@ -48,6 +48,7 @@ struct Examination: Sendable {
                 }
             }
         }
+        let services = await services(of: origin)
         diagnosis.asking = clock.now - begin
         // Load the root certificates first: otherwise the first dials would include that time.
         let engine = Engine()
@@ -60,7 +61,7 @@ struct Examination: Sendable {
             var done = places
             for (index, place) in places.enumerated() {
                 if index >= Self.width, let (index, place) = await group.next() { done[index] = place }
-                group.addTask { (index, await dial(place, url, beside: engine, since: dialling)) }
+                group.addTask { (index, await dial(place, url, services: services, beside: engine, since: dialling)) }
             }
             for await (index, place) in group { done[index] = place }
             return done
@@ -70,10 +71,18 @@ struct Examination: Sendable {
         return diagnosis
     }
 
+    /// What the HTTPS records of the origin say about its endpoints; empty if they cannot be had.
+    private func services(of origin: Origin) async -> [Endpoint: EndpointService] {
+        guard origin.scheme.isSecure, origin.host.address == nil else { return [:] }
+        let source = OriginEndpoints(.resolve, resolver: resolver, screen: nil)
+        return (try? await source.endpoints(for: origin))?.services ?? [:]
+    }
+
     /// Sends a request to this endpoint only and reads its certificate.
     private func dial(
         _ place: Diagnosis.Place,
         _ url: HTTPURL,
+        services: [Endpoint: EndpointService],
         beside first: Engine,
         since beginning: ContinuousClock.Instant
     ) async -> Diagnosis.Place {
@@ -87,10 +96,13 @@ struct Examination: Sendable {
         limits.connect = patience
         limits.idle = patience
         limits.whole = patience + patience
+        var list = EndpointList(resolver.network.reachable(place.endpoint))
+        for endpoint in list.endpoints { list.services[endpoint] = services[endpoint] ?? services[place.endpoint] }
+        let publicName = publicName(of: list)
         do throws(DirectHTTPError) {
             let response = try await engine.exchange(
                 try PreparedRequest(.head, url, fields: [.accept: "*/*"]),
-                from: EndpointList(resolver.network.reachable(place.endpoint)),
+                from: list,
                 tls: tls,
                 limits: limits
             )
@@ -99,6 +111,7 @@ struct Examination: Sendable {
             place.firstByte = response.timings.firstByte
             let version = response.connection.applicationProtocol
             place.outcome = .serves(status: response.head.status.code, version: version)
+            if url.origin.scheme.isSecure { place.ech = .outcome(response.connection.ech) }
         } catch {
             let attempt = error.attempts.first
             place.connect = attempt?.connect
@@ -109,6 +122,11 @@ struct Examination: Sendable {
             } else {
                 place.outcome = .failed(error.code, error.message)
             }
+            if let publicName, place.connect != nil, case .failed(_, let reason) = place.outcome,
+                await serves(url, list, withoutECHBy: engine, limits: limits)
+            {
+                place.ech = .broken(reason, publicName: publicName)
+            }
         }
         place.total = clock.now - begin
         await engine.shutDown()
@@ -117,5 +135,29 @@ struct Examination: Sendable {
             place.certificate = await CertificateProbe.certificate(of: endpoint, for: url.origin.host, within: patience)
         }
         return place
+    }
+
+    /// The public name that the ClientHello to the endpoints of a list has; nil without ECH.
+    private func publicName(of list: EndpointList) -> String? {
+        switch tls.ech {
+        case .off: return nil
+        case .configured(let list): return list.publicName
+        case .automatic, .required:
+            let bytes = list.endpoints.lazy.compactMap { list.services[$0]?.echConfigurations }.first
+            return bytes.flatMap { try? ECHConfigList($0) }?.publicName
+        }
+    }
+
+    /// Whether the endpoints answer a request that does not encrypt the server name.
+    private func serves(
+        _ url: HTTPURL,
+        _ list: EndpointList,
+        withoutECHBy engine: Engine,
+        limits: TimeLimits
+    ) async -> Bool {
+        var tls = tls
+        tls.ech = .off
+        guard let request = try? PreparedRequest(.head, url, fields: [.accept: "*/*"]) else { return false }
+        return (try? await engine.exchange(request, from: list, tls: tls, limits: limits)) != nil
     }
 }

@@ -30,7 +30,8 @@ struct Verdict: Hashable, Sendable {
         let answering = diagnosis.answers.filter { !$0.addresses.isEmpty }
         let serving = diagnosis.places.filter(\.serves)
         findings =
-            Self.impostors(diagnosis, answering) + Self.families(diagnosis) + Self.dead(diagnosis)
+            Self.impostors(diagnosis, answering) + Self.brokenECH(diagnosis) + Self.families(diagnosis)
+            + Self.dead(diagnosis)
             + Self.disagreement(answering, diagnosis) + Self.silent(diagnosis) + Self.failing(serving)
             + Self.certificates(serving) + Self.slow(serving, slowness)
         // A request dials the first answer in query order, or the URL's own IP address.
@@ -76,6 +77,17 @@ struct Verdict: Hashable, Sendable {
     }
 
     // MARK: Findings
+
+    private static func brokenECH(_ diagnosis: Diagnosis) -> [String] {
+        let places = diagnosis.places.compactMap { place in
+            if case .broken? = place.ech { "\(place.endpoint)" } else { nil }
+        }
+        guard !places.isEmpty else { return [] }
+        return [
+            "The handshake with \(list(places)) fails with Encrypted Client Hello and succeeds without it: a device on the path "
+                + "or the server breaks it. To reveal the name instead, use --ech false."
+        ]
+    }
 
     private static func impostors(_ diagnosis: Diagnosis, _ answering: [Diagnosis.UpstreamAnswer]) -> [String] {
         let host = diagnosis.origin.host

@@ -39,6 +39,7 @@ extension TLSSettings {
             throw CommandFailure(.usage, "--tls-max is lower than the minimum version of TLS")
         }
         cipherSuites = try values.ciphers.map { text throws(CommandFailure) in try Self.suites(text) } ?? []
+        for text in values.ech { try setECH(text, files) }
         groups = try values.groups.map { text throws(CommandFailure) in try Self.groups(text) } ?? []
     }
 

@@ -72,6 +72,10 @@ struct HopReport: Encodable {
     var status: Int
     /// `http/1.1` or `h2`.
     var `protocol`: String
+    /// Encrypted Client Hello: `not offered`, `grease`, `accepted` or `rejected`.
+    var ech: String
+    /// The public name of ECH; null if none was used.
+    @OrNull var echPublicName: String?
     /// The remote endpoint of the connection.
     var endpoint: String
     /// Whether the connection was reused.
@@ -94,6 +98,8 @@ struct HopReport: Encodable {
         method = hop.method.rawValue
         status = hop.status.code
         self.protocol = hop.applicationProtocol
+        ech = hop.ech.description
+        echPublicName = hop.ech.publicName
         endpoint = "\(hop.endpoint)"
         reused = hop.isReused
         proxy = hop.proxy.map { "\($0)" }
@@ -105,7 +111,8 @@ struct HopReport: Encodable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case url, origin, method, status, `protocol`, endpoint, reused, proxy, resolution, attempts
+        case url, origin, method, status, `protocol`, ech, endpoint, reused, proxy, resolution, attempts
+        case echPublicName = "ech_public_name"
         case hstsUpgrade = "hsts_upgrade"
         case timingsMS = "timings_ms"
         case cookiesSent = "cookies_sent"

@@ -35,6 +35,7 @@ enum VerboseLog {
         lines.append(
             "Connected to \(hop.endpoint) for \(origin), \(hop.applicationProtocol); " + times.joined(separator: ", ")
         )
+        if let name = hop.ech.publicName { lines.append("ECH \(hop.ech), with the public name \(name)") }
         return lines
     }
 

@@ -124,7 +124,7 @@ final class OriginConnector {
     /// - Parameter earlier: the attempts at the endpoints that these replace; empty for the first ones.
     private func race(_ list: EndpointList, after earlier: [Attempt] = []) {
         let dial = ChannelDial(
-            to: list.endpoints,
+            to: list,
             for: origin,
             after: earlier,
             route: source.routing.route,

@@ -23,6 +23,9 @@ public struct ServerTLS: Sendable {
     /// The authority that must have signed the client's certificate; nil: no client certificate is requested.
     public var clientAuthority: TestAuthority?
 
+    /// The key for Encrypted Client Hello; nil: none. The certificate is still selected by the outer server name.
+    package var ech: ServerECH?
+
     /// Creates settings with these certificates.
     public init(_ certificates: TestCertificate...) {
         self.certificates = certificates
@@ -48,7 +51,9 @@ public struct ServerTLS: Sendable {
                     configuration.certificateVerification = .noHostnameVerification
                     configuration.trustRoots = clientAuthority.trustRoots
                 }
-                return (certificate, try NIOSSLContext(configuration: configuration))
+                let context = try NIOSSLContext(configuration: configuration)
+                try ech?.attach(context)
+                return (certificate, context)
             }
         )
     }

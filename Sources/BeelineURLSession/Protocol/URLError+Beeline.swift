@@ -49,6 +49,7 @@ extension URLError {
         .tlsFailed: .secureConnectionFailed,
         .certificateRejected: .serverCertificateUntrusted,
         .pinMismatch: .serverCertificateUntrusted,
+        .echFailed: .secureConnectionFailed,
         .proxyRefused: .cannotConnectToHost,
         .poolExhausted: .timedOut,
         .idleTimeout: .timedOut,

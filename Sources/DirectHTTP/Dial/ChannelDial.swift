@@ -16,6 +16,7 @@ package final class ChannelDial {
     /// For origins and proxies with TLS.
     private static let contexts = TLSContexts()
     private static let proxies = AuthMemory()
+    private static let ech = ECHMemory()
 
     private let race: Result<DialRace, DirectHTTPError>
     private let done: (Result<Dialed, DirectHTTPError>) -> Void
@@ -23,7 +24,7 @@ package final class ChannelDial {
     /// Called on the loop.
     ///
     /// - Parameters:
-    ///   - endpoints: the endpoints in the order to try them; the proxy's if the route has one.
+    ///   - list: the endpoints in the order to try them; the proxy's if the route has one.
     ///   - origin: the origin. Through a proxy, a secure scheme asks for a tunnel.
     ///   - earlier: the attempts at other endpoints before, which are part of the errors.
     ///   - tls: the TLS settings. HTTP/2 is never offered.
@@ -31,7 +32,7 @@ package final class ChannelDial {
     ///   - attempted: called on the loop for each attempt as soon as its outcome is known.
     ///   - done: called once, on the loop, perhaps before ``start()`` returns.
     package init(
-        to endpoints: [Endpoint],
+        to list: EndpointList,
         for origin: Origin,
         after earlier: [Attempt] = [],
         route: Route,
@@ -47,14 +48,23 @@ package final class ChannelDial {
         tls.offersHTTP2 = false
         let key = PoolKey(origin: origin, tls: tls, route: route)
         race = Result { () throws(DirectHTTPError) in
-            let target = try DialTarget(key: key, contexts: Self.contexts, proxies: Self.proxies, isTunnel: isTunnel)
+            let target = try DialTarget(
+                key: key,
+                contexts: Self.contexts,
+                proxies: Self.proxies,
+                ech: Self.ech,
+                isTunnel: isTunnel
+            )
+            var list = list
+            if !isTunnel { try list.requireECH(for: key) }
             return DialRace(
                 on: loop,
-                to: endpoints,
+                to: list.endpoints,
                 of: target,
                 after: earlier,
                 settings: settings,
                 deadline: nil,
+                services: list.services,
                 ended: attempted
             ) { result in
                 done(

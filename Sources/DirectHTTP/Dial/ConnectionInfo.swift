@@ -14,6 +14,8 @@ public final class ConnectionInfo: Sendable {
     public let context: (any Sendable)?
     /// The protocol that ALPN chose, or `http/1.1`.
     public let applicationProtocol: String
+    /// What became of Encrypted Client Hello in the TLS handshake with the origin.
+    public let ech: ECHOutcome
     /// How long the source took to return the endpoints.
     package let resolveTime: Duration
     /// The time from the start of the race until the winner's TCP connection was established. It includes the time of slower
@@ -30,7 +32,8 @@ public final class ConnectionInfo: Sendable {
         applicationProtocol: String,
         resolveTime: Duration,
         connectTime: Duration,
-        handshakeTime: Duration?
+        handshakeTime: Duration?,
+        ech: ECHOutcome = .notOffered
     ) {
         self.endpoint = endpoint
         self.localEndpoint = localEndpoint
@@ -40,5 +43,6 @@ public final class ConnectionInfo: Sendable {
         self.resolveTime = resolveTime
         self.connectTime = connectTime
         self.handshakeTime = handshakeTime
+        self.ech = ech
     }
 }

@@ -10,7 +10,7 @@ final class DialRace {
     /// The result of a race: a connected and secured channel, and all attempts.
     struct Won {
         var channel: any Channel
-        var applicationProtocol: String
+        var secured: Handshake.Secured
         var attempts: [Attempt]
         var winner: Attempt
     }
@@ -19,17 +19,23 @@ final class DialRace {
         var attempt: Attempt
         var channel: (any Channel)?
         var handshakeStart: NIODeadline?
-        var applicationProtocol = "http/1.1"
+        var secured = Handshake.Secured(applicationProtocol: "http/1.1")
+        /// What the ClientHello offers. A rejection changes it.
+        var ech: ECHPlan
         /// Whether this is the second connection, which answers a proxy's challenge.
         var isAnswering = false
 
-        init(_ attempt: Attempt) { self.attempt = attempt }
+        init(_ attempt: Attempt, _ ech: ECHPlan) {
+            self.attempt = attempt
+            self.ech = ech
+        }
     }
 
     private let loop: any EventLoop
     private let target: DialTarget
     private let settings: DialSettings
     private let endpoints: [Endpoint]
+    private let services: [Endpoint: EndpointService]
     private let earlier: [Attempt]
     private let begin: NIODeadline
     private let deadline: NIODeadline?
@@ -45,6 +51,7 @@ final class DialRace {
 
     /// - Parameters:
     ///   - earlier: the attempts of earlier races for the same connection. They are part of the result and of the errors.
+    ///   - services: what HTTPS records say about some of the endpoints.
     ///   - ended: called on the loop for each attempt as soon as its outcome is known, and before `done`.
     ///   - done: called once, on the loop.
     init(
@@ -54,6 +61,7 @@ final class DialRace {
         after earlier: [Attempt],
         settings: DialSettings,
         deadline: NIODeadline?,
+        services: [Endpoint: EndpointService] = [:],
         ended: @escaping (Attempt) -> Void,
         done: @escaping (Result<Won, DirectHTTPError>) -> Void
     ) {
@@ -61,6 +69,7 @@ final class DialRace {
         self.target = target
         self.settings = settings
         self.earlier = earlier
+        self.services = services
         self.endpoints = Array(endpoints.prefix(max(0, settings.maxAttempts)))
         self.ended = ended
         self.done = done
@@ -116,7 +125,11 @@ final class DialRace {
     // MARK: Steps
 
     private func dial(_ index: Int) {
-        let candidate = Candidate(Attempt(endpoint: endpoints[index], outcome: .abandoned, start: elapsed))
+        let endpoint = endpoints[index]
+        let candidate = Candidate(
+            Attempt(endpoint: endpoint, outcome: .abandoned, start: elapsed),
+            target.echPlan(for: services.isEmpty ? nil : services[endpoint], now: loop.now)
+        )
         candidates.append(candidate)
         connect(index) { [self] in
             candidate.attempt.connect = elapsed - candidate.attempt.start
@@ -149,10 +162,10 @@ final class DialRace {
         let candidate = candidates[index]
         guard let channel = candidate.channel else { return }
         candidate.handshakeStart = candidate.handshakeStart ?? loop.now
-        Handshake(on: channel, to: target, isAnswering: candidate.isAnswering) { [self] result in
+        Handshake(on: channel, to: target, isAnswering: candidate.isAnswering, ech: candidate.ech) { [self] result in
             switch result {
-            case .success(let applicationProtocol):
-                candidate.applicationProtocol = applicationProtocol
+            case .success(let secured):
+                candidate.secured = secured
                 send(.ready(index))
             case .failure(let error):
                 failed(index, with: error)
@@ -165,9 +178,17 @@ final class DialRace {
         guard !isOver, candidate.attempt.outcome == .abandoned else { return }
         if error.isChallenge, !candidate.isAnswering {
             candidate.isAnswering = true
-            candidate.channel?.closeTransport()
-            candidate.channel = nil
-            return connect(index) { [self] in handshake(index) }
+            return reconnect(index)
+        }
+        var error = error
+        if let rejection = error.echRejection {
+            switch candidate.ech.handle(rejection) {
+            case .retry: return reconnect(index)
+            case .turnOff:
+                target.ech.turnOff(target.key.origin, publicName: rejection.publicName, now: loop.now)
+                return reconnect(index)
+            case .fail(let reason): error.message = reason
+            }
         }
         candidate.attempt.outcome = .failed(error.code, error.message)
         refusal = error.response ?? refusal
@@ -175,6 +196,14 @@ final class DialRace {
         candidate.channel?.closeTransport()
         candidate.channel = nil
         send(.failed(index))
+    }
+
+    /// Repeats the connection to an endpoint that answered, e.g. with what its answer asks for.
+    private func reconnect(_ index: Int) {
+        let candidate = candidates[index]
+        candidate.channel?.closeTransport()
+        candidate.channel = nil
+        connect(index) { [self] in handshake(index) }
     }
 
     // MARK: Ends
@@ -191,7 +220,7 @@ final class DialRace {
             .success(
                 Won(
                     channel: channel,
-                    applicationProtocol: candidate.applicationProtocol,
+                    secured: candidate.secured,
                     attempts: attempts,
                     winner: candidate.attempt
                 )
@@ -204,10 +233,10 @@ final class DialRace {
         let codes = attempts.compactMap { if case .failed(let code, _) = $0.outcome { code } else { nil } }
         // The most specific failure becomes the code: a wrong certificate says more than a refused connection.
         let code =
-            [.pinMismatch, .certificateRejected, .tlsFailed, .proxyRefused, .malformedResponse, .connectTimeout].first(
-                where: codes.contains
-            )
-            ?? .connectFailed
+            [
+                .pinMismatch, .certificateRejected, .echFailed, .tlsFailed, .proxyRefused, .malformedResponse,
+                .connectTimeout,
+            ].first(where: codes.contains) ?? .connectFailed
         let list = attempts.map(\.description).joined(separator: "; ")
         var error = DirectHTTPError(code, "cannot connect to \(target.key.origin): \(list)", attempts: attempts)
         if code == .proxyRefused { error.response = refusal }

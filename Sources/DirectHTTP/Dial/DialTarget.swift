@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOCore
 import Names
 
 /// The target of a dial, with the steps from a TCP connection to a connection to the origin.
@@ -8,15 +9,24 @@ struct DialTarget: Sendable {
     let steps: [DialStep]
     /// The challenges of proxies.
     let proxies: AuthMemory
+    /// The origins that have turned ECH off.
+    let ech: ECHMemory
     /// Whether the connection speaks HTTP/2 without ALPN.
     var assumesHTTP2 = false
     /// Called on the loop with each head of a proxy's answer to a request for a tunnel.
     var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
 
     /// - Parameter isTunnel: whether the caller does TLS with the origin itself.
-    init(key: PoolKey, contexts: TLSContexts, proxies: AuthMemory, isTunnel: Bool = false) throws(DirectHTTPError) {
+    init(
+        key: PoolKey,
+        contexts: TLSContexts,
+        proxies: AuthMemory,
+        ech: ECHMemory,
+        isTunnel: Bool = false
+    ) throws(DirectHTTPError) {
         self.key = key
         self.proxies = proxies
+        self.ech = ech
         var steps: [DialStep] = []
         if case .proxy(let proxy) = key.route {
             let target = proxy.target ?? key.origin
@@ -48,6 +58,12 @@ struct DialTarget: Sendable {
             steps.append(.tls(try TLSStep(key.tls, host: key.origin.host, contexts: contexts, peer: "")))
         }
         self.steps = steps
+    }
+
+    /// The plan for the ClientHello to the origin. An HTTPS record describes the origin's own endpoints, not those of a proxy.
+    func echPlan(for service: EndpointService?, now: NIODeadline) -> ECHPlan {
+        let rejectedName = key.tls.ech == .automatic ? ech.rejectedName(of: key.origin, now: now) : nil
+        return ECHPlan(key.tls, service: key.route == .direct ? service : nil, rejectedName: rejectedName)
     }
 
     /// Whether the connection uses TLS.

@@ -49,6 +49,7 @@ struct Dialer: Sendable {
                     after: earlier,
                     settings: settings,
                     deadline: deadline,
+                    services: list.services,
                     ended: attempted
                 ) { result in
                     state.value = .waiting
@@ -75,10 +76,11 @@ struct Dialer: Sendable {
             localEndpoint: won.channel.localAddress.flatMap(Endpoint.init),
             attempts: won.attempts,
             context: list.context,
-            applicationProtocol: won.applicationProtocol,
+            applicationProtocol: won.secured.applicationProtocol,
             resolveTime: resolveTime,
             connectTime: won.winner.start + (won.winner.connect ?? .zero),
-            handshakeTime: target.steps.isEmpty ? nil : won.winner.handshake
+            handshakeTime: target.steps.isEmpty ? nil : won.winner.handshake,
+            ech: won.secured.ech
         )
     }
 }

@@ -12,30 +12,41 @@ final class Handshake {
     private let channel: any Channel
     private let target: DialTarget
     private let isAnswering: Bool
+    private let ech: ECHPlan
     private var rest: ArraySlice<DialStep>
-    private var applicationProtocol: String
-    private var done: ((Result<String, DirectHTTPError>) -> Void)?
+    private var secured: Secured
+    private var done: ((Result<Secured, DirectHTTPError>) -> Void)?
+
+    /// The result of the steps.
+    struct Secured {
+        /// The protocol that the last ALPN chose.
+        var applicationProtocol: String
+        var ech = ECHOutcome.notOffered
+    }
 
     /// - Parameters:
     ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
-    ///   - done: called once, with the protocol that the last ALPN chose or the error.
+    ///   - ech: what the ClientHello to the origin offers.
+    ///   - done: called once.
     init(
         on channel: any Channel,
         to target: DialTarget,
         isAnswering: Bool,
-        done: @escaping (Result<String, DirectHTTPError>) -> Void
+        ech: ECHPlan,
+        done: @escaping (Result<Secured, DirectHTTPError>) -> Void
     ) {
         self.channel = channel
         self.target = target
         self.isAnswering = isAnswering
+        self.ech = ech
         self.done = done
-        applicationProtocol = target.assumesHTTP2 ? "h2" : "http/1.1"
+        secured = Secured(applicationProtocol: target.assumesHTTP2 ? "h2" : "http/1.1")
         rest = target.steps[...]
     }
 
     func next() {
         guard let step = rest.popFirst() else {
-            done.take()?(.success(applicationProtocol))
+            done.take()?(.success(secured))
             return
         }
         switch step {
@@ -77,20 +88,43 @@ final class Handshake {
 
     private func secure(_ step: TLSStep) {
         do {
-            let handler = try NIOSSLClientHandler(context: step.context, serverHostname: step.serverName)
+            let offersECH = step.mayEncryptHello && ech.offer != .nothing
+            let tls = try step.context(offersECH: offersECH)
+            let handler = try NIOSSLClientHandler(context: tls.context, serverHostname: step.serverName)
+            let hello = try encryptHello(step, handler)
             let waiter = HandshakeWaiter(for: handler) { [self] result in
-                let outcome = result.mapError(step.blame).flatMap { negotiated -> Result<Void, DirectHTTPError> in
-                    if let error = step.objection(to: handler.peerCertificate) { return .failure(error) }
-                    if !target.assumesHTTP2 { applicationProtocol = negotiated ?? "http/1.1" }
-                    return .success(())
+                let outcome = result.mapError { step.blame(hello?.explain($0) ?? $0) }.flatMap { negotiated in
+                    Result { () throws(DirectHTTPError) in
+                        if let error = step.objection(to: handler.peerCertificate) { throw error }
+                        if let hello { secured.ech = try hello.outcome() }
+                        if !target.assumesHTTP2 { secured.applicationProtocol = negotiated ?? "http/1.1" }
+                    }
                 }
-                if case .failure = outcome { step.forgetSessions() }
+                // A rejection says nothing about the sessions of the origin.
+                if case .failure(let error) = outcome, error.echRejection == nil { step.forgetSessions(of: tls) }
                 stepEnded(with: outcome)
             }
             add([handler, waiter])
+        } catch let error as DirectHTTPError {
+            stepEnded(with: .failure(error))
         } catch {
             stepEnded(with: .failure(DirectHTTPError(.tlsFailed, "cannot be given a server name: \(error)")))
         }
+    }
+
+    /// Prepares ECH for the handshake with the origin; nil for a proxy's.
+    private func encryptHello(
+        _ step: TLSStep,
+        _ handler: NIOSSLClientHandler
+    ) throws(DirectHTTPError) -> ECHHandshake? {
+        guard step.isOrigin else { return nil }
+        guard step.mayEncryptHello else {
+            guard !ech.isRequired else {
+                throw DirectHTTPError(.echFailed, "has no name that ECH could encrypt, and ECH is required")
+            }
+            return nil
+        }
+        return try ECHHandshake(ech, on: handler, settings: step.settings)
     }
 
     private func add(_ handlers: [any ChannelHandler]) {

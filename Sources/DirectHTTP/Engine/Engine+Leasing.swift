@@ -143,9 +143,10 @@ extension Engine {
         let start = NIODeadline.now()
         var list = try await resolve(key, from: source, deadline: clock.connectDeadline)
         if !avoided.isEmpty { list.endpoints.removeAll(where: avoided.contains) }
+        try list.requireECH(for: key)
         let resolveTime = Duration(NIODeadline.now() - start)
         return Dialer(
-            target: try DialTarget(key: key, contexts: contexts, proxies: proxies),
+            target: try DialTarget(key: key, contexts: contexts, proxies: proxies, ech: ech),
             list: remembering(list, of: key.origin),
             avoided: avoided,
             resolveTime: resolveTime,
@@ -198,6 +199,7 @@ extension Engine {
         }
         list.endpoints.removeAll(where: dialer.avoided.contains)
         guard !list.endpoints.isEmpty else { return nil }
+        do throws(DirectHTTPError) { try list.requireECH(for: key) } catch { return nil }
         var other = dialer
         other.list = remembering(list, of: key.origin)
         other.earlier = error.attempts

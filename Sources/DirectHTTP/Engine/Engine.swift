@@ -26,6 +26,8 @@ public final class Engine: Sendable {
     let contexts: TLSContexts
     /// The challenges of proxies.
     let proxies = AuthMemory()
+    /// The origins that have turned ECH off.
+    let ech = ECHMemory()
     let pool: ConnectionPool
     let webSockets = UpgradedChannels()
     let pending = PendingDials()
@@ -218,6 +220,7 @@ public final class Engine: Sendable {
     public func retireConnections() {
         // An address that failed in the last network may work in this one.
         memory.withLockedValue { $0.forget() }
+        ech.forget()
         pool.retire()
     }
 

@@ -24,7 +24,8 @@ package enum CertificateName {
         }
     }
 
-    private static func covers(_ certificate: NIOSSLCertificate, _ name: String) -> Bool {
+    /// Whether one of the DNS names of the certificate covers a name.
+    static func covers(_ certificate: NIOSSLCertificate, _ name: String) -> Bool {
         certificate._subjectAlternativeNames().contains { alternative in
             alternative.nameType == .dnsName && matches(Array(alternative.contents), name)
         }

@@ -72,23 +72,25 @@ extension TLSSettings {
         return entries.isEmpty ? nil : entries.reduce(into: []) { $0.formUnion($1.pins) }
     }
 
-    /// The settings for upstream resolvers: without the client certificate and the pins that cover every host, which are meant
-    /// for origins.
+    /// The settings for upstream resolvers: without the client certificate, the ECH configuration and the pins that cover every
+    /// host, which are meant for origins.
     package var forUpstreams: TLSSettings {
         var settings = self
         settings.pins.removeAll { $0.host == nil }
         settings.identity = nil
+        settings.ech = .automatic
         return settings
     }
 
     /// The default settings for TLS to a proxy: the certificate is always verified, and the client certificate and pins, which
-    /// are meant for origins, are removed.
+    /// are meant for origins, are removed. ECH is off, because a proxy has no HTTPS record.
     package var forProxy: TLSSettings {
         var settings = self
         settings.verifiesCertificate = true
         settings.offersHTTP2 = false
         settings.pins = []
         settings.identity = nil
+        settings.ech = .off
         return settings
     }
 }

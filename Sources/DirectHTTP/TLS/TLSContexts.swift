@@ -60,8 +60,10 @@ final class TLSContexts: Sendable {
         init(_ settings: TLSSettings, _ checksName: Bool) {
             self.settings = settings
             self.checksName = checksName
-            // Pins are checked elsewhere and do not affect the context.
+            // Pins are checked elsewhere, and ECH is set for each connection. They do not affect the context.
             self.settings.pins = []
+            self.settings.ech = .off
+            self.settings.sendsECHGrease = false
             files = (settings.rootFiles + (settings.identity?.paths ?? [])).map { FileStamp($0) }
         }
     }

@@ -19,6 +19,9 @@ package enum TLSFault {
         return meaning(of: reason).map { "\($0) (\(reason))" } ?? String(reason)
     }
 
+    /// Whether an error is BoringSSL's for a server that rejected ECH, after the verification of its certificate.
+    static func isECHRejection(_ error: any Error) -> Bool { reason(of: error) == "ECH_REJECTED" }
+
     /// The problem with a certificate's validity dates; nil if they are valid.
     static func objection(toDatesOf certificate: NIOSSLCertificate, now: time_t) -> String? {
         if certificate.notValidAfter < now { return "expired on \(day(certificate.notValidAfter))" }

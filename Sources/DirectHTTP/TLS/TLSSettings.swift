@@ -42,6 +42,11 @@ public struct TLSSettings: Hashable, Sendable {
     /// certificate again. Default true. The engine keeps sessions in memory, and shares them only among connections with equal
     /// settings.
     public var resumesSessions = true
+    /// When the ClientHello with the server name is encrypted (RFC 9849). Default ``ECH/automatic``.
+    public var ech = ECH.automatic
+    /// Whether a ClientHello that is not encrypted has a random ECH extension (RFC 9849 §6.2), so that observers cannot tell the
+    /// two apart. Default false: it costs every handshake a key and about 250 bytes, and some devices on the path drop it.
+    public var sendsECHGrease = false
     /// Whether ALPN offers HTTP/2 (RFC 7301). HTTP/1.1 is always offered. Default true.
     public var offersHTTP2 = true
     /// Whether ALPN offers HTTP/2 only. Default false. ``offersHTTP2`` must be true.

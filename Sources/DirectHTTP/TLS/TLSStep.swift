@@ -7,7 +7,8 @@ import TLSInternals
 /// TLS with one peer: the server name that is sent, and the checks of its certificate.
 struct TLSStep: Sendable {
     private let tls: TLSContext
-    private let settings: TLSSettings
+    private let contexts: TLSContexts
+    let settings: TLSSettings
     private let host: Host
     /// The prefix of error messages. It is empty for the origin, whose endpoint the error names anyway.
     private let peer: String
@@ -16,10 +17,27 @@ struct TLSStep: Sendable {
         self.settings = settings
         self.host = host
         self.peer = peer
+        self.contexts = contexts
         tls = try contexts.context(for: settings, checksName: host.address == nil)
     }
 
-    var context: NIOSSLContext { tls.context }
+    /// Whether the peer is the origin, not a proxy.
+    var isOrigin: Bool { peer.isEmpty }
+
+    /// Whether the peer is the origin and has a name, which ECH can encrypt.
+    var mayEncryptHello: Bool { isOrigin && host.address == nil }
+
+    /// The context of a connection.
+    ///
+    /// - Parameter offersECH: whether the ClientHello is encrypted. On Apple's platforms NIOSSL then lets Security verify the
+    ///   certificate for the server name, although a server that rejects ECH shows one for the public name. So Security verifies
+    ///   only the chain, and ``objection(to:)`` or ``ECHHandshake`` checks the name.
+    func context(offersECH: Bool) throws(DirectHTTPError) -> TLSContext {
+        #if canImport(Darwin)
+        if offersECH, settings.trustsSystemRoots { return try contexts.context(for: settings, checksName: false) }
+        #endif
+        return tls
+    }
 
     /// The name for SNI and for NIOSSL's own check; nil if the host is an address, which SNI does not allow (RFC 6066 §3).
     var serverName: String? {
@@ -28,7 +46,7 @@ struct TLSStep: Sendable {
     }
 
     /// Removes the peer's sessions after a failed handshake, which they may have caused.
-    func forgetSessions() { if let serverName { tls.sessions?.forget(serverName) } }
+    func forgetSessions(of tls: TLSContext) { if let serverName { tls.sessions?.forget(serverName) } }
 
     /// The checks that NIOSSL does not do (see ``CertificateName``), for a certificate whose chain is trusted. Returns nil if
     /// they pass.

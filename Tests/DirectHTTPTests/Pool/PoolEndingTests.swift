@@ -64,7 +64,7 @@ struct PoolEndingTests {
             return
         }
         let maker = ConnectionMaker(
-            target: try DialTarget(key: key, contexts: TLSContexts(), proxies: AuthMemory()),
+            target: try DialTarget(key: key, contexts: TLSContexts(), proxies: AuthMemory(), ech: ECHMemory()),
             configuration: configuration,
             pool: pool,
             wakes: WakeQueue(channel.embeddedEventLoop),
@@ -81,7 +81,12 @@ struct PoolEndingTests {
             connectTime: .zero,
             handshakeTime: nil
         )
-        let won = DialRace.Won(channel: channel, applicationProtocol: "h2", attempts: [attempt], winner: attempt)
+        let won = DialRace.Won(
+            channel: channel,
+            secured: Handshake.Secured(applicationProtocol: "h2"),
+            attempts: [attempt],
+            winner: attempt
+        )
         let made = maker.make(from: won, info: info)
         #expect(throws: DirectHTTPError.self) { _ = try made.get() }
         #expect(pool.openCount == 0, "a shutdown would wait for it for ever")

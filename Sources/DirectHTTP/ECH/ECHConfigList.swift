@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The Encrypted Client Hello configurations of a server (`ECHConfigList`, RFC 9849 §4): its public keys, and the public name
+/// that observers see instead of the origin's.
+///
+/// A list is checked when it is created. It has at least one configuration that this library can use: version 0xfe0d, X25519 and
+/// HKDF-SHA256, without unknown mandatory extensions, and with a public name that is a valid host name. Other configurations are
+/// kept and passed over.
+public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
+    /// The list as it is in an HTTPS record (RFC 9848), with its length in front. At most 65,537 bytes.
+    public let bytes: [UInt8]
+    /// The public name of the configuration that is used, the first usable one.
+    public let publicName: String
+
+    /// Checks a list.
+    ///
+    /// - Throws: ``DirectHTTPError`` with code `echFailed`, if the list is malformed or no configuration can be used.
+    public init(_ bytes: some Sequence<UInt8>) throws(DirectHTTPError) {
+        self.bytes = Array(bytes.prefix(Self.maxBytes + 1))
+        var reader = ECHReader(self.bytes[...])
+        var name: String?
+        do throws(ECHReader.Malformed) {
+            var configurations = ECHReader(try reader.vector16())
+            guard reader.isAtEnd, !configurations.isAtEnd else { throw ECHReader.Malformed() }
+            while !configurations.isAtEnd {
+                let version = try configurations.uint16()
+                let contents = try configurations.vector16()
+                guard version == Self.version else { continue }
+                let usable = try Self.usablePublicName(ECHReader(contents))
+                name = name ?? usable
+            }
+        } catch {
+            throw DirectHTTPError(.echFailed, "the ECHConfigList is malformed")
+        }
+        guard let name else {
+            throw DirectHTTPError(.echFailed, "the ECHConfigList has no configuration that can be used")
+        }
+        publicName = name
+    }
+
+    /// The public name, for logs.
+    public var description: String { "ECHConfigList(\(publicName))" }
+
+    /// The version of RFC 9849.
+    private static let version: UInt16 = 0xfe0d
+    private static let maxBytes = 65_537
+    /// DHKEM(X25519, HKDF-SHA256) and HKDF-SHA256 (RFC 9180 §7), which BoringSSL has.
+    private static let kem: UInt16 = 0x0020
+    private static let kdf: UInt16 = 0x0001
+    /// AES-128-GCM, AES-256-GCM and ChaCha20Poly1305 (RFC 9180 §7.3).
+    private static let aeads: ClosedRange<UInt16> = 1...3
+
+    /// The public name of a configuration's contents; nil if the configuration cannot be used. It must not accept what BoringSSL
+    /// rejects, which parses the same bytes.
+    private static func usablePublicName(_ contents: ECHReader) throws(ECHReader.Malformed) -> String? {
+        var contents = contents
+        _ = try contents.uint8()
+        let kem = try contents.uint16()
+        let key = try contents.vector16()
+        let suites = try contents.vector16()
+        _ = try contents.uint8()
+        let name = try contents.vector8()
+        var extensions = ECHReader(try contents.vector16())
+        guard contents.isAtEnd, !key.isEmpty, !suites.isEmpty, suites.count % 4 == 0, !name.isEmpty else {
+            throw ECHReader.Malformed()
+        }
+        guard isPublicName(name) else { return nil }
+        var isUnderstood = true
+        while !extensions.isAtEnd {
+            // An extension whose highest bit is set is mandatory (§4.2). None is known.
+            if try extensions.uint16() & 0x8000 != 0 { isUnderstood = false }
+            _ = try extensions.vector16()
+        }
+        var reader = ECHReader(suites)
+        var hasSuite = false
+        while !reader.isAtEnd {
+            let (kdf, aead) = (try reader.uint16(), try reader.uint16())
+            if kdf == Self.kdf, aeads.contains(aead) { hasSuite = true }
+        }
+        guard kem == Self.kem, hasSuite, isUnderstood else { return nil }
+        guard key.count == 32 else { throw ECHReader.Malformed() }
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    /// Whether a public name is a valid host name and no IPv4 address (§4): labels of letters, digits and hyphens, of which the
+    /// last is no number.
+    private static func isPublicName(_ name: ArraySlice<UInt8>) -> Bool {
+        let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let hyphen = UInt8(ascii: "-")
+        for label in labels {
+            guard (1...63).contains(label.count), label.first != hyphen, label.last != hyphen,
+                label.allSatisfy({ isLetterOrDigit($0) || $0 == hyphen })
+            else { return false }
+        }
+        guard let last = labels.last else { return false }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        if last.allSatisfy(digits.contains) { return false }
+        let text = String(decoding: last, as: UTF8.self).lowercased()
+        return !(text.hasPrefix("0x") && text.dropFirst(2).allSatisfy(\.isHexDigit))
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: false
+        }
+    }
+}
+
+/// Reads integers and vectors of TLS (RFC 8446 §3) from bytes.
+private struct ECHReader {
+    struct Malformed: Error {}
+
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func uint8() throws(Malformed) -> UInt8 {
+        guard let byte = rest.popFirst() else { throw Malformed() }
+        return byte
+    }
+
+    mutating func uint16() throws(Malformed) -> UInt16 {
+        let high = try uint8()
+        return UInt16(high) << 8 | UInt16(try uint8())
+    }
+
+    mutating func vector8() throws(Malformed) -> ArraySlice<UInt8> { try take(Int(try uint8())) }
+
+    mutating func vector16() throws(Malformed) -> ArraySlice<UInt8> { try take(Int(try uint16())) }
+
+    private mutating func take(_ count: Int) throws(Malformed) -> ArraySlice<UInt8> {
+        guard count <= rest.count else { throw Malformed() }
+        defer { rest = rest.dropFirst(count) }
+        return rest.prefix(count)
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOSSL
+import TLSInternals
+
+/// ECH in one TLS handshake. Must be used on the event loop of the connection.
+///
+/// After a rejection BoringSSL verifies the certificate for the public name instead of the server name, except where Security of
+/// Apple's platforms verifies it: that checks the chain only (see ``TLSStep``). So this checks the public name everywhere. Pins
+/// and the name of the origin are not checked against that certificate, because it is not the origin's.
+struct ECHHandshake {
+    private let plan: ECHPlan
+    /// Nil if the ClientHello has no ECH extension.
+    private let connection: ECHConnection?
+    private let handler: NIOSSLClientHandler
+    private let verifiesCertificate: Bool
+
+    /// Prepares the handshake of a handler.
+    ///
+    /// - Throws: ``DirectHTTPError`` with code `echFailed` if ECH is required and cannot be offered.
+    init(_ plan: ECHPlan, on handler: NIOSSLClientHandler, settings: TLSSettings) throws(DirectHTTPError) {
+        self.plan = plan
+        self.handler = handler
+        verifiesCertificate = settings.verifiesCertificate
+        switch plan.offer {
+        case .nothing:
+            connection = nil
+        case .grease:
+            // Grease is not worth a failure.
+            connection = ECHConnection(of: handler)
+            _ = connection?.sendGrease()
+        case .list(let list):
+            let connection = ECHConnection(of: handler)
+            guard connection?.offer(list.bytes) ?? false else {
+                throw DirectHTTPError(
+                    .echFailed,
+                    "cannot be offered ECH: this version of swift-nio-ssl does not support it"
+                )
+            }
+            self.connection = connection
+        }
+        if plan.isRequired, !offersList {
+            throw DirectHTTPError(.echFailed, "has no ECH configuration, and ECH is required")
+        }
+    }
+
+    /// Whether the server name is encrypted.
+    private var offersList: Bool { if case .list = plan.offer { true } else { false } }
+
+    /// The outcome of a completed handshake.
+    func outcome() throws(DirectHTTPError) -> ECHOutcome {
+        let isAccepted = offersList && connection?.isAccepted ?? false
+        guard isAccepted || !offersList else { throw DirectHTTPError(.echFailed, "did not accept ECH") }
+        return plan.outcome(isAccepted: isAccepted)
+    }
+
+    /// Explains a failed handshake. A rejection by a verified server becomes the error's ``DirectHTTPError/echRejection``.
+    func explain(_ error: DirectHTTPError) -> DirectHTTPError {
+        guard case .list(let list) = plan.offer, let connection else { return error }
+        var error = error
+        guard connection.isRejected else {
+            if error.code == .tlsFailed { error.message += ", with ECH for the public name \(list.publicName)" }
+            return error
+        }
+        guard error.underlyingError.map(TLSFault.isECHRejection) ?? false else {
+            error.message =
+                "rejected ECH and failed the handshake for the public name \(list.publicName): \(error.message)"
+            return error
+        }
+        guard verifiesCertificate else {
+            error.code = .echFailed
+            error.message =
+                "rejected ECH; its retry configurations are not used, because its certificate is not verified"
+            return error
+        }
+        guard let certificate = handler.peerCertificate, CertificateName.covers(certificate, list.publicName) else {
+            error.code = .certificateRejected
+            error.message = "rejected ECH with a certificate that is not for the public name \(list.publicName)"
+            return error
+        }
+        error.code = .echFailed
+        error.message = "rejected ECH"
+        error.echRejection = ECHPlan.Rejection(
+            publicName: list.publicName,
+            retryConfigurations: connection.retryConfigurations
+        )
+        return error
+    }
+}

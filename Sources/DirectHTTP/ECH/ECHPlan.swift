@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// Decides what the ClientHellos to one endpoint offer (RFC 9849 §6.1), as a value without I/O.
+///
+/// Each authenticated rejection leads to at most one further connection: with the server's retry configurations, once, or
+/// without ECH.
+struct ECHPlan {
+    /// What a ClientHello has.
+    enum Offer: Equatable {
+        case nothing
+        case grease
+        case list(ECHConfigList)
+    }
+
+    /// A rejection by a server whose certificate was verified for the public name.
+    struct Rejection: Sendable, Equatable {
+        var publicName: String
+        /// The server's retry configurations, as an `ECHConfigList`; empty if there are none.
+        var retryConfigurations: [UInt8]
+    }
+
+    /// What follows from a rejection.
+    enum Step: Equatable {
+        /// Connect once more, with the new ``offer``.
+        case retry
+        /// Connect once more, without ECH, and remember that the server has turned it off.
+        case turnOff
+        case fail(String)
+    }
+
+    private(set) var offer: Offer
+    /// Whether a connection without ECH is not allowed.
+    let isRequired: Bool
+    private let grease: Offer
+    private var hasRetried = false
+    private var rejectedName: String?
+
+    /// - Parameters:
+    ///   - service: what the HTTPS record of the origin says about the endpoint; nil without a record, and for a proxy's endpoint.
+    ///   - rejectedName: the public name with which the server has turned ECH off recently; nil if it has not.
+    init(_ settings: TLSSettings, service: EndpointService?, rejectedName: String?) {
+        grease = settings.sendsECHGrease ? .grease : .nothing
+        isRequired = settings.requiresECH
+        if let list = settings.echList(for: service), isRequired || rejectedName == nil {
+            offer = .list(list)
+        } else {
+            offer = grease
+            self.rejectedName = settings.ech == .automatic ? rejectedName : nil
+        }
+    }
+
+    /// Decides what follows from a rejection, and changes the offer.
+    mutating func handle(_ rejection: Rejection) -> Step {
+        if !rejection.retryConfigurations.isEmpty, let list = try? ECHConfigList(rejection.retryConfigurations) {
+            // A server that rejects its own retry configurations is misconfigured, and could go on for ever (§6.1.6).
+            if hasRetried { return .fail("rejected ECH twice, with \(rejection.publicName) as its public name") }
+            hasRetried = true
+            offer = .list(list)
+            return .retry
+        }
+        if isRequired { return .fail("has turned ECH off, with \(rejection.publicName) as its public name") }
+        rejectedName = rejection.publicName
+        offer = grease
+        return .turnOff
+    }
+
+    /// The outcome of a completed handshake.
+    func outcome(isAccepted: Bool) -> ECHOutcome {
+        if case .list(let list) = offer, isAccepted { return .accepted(publicName: list.publicName) }
+        if let rejectedName { return .rejected(publicName: rejectedName) }
+        return offer == .grease ? .grease : .notOffered
+    }
+}
+
+extension TLSSettings {
+    /// Whether connections without ECH are refused.
+    var requiresECH: Bool {
+        switch ech {
+        case .required, .configured: true
+        case .off, .automatic: false
+        }
+    }
+
+    /// The configurations for an endpoint; nil if there are none that these settings use.
+    func echList(for service: EndpointService?) -> ECHConfigList? {
+        // TLS 1.2 has no ECH.
+        guard maxVersion.map({ $0 >= .tls13 }) ?? true else { return nil }
+        switch ech {
+        case .off: return nil
+        case .configured(let list): return list
+        case .automatic, .required:
+            guard let service, let bytes = service.echConfigurations, ech == .automatic || service.isAuthenticated
+            else { return nil }
+            // A malformed list is the same as none (RFC 9848 §4).
+            return try? ECHConfigList(bytes)
+        }
+    }
+}

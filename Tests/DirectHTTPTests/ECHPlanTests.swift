@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("Decisions about ECH")
+struct ECHPlanTests {
+    private let bytes = ECHConfigListTests.list(ECHConfigListTests.configuration())
+    private let newer = ECHConfigListTests.list(ECHConfigListTests.configuration(name: "newer.test"))
+
+    private func settings(_ ech: TLSSettings.ECH, grease: Bool = false) -> TLSSettings {
+        var settings = TLSSettings()
+        settings.ech = ech
+        settings.sendsECHGrease = grease
+        return settings
+    }
+
+    private func rejection(_ retry: [UInt8]) -> ECHPlan.Rejection {
+        ECHPlan.Rejection(publicName: "cover.test", retryConfigurations: retry)
+    }
+
+    @Test("the offer follows from the setting, the record and earlier rejections")
+    func offers() throws {
+        let list = try ECHConfigList(bytes)
+        let record = EndpointService(echConfigurations: bytes)
+        let plain = EndpointService(echConfigurations: bytes, isAuthenticated: false)
+        let broken = EndpointService(echConfigurations: [1, 2])
+        func offer(
+            _ ech: TLSSettings.ECH,
+            _ service: EndpointService?,
+            grease: Bool = false,
+            off: String? = nil
+        )
+            -> ECHPlan.Offer
+        {
+            ECHPlan(settings(ech, grease: grease), service: service, rejectedName: off).offer
+        }
+        #expect(offer(.automatic, record) == .list(list))
+        #expect(offer(.automatic, plain) == .list(list), "it reveals no more than a handshake without ECH")
+        #expect(offer(.automatic, broken) == .nothing)
+        #expect(offer(.automatic, nil) == .nothing)
+        #expect(offer(.automatic, nil, grease: true) == .grease)
+        #expect(offer(.automatic, record, off: "cover.test") == .nothing)
+        #expect(offer(.off, record) == .nothing)
+        #expect(offer(.off, record, grease: true) == .grease)
+        #expect(offer(.required, record) == .list(list))
+        #expect(offer(.required, plain) == .nothing)
+        #expect(offer(.required, record, off: "cover.test") == .list(list))
+        #expect(offer(.configured(list), nil) == .list(list))
+        var old = settings(.automatic)
+        old.maxVersion = .tls12
+        #expect(ECHPlan(old, service: record, rejectedName: nil).offer == .nothing)
+    }
+
+    @Test("retry configurations are used once")
+    func retry() throws {
+        let record = EndpointService(echConfigurations: bytes)
+        for ech in [TLSSettings.ECH.automatic, .required] {
+            var plan = ECHPlan(settings(ech), service: record, rejectedName: nil)
+            #expect(plan.handle(rejection(newer)) == .retry)
+            #expect(plan.offer == .list(try ECHConfigList(newer)))
+            #expect(plan.outcome(isAccepted: true) == .accepted(publicName: "newer.test"))
+            guard case .fail = plan.handle(rejection(bytes)) else {
+                Issue.record("a server could go on for ever")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "without retry configurations ECH is turned off, unless it is required",
+        arguments: [[UInt8]]([[], [0, 2, 1, 1]])
+    )
+    func turnOff(_ retry: [UInt8]) throws {
+        let record = EndpointService(echConfigurations: bytes)
+        var plan = ECHPlan(settings(.automatic), service: record, rejectedName: nil)
+        #expect(plan.handle(rejection(retry)) == .turnOff)
+        #expect(plan.offer == .nothing)
+        #expect(plan.outcome(isAccepted: false) == .rejected(publicName: "cover.test"))
+        for ech in [TLSSettings.ECH.required, .configured(try ECHConfigList(bytes))] {
+            var strict = ECHPlan(settings(ech), service: record, rejectedName: nil)
+            guard case .fail = strict.handle(rejection(retry)) else {
+                Issue.record("\(ech) must not be downgraded")
+                return
+            }
+        }
+    }
+
+    @Test("origins that turned ECH off are remembered for ten minutes, up to a limit")
+    func table() throws {
+        var table = ECHTable()
+        let now = NIODeadline.uptimeNanoseconds(1_000_000)
+        func origin(_ number: Int) throws -> Origin {
+            Origin(scheme: .https, host: try Host("n\(number).test"), port: 443)
+        }
+        for number in 0...ECHTable.maxOrigins {
+            table.turnOff(try origin(number), publicName: "cover.test", now: now + .nanoseconds(Int64(number)))
+        }
+        #expect(table.count == ECHTable.maxOrigins)
+        #expect(table.rejectedName(of: try origin(0), now: now) == nil, "the oldest is evicted")
+        #expect(table.rejectedName(of: try origin(1), now: now) == "cover.test")
+        #expect(table.rejectedName(of: try origin(1), now: now + .minutes(11)) == nil)
+    }
+}
