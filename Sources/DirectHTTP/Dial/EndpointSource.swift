@@ -32,6 +32,8 @@ public struct EndpointList: Sendable {
     public var endpoints: [Endpoint]
     /// Returned as ``ConnectionInfo/context``, e.g. the resolution that gave the endpoints.
     public var context: (any Sendable)?
+    /// What HTTPS records say about some of the endpoints. Default empty.
+    package var services: [Endpoint: EndpointService] = [:]
 
     /// The endpoint that is reported for a Unix domain socket.
     package static let unixSocket = EndpointList([Endpoint(IPAddress(v4: 0), port: 0)])
