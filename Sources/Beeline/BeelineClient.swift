@@ -142,7 +142,7 @@ public final class BeelineClient: Sendable {
         screen: EndpointScreen?,
         upgrade: Call.Upgrade?
     ) async throws(DirectHTTPError) -> ExchangeResponse {
-        let source = OriginEndpoints(routing, resolver: resolver, screen: screen)
+        let source = OriginEndpoints(routing, resolver: resolver, screen: screen, upgrades: upgrade == nil)
         if let upgrade { return try await openWebSocket(with: request, upgrade: upgrade, from: source, limits: limits) }
         return try await engine.exchange(
             request,

@@ -9,7 +9,7 @@ extension ProcessTests {
     struct ResolveTests {
         /// The JSON keys of an answer.
         static let keys = [
-            "addresses", "age_ms", "error", "failures", "network", "source", "time_ms", "upstream",
+            "addresses", "age_ms", "error", "failures", "network", "services", "source", "time_ms", "upstream",
         ]
 
         @Test func aLineAnAddress() async throws {

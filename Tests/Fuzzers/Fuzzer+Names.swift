@@ -36,6 +36,22 @@ extension Fuzzer {
             guard let written = message.encoded() else { return }
             if try DNSMessage(octets: written) != message { violation("a message is not read again as itself") }
         },
+        Fuzzer(
+            "service-record",
+            seeds: [
+                [0, 0, 3, 102, 111, 111, 0], [0, 1, 0, 0, 3, 0, 2, 0, 53],
+                [0, 16, 0, 0, 0, 0, 4, 0, 1, 0, 4, 0, 1, 0, 9, 2, 104, 50, 5, 104, 51, 45, 49, 57]
+                    + [0, 4, 0, 4, 192, 0, 2, 1, 0, 5, 0, 3, 1, 2, 3],
+            ]
+        ) { bytes in
+            guard let record = ServiceRecord(octets: bytes) else { return }
+            if record.octets != bytes { violation("a record is not written as it was read") }
+            _ = ServiceRoute(record, target: nil)
+            let text = record.description
+            // Some octets of a name cannot be read from text.
+            guard let again = ServiceRecord(text: text), again.targetName == record.targetName else { return }
+            if again != record { violation("a record is not read again from its text") }
+        },
         Fuzzer("json", texts: [#"{"a":[1,-2.5e3,true,null,"\u00e9\ud83c\udf6a"],"b":{}}"#, "[[[[]]]]"]) { bytes in
             guard let value = JSONValue(bytes) else { return }
             if JSONValue(Array(value.text.utf8)) != value { violation("JSON is not read again as itself") }

@@ -53,7 +53,7 @@ func switchForAll(_ transport: EngineTransport, _ key: [UInt8]) throws -> Resolv
 
 func oldForm(_ resolver: Resolver) async throws -> DirectForm.Request {
     let url = try HTTPURL("https://www.example.com/a?b=c")
-    let resolution = try await resolver.resolve(url.origin)
+    let resolution = try await resolver.resolve(url.host, port: url.origin.port)
     var form = DirectForm()
     form.queryParameter = "host"
     return try form.request(for: url, at: resolution.endpoints[0])

@@ -37,6 +37,9 @@ struct HopObservation: Sendable {
         telemetry.logger?.debug("request failed", metadata: metadata(["error.type": "\(code)"]))
     }
 
+    /// Ends the observation of a request that was not sent, because another takes its place.
+    func superseded() { span?.end() }
+
     /// Records the head of the response, and the rest when its body ends.
     func answered(_ response: ExchangeResponse, hop: Hop) {
         let status = hop.status.code

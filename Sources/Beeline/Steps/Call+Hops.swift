@@ -25,6 +25,7 @@ extension Call {
                     upgrade: upgrade
                 )
             } catch {
+                if error.underlyingError is HTTPSRecordUpgrade, journey.upgrade(pending) { continue }
                 throw journey.failure(error, of: pending)
             }
             // 7 Store cookies. 8 Answer a challenge, drop an expectation, or redirect.

@@ -48,8 +48,18 @@ struct HopJourney {
 
     /// Steps 2 and 3: adds cookies and credentials, and chooses the route.
     @inline(never)
-    func prepare(_ request: ClientRequest, of call: Call, side: HedgeSide?) throws(BeelineError) -> PendingHop {
+    mutating func prepare(
+        _ request: ClientRequest,
+        of call: Call,
+        side: HedgeSide?
+    ) throws(BeelineError) -> PendingHop {
         let client = call.client
+        // Only what the cache has: a record that is not known yet is found with the addresses, when dialling.
+        if hop.url.origin.scheme == .http, client.resolver.hasCachedHTTPS(hop.url.origin),
+            client.configuration.routing(to: hop.url.origin) == .resolve
+        {
+            _ = hop.upgradeByRecord()
+        }
         let context = request.options.cookieContext(of: hop.url, method: hop.method)
         let cookies = CookieStep.outgoing(
             request.options.sendsCookies ? call.jar(of: request) : nil,
@@ -102,6 +112,12 @@ struct HopJourney {
         }
     }
 
+    /// Changes a hop that was not sent to `https`, because of an HTTPS record. Returns false if it has TLS already.
+    mutating func upgrade(_ pending: PendingHop) -> Bool {
+        pending.observation?.superseded()
+        return hop.upgradeByRecord()
+    }
+
     /// Creates the error of a hop that has no response.
     @inline(never)
     func failure(_ error: DirectHTTPError, of pending: PendingHop) -> BeelineError {
@@ -115,7 +131,7 @@ struct HopJourney {
     ) -> BeelineError {
         var error = BeelineError(error, hops: hops, route: routing.route)
         error.failedURL = hop.url
-        if hop.isUpgraded { error.message += " (the host requires TLS by HSTS; the URL was http)" }
+        if hop.isUpgraded { error.message += " (the URL was http; the host requires TLS by HSTS or an HTTPS record)" }
         observation?.failed(error)
         return error
     }

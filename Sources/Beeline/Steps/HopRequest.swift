@@ -18,7 +18,7 @@ struct HopRequest: Sendable {
     /// The credentials for this hop's origin; `nil` uses the configured credentials.
     var credentials: Credentials?
     var decodesContent = false
-    /// Whether HSTS replaced `http` in the URL of this hop.
+    /// Whether HSTS or an HTTPS record replaced `http` in the URL of this hop.
     private(set) var isUpgraded = false
     /// The host of the cookies in place of the URL's; nil after a redirect to another origin.
     var cookieHost: Host?
@@ -66,6 +66,15 @@ struct HopRequest: Sendable {
         guard let secure = hsts?.upgraded(url) else { return }
         url = secure
         isUpgraded = true
+    }
+
+    /// Replaces `http` in the URL because an HTTPS record says that the host serves `https` (RFC 9460 §9.5). Returns false
+    /// if the URL has TLS already.
+    mutating func upgradeByRecord() -> Bool {
+        guard let secure = url.withTLS else { return false }
+        url = secure
+        isUpgraded = true
+        return true
     }
 
     /// Moves to another URL, and upgrades that.

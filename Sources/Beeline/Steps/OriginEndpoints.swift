@@ -11,17 +11,34 @@ package typealias EndpointScreen =
         _ endpoints: [Endpoint], _ routing: OriginRouting, _ resolution: Resolution?
     ) throws -> [Endpoint]
 
+/// Thrown for an `http` origin whose HTTPS record says that there is `https` (RFC 9460 §9.5), if the caller can upgrade.
+struct HTTPSRecordUpgrade: Error {}
+
 /// Finds the endpoints of an origin as its routing says, and reports the attempts at them to the resolver.
 package struct OriginEndpoints: EndpointSource {
     package let routing: OriginRouting
     private let resolver: Resolver
     private let screen: EndpointScreen?
+    private let usesServices: Bool
+    private let upgrades: Bool
 
     /// Creates the source for an origin with this routing.
-    package init(_ routing: OriginRouting, resolver: Resolver, screen: EndpointScreen?) {
+    ///
+    /// - Parameters:
+    ///   - usesServices: Whether HTTPS records say where to connect. False for a tunnel, whose protocol is the client's.
+    ///   - upgrades: Whether the caller handles ``HTTPSRecordUpgrade``.
+    package init(
+        _ routing: OriginRouting,
+        resolver: Resolver,
+        screen: EndpointScreen?,
+        usesServices: Bool = true,
+        upgrades: Bool = false
+    ) {
         self.routing = routing
         self.resolver = resolver
         self.screen = screen
+        self.usesServices = usesServices
+        self.upgrades = upgrades
     }
 
     /// The endpoints that are known without waiting; `nil` if there are none.
@@ -32,12 +49,12 @@ package struct OriginEndpoints: EndpointSource {
         case .pinned(let addresses): return try list(reachable(addresses, port: origin.port))
         case .elsewhere(let target, let addresses?): return try list(reachable(addresses, port: target.port))
         case .resolve, .elsewhere:
-            let origin = place(of: origin)
+            let place = place(of: origin)
+            let known =
+                asksServices(of: origin) ? resolver.cached(origin) : resolver.cached(place.host, port: place.port)
             // Only `endpoints(for:)` can tell whether there is a newer answer than a stale one.
-            guard let known = resolver.cached(origin.host, port: origin.port), known.source != .stale else {
-                return nil
-            }
-            return try list(known)
+            guard let known, known.source != .stale else { return nil }
+            return try list(known, of: origin)
         case .refused(let problem): throw DirectHTTPError(.unresolved, problem)
         }
     }
@@ -45,7 +62,12 @@ package struct OriginEndpoints: EndpointSource {
     /// The endpoints of an origin; see `EndpointSource`.
     package func endpoints(for origin: Origin) async throws -> EndpointList {
         switch routing {
-        case .resolve, .elsewhere(_, nil): return try list(await resolver.resolve(place(of: origin)))
+        case .resolve, .elsewhere(_, nil):
+            let place = place(of: origin)
+            let resolution =
+                try await asksServices(of: origin)
+                ? resolver.resolve(origin) : resolver.resolve(place.host, port: place.port)
+            return try list(resolution, of: origin)
         case .proxy(let proxy) where proxy.firstOrigin.host.address == nil:
             return try list(await addresses(of: proxy.firstOrigin.host), of: proxy)
         default: return try known(for: origin) ?? EndpointList([])
@@ -73,6 +95,13 @@ package struct OriginEndpoints: EndpointSource {
         }
     }
 
+    /// Whether the origin's HTTPS records matter: they say where to connect, or that there is `https`. Those of a
+    /// ``ConnectRule``'s target are not the origin's.
+    private func asksServices(of origin: Origin) -> Bool {
+        guard case .resolve = routing else { return false }
+        return origin.scheme.isSecure ? usesServices : upgrades && origin.scheme == .http
+    }
+
     /// The host and port that the connection for an origin leads to.
     private func place(of origin: Origin) -> Origin {
         if case .elsewhere(let target, _) = routing { target } else { origin }
@@ -94,8 +123,13 @@ package struct OriginEndpoints: EndpointSource {
         return try list(endpoints.inZone(of: proxy.firstOrigin.host))
     }
 
-    private func list(_ resolution: Resolution) throws -> EndpointList {
-        try list(resolution.endpoints.inZone(of: resolution.host), resolution: resolution)
+    private func list(_ resolution: Resolution, of origin: Origin) throws -> EndpointList {
+        if upgrades, !origin.scheme.isSecure, asksServices(of: origin), resolution.offersHTTPS {
+            throw HTTPSRecordUpgrade()
+        }
+        var list = try list(resolution.endpoints.inZone(of: resolution.host), resolution: resolution)
+        list.services = resolution.endpointServices
+        return list
     }
 
     private func list(_ endpoints: [Endpoint], resolution: Resolution? = nil) throws -> EndpointList {

@@ -15,7 +15,7 @@ enum VerboseLog {
     static func lines(_ attempts: [Attempt]) -> [String] { attempts.map { "* \($0)" } }
 
     private static func upgrade(_ hop: Hop) -> [String] {
-        hop.isUpgraded ? ["Changed http to https: \(hop.url.host) requires TLS (HSTS)"] : []
+        hop.isUpgraded ? ["Changed http to https: \(hop.url.host) requires TLS (HSTS or HTTPS record)"] : []
     }
 
     private static func connection(_ hop: Hop) -> [String] {

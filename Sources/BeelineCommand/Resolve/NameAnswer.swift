@@ -15,6 +15,8 @@ struct NameAnswer: Hashable, Sendable {
     private(set) var addresses: [IPAddress] = []
     /// The TTL of each address; nil if it does not expire.
     private(set) var ttls: [Duration?] = []
+    /// The HTTPS records; empty if there are none, or the upstream carries none.
+    private(set) var services: [ServiceRecord] = []
     /// The age of the answer.
     private(set) var age = Duration.zero
     /// The source, such as `fresh` or `cached`; nil without an answer.
@@ -37,6 +39,7 @@ struct NameAnswer: Hashable, Sendable {
         addresses = resolution.addresses
         let isKept = resolution.source != .literal
         ttls = resolution.addresses.map { _ in isKept ? resolution.ttl : nil }
+        services = resolution.services
         age = resolution.age
         source = resolution.source
         upstream = isKept ? resolution.upstream : nil
@@ -82,11 +85,13 @@ struct NameAnswer: Hashable, Sendable {
         )
     }
 
-    /// `HOST ADDRESS TTL SOURCE`, one line for each address. TTL is in seconds; `-` if it does not expire.
+    /// `HOST ADDRESS TTL SOURCE`, one line for each address; then `HOST HTTPS RECORD`, one line for each HTTPS record. TTL
+    /// is in seconds; `-` if it does not expire.
     var lines: [String] {
-        zip(addresses, ttls).map { address, ttl in
+        let rows = zip(addresses, ttls).map { address, ttl in
             "\(host.text) \(address) \(ttl.map { "\($0.wholeSeconds)" } ?? "-") \(sourceText)"
         }
+        return rows + services.map { "\(host.text) HTTPS \($0)" }
     }
 }
 

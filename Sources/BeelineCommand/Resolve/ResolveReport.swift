@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import Names
 
 /// The JSON of `beeline resolve --json`. Field names are stable within a major version.
 struct ResolveReport: Encodable {
@@ -27,6 +28,8 @@ struct ResolveReport: Encodable {
         /// The upstream; null if none was queried or none answered.
         @OrNull var upstream: String?
         var addresses: [AddressReport]
+        /// The HTTPS records, in the order of their priority.
+        var services: [ServiceReport]
         @OrNull var ageMS: Double?
         /// The upstream's response time; null without `--all`.
         @OrNull var timeMS: Double?
@@ -40,6 +43,7 @@ struct ResolveReport: Encodable {
             source = answer.source?.description
             upstream = answer.upstream
             addresses = zip(answer.addresses, answer.ttls).map(AddressReport.init)
+            services = answer.services.map(ServiceReport.init)
             ageMS = answer.source.map { _ in VerboseLog.milliseconds(answer.age) }
             timeMS = answer.time.map(VerboseLog.milliseconds)
             network = answer.network
@@ -54,9 +58,36 @@ struct ResolveReport: Encodable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case source, upstream, addresses, network, failures, error
+            case source, upstream, addresses, services, network, failures, error
             case ageMS = "age_ms"
             case timeMS = "time_ms"
+        }
+    }
+
+    /// An HTTPS record (RFC 9460).
+    struct ServiceReport: Encodable {
+        /// 0 for an alias.
+        var priority: UInt16
+        /// The host; `.` for the name itself.
+        var target: String
+        var alpn: [String]
+        /// Null: the origin's port.
+        @OrNull var port: UInt16?
+        /// The addresses of `ipv4hint` and `ipv6hint`.
+        var hints: [String]
+        /// The ECHConfigList in base64.
+        @OrNull var ech: String?
+        /// The record as master files have it.
+        var record: String
+
+        init(_ record: ServiceRecord) {
+            priority = record.priority
+            target = record.target
+            alpn = record.applicationProtocols
+            port = record.port
+            hints = record.hints.map(\.description)
+            ech = record.echConfigurations.map { Base64.encode($0) }
+            self.record = record.description
         }
     }
 

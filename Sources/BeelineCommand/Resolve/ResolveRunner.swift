@@ -54,7 +54,10 @@ struct ResolveRunner: Sendable {
 
     private func ask(_ host: Host, _ resolver: Resolver) async -> NameAnswer {
         do {
-            return NameAnswer(try await resolver.resolve(host, fresh: options.fresh))
+            let origin = Origin(scheme: .https, host: host)
+            return NameAnswer(
+                try await resolver.resolve(origin, fresh: options.fresh, waitsForServices: true)
+            )
         } catch {
             return NameAnswer(host, error)
         }

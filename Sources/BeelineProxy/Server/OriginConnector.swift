@@ -61,7 +61,8 @@ final class OriginConnector {
         source = OriginEndpoints(
             server.client.configuration.routing(to: origin),
             resolver: server.client.resolver,
-            screen: server.screen(for: destination)
+            screen: server.screen(for: destination),
+            usesServices: !purpose.isTunnel
         )
         deadline = server.configuration.limits.connect.map { server.loop.now + TimeAmount($0) }
     }

@@ -24,7 +24,9 @@ struct Answerer: Sendable {
     func known(_ name: DNSName, type: DNSType, subnet: IPNetwork?) -> ServerAnswer? {
         let finding = zones.set.lookUp(name, type)
         if let finding, finding.outside == nil { return finding.answer }
-        guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
+        guard let family = Self.family(type) else {
+            return type == .https && resolver.carriesServices ? nil : ServerAnswer(.notImplemented)
+        }
         let target = finding?.outside ?? name
         guard let host = Self.host(target) else { return prepending(finding, to: ServerAnswer(.noSuchName)) }
         // The owner of a zone may publish a private name with an alias.
@@ -37,10 +39,16 @@ struct Answerer: Sendable {
     func answer(_ name: DNSName, type: DNSType, subnet: IPNetwork?) async -> ServerAnswer {
         let finding = zones.set.lookUp(name, type)
         if let finding, finding.outside == nil { return finding.answer }
-        // The upstream protocols can ask for addresses only, so other types come from zones alone.
-        guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
         let target = finding?.outside ?? name
+        // The upstreams are asked for addresses and HTTPS records only, so other types come from zones alone.
+        let family = Self.family(type)
+        guard family != nil || type == .https else { return ServerAnswer(.notImplemented) }
         guard let host = Self.host(target) else { return prepending(finding, to: ServerAnswer(.noSuchName)) }
+        guard let family else {
+            // Names that stay on this machine have no records that others could use.
+            if resolver.isKeptFromUpstreams(host) { return ServerAnswer(.refused) }
+            return prepending(finding, to: await services(of: host, name: target))
+        }
         if finding == nil, isWithheld(host) { return await tableAnswer(host, name: target, family: family) }
         do throws(ResolutionError) {
             let resolution = try await resolver.resolve(host, families: Families(family), subnet: subnet)
@@ -90,6 +98,16 @@ struct Answerer: Sendable {
         answer.source = UpstreamKind.fixed.description
         let ttl = UInt32(clamping: records.ttl?.components.seconds ?? 0)
         answer.answers = records.addresses.map { DNSRecord(name, ttl: ttl, .address($0)) }
+        return answer
+    }
+
+    private func services(of host: Host, name: DNSName) async -> ServerAnswer {
+        guard let found = await resolver.services(of: host) else {
+            return ServerAnswer(resolver.carriesServices ? .serverFailure : .notImplemented)
+        }
+        var answer = ServerAnswer(.noError, source: "upstream")
+        let ttl = UInt32(clamping: (found.ttl + .milliseconds(500)).components.seconds)
+        answer.answers = found.records.map { DNSRecord(name, ttl: ttl, .other(.https, $0.octets)) }
         return answer
     }
 

@@ -13,7 +13,7 @@ enum RecordText {
             case 15: numbered(octets, 1)
             case 33: numbered(octets, 3)
             case 16: strings(octets)
-            case 64, 65: service(octets)
+            case 64, 65: ServiceRecord(octets: octets)?.description
             case 257: authorization(octets)
             default: nil
             }
@@ -33,16 +33,6 @@ enum RecordText {
         return DNSName(takenFrom: &rest).flatMap { rest.isEmpty ? JSONDialect.dotted($0) : nil }
     }
 
-    /// SVCB and HTTPS (RFC 9460 §2.1).
-    private static func service(_ octets: [UInt8]) -> String? {
-        var rest = octets.dropFirst(2)
-        guard octets.count > 2, let target = DNSName(takenFrom: &rest), let words = ServiceParameters.write(rest) else {
-            return nil
-        }
-        let priority = Int(octets[0]) << 8 | Int(octets[1])
-        return (["\(priority)", JSONDialect.dotted(target)] + words).joined(separator: " ")
-    }
-
     /// CAA (RFC 8659 §4.1.1).
     private static func authorization(_ octets: [UInt8]) -> String? {
         guard octets.count >= 2, octets[1] > 0, octets.count >= 2 + Int(octets[1]) else { return nil }
@@ -50,16 +40,8 @@ enum RecordText {
         guard let text = String(validating: tag, as: UTF8.self), text.allSatisfy({ $0.isLetter || $0.isNumber }) else {
             return nil
         }
-        return "\(octets[0]) \(text) \(quoted(octets.dropFirst(2 + tag.count)))"
+        return "\(octets[0]) \(text) \(MasterText.quoted(octets.dropFirst(2 + tag.count)))"
     }
-
-    /// Writes octets as one word, quoted if necessary.
-    static func word(_ octets: [UInt8]) -> String {
-        let isPlain = octets.allSatisfy { (0x21...0x7e).contains($0) && !Array("\"();\\".utf8).contains($0) }
-        return isPlain ? String(decoding: octets, as: UTF8.self) : quoted(octets[...])
-    }
-
-    private static func quoted(_ octets: ArraySlice<UInt8>) -> String { "\"\(octets.map(escaped).joined())\"" }
 
     /// Writes character strings, each in quotation marks.
     private static func strings(_ octets: [UInt8]) -> String? {
@@ -67,19 +49,9 @@ enum RecordText {
         var rest = octets[...]
         while let length = rest.popFirst() {
             guard rest.count >= Int(length) else { return nil }
-            texts.append(quoted(rest.prefix(Int(length))))
+            texts.append(MasterText.quoted(rest.prefix(Int(length))))
             rest = rest.dropFirst(Int(length))
         }
         return texts.isEmpty ? nil : texts.joined(separator: " ")
-    }
-
-    private static func escaped(_ octet: UInt8) -> String {
-        switch octet {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): return "\\" + String(Unicode.Scalar(octet))
-        case 0x20...0x7e: return String(Unicode.Scalar(octet))
-        default:
-            let digits = String(octet)
-            return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
-        }
     }
 }

@@ -60,7 +60,7 @@ struct ZoneContent {
 
     private func parameters() throws(ServerError) -> [UInt8] {
         do throws(ServiceParameters.Fault) {
-            return try ServiceParameters.read(Array(words.dropFirst(2)))
+            return try ServiceParameters(words: words.dropFirst(2).map(\.plain)).wire
         } catch {
             throw wrong(error.message)
         }
@@ -197,19 +197,5 @@ extension ZoneText.Word {
         }
         guard !text.isEmpty, total + (number ?? 0) <= UInt64(UInt32.max) else { return nil }
         return UInt32(total + (number ?? 0))
-    }
-}
-
-extension DNSName {
-    /// Removes an uncompressed name from the front of the octets. Nil if there is none, or if the name has a compression pointer.
-    init?(takenFrom octets: inout ArraySlice<UInt8>) {
-        var index = octets.startIndex
-        while index < octets.endIndex, octets[index] != 0 {
-            guard octets[index] < 64 else { return nil }
-            index += 1 + Int(octets[index])
-        }
-        guard index < octets.endIndex, index - octets.startIndex < Self.maxOctets else { return nil }
-        self.init(wire: Array(octets[...index]))
-        octets = octets[(index + 1)...]
     }
 }

@@ -88,7 +88,8 @@ extension URLRequest {
                 "\(url?.absoluteString ?? "the request") is not a valid http or https request"
             )
         }
-        let resolution = try await resolver.resolve(named.origin)
+        // The addresses alone: the stack could not follow HTTPS records to other ports.
+        let resolution = try await resolver.resolve(named.host, port: named.origin.port)
         guard let endpoint = resolution.endpoints.first else {
             throw BeelineError(.malformedURL, "\(named.host) has no address")
         }

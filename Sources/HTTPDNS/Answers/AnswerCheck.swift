@@ -56,6 +56,15 @@ public struct AnswerCheck: Hashable, Sendable {
         return result
     }
 
+    /// Checks the hints of HTTPS records as A and AAAA records are checked.
+    ///
+    /// - Throws: ``UpstreamError`` with code `bogusAnswer` if an address is refused.
+    package func check(_ records: [ServiceRecord]) throws(UpstreamError) {
+        for record in records {
+            for hint in record.hints { try check(hint) }
+        }
+    }
+
     private func check(_ address: IPAddress) throws(UpstreamError) {
         // An IPv4-mapped address (RFC 4291 §2.5.5.2) is checked as the IPv4 address that a socket would use.
         let bare = address.unmapped

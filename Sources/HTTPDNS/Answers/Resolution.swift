@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import DirectHTTP
 public import Names
 
 /// The endpoints of a name, and their source.
@@ -34,10 +35,25 @@ public struct Resolution: Hashable, Sendable {
     let provenance: Provenance
     let ageNanoseconds: Int64
     let ttlNanoseconds: Int64
+    /// The HTTPS records; nil if unknown.
+    let answer: ServiceAnswer?
+    /// The endpoints that the records lead to; nil if there are none, or the records were not asked for.
+    let plan: ServicePlan?
 
     /// The endpoints, in the order to try them: address families alternate, and endpoints that failed recently come
-    /// last.
-    public var endpoints: [Endpoint] { addresses.map { Endpoint($0, port: port) } }
+    /// last. For an `https` origin with HTTPS records, the endpoints of these come first, in the order of their
+    /// priority.
+    public var endpoints: [Endpoint] { plan?.endpoints ?? addresses.map { Endpoint($0, port: port) } }
+
+    /// The HTTPS records of the name (RFC 9460), in the order of their priority. Empty if there are none, or if they did
+    /// not arrive in time; see ``ResolverConfiguration/usesHTTPSRecords``.
+    public var services: [ServiceRecord] { answer?.records ?? [] }
+
+    /// What the records say about some of the endpoints.
+    package var endpointServices: [Endpoint: EndpointService] { plan?.services ?? [:] }
+
+    /// Whether an HTTPS record that this client can use says that the host serves `https` (RFC 9460 §9.5).
+    package var offersHTTPS: Bool { answer.map { !$0.routes.isEmpty } ?? false }
 
     /// The name of the upstream that gave the answer.
     public var upstream: String { provenance.upstream }
@@ -67,7 +83,9 @@ public struct Resolution: Hashable, Sendable {
         source: Source,
         provenance: Provenance,
         age: Int64 = 0,
-        ttl: Int64 = .max
+        ttl: Int64 = .max,
+        answer: ServiceAnswer? = nil,
+        plan: ServicePlan? = nil
     ) {
         self.host = host
         self.addresses = addresses
@@ -76,7 +94,28 @@ public struct Resolution: Hashable, Sendable {
         self.provenance = provenance
         self.ageNanoseconds = age
         self.ttlNanoseconds = ttl
+        self.answer = answer
+        self.plan = plan
     }
+
+    /// The resolution with other records.
+    func with(_ answer: ServiceAnswer?, plan: ServicePlan?) -> Resolution {
+        Resolution(
+            host: host,
+            addresses: addresses,
+            port: port,
+            source: source,
+            provenance: provenance,
+            age: ageNanoseconds,
+            ttl: ttlNanoseconds,
+            answer: answer,
+            plan: plan
+        )
+    }
+
+    /// The resolution without records.
+    var plain: Resolution { answer == nil ? self : with(nil, plan: nil) }
+
     /// The resolution of a cached answer with these addresses, for one request.
     init(
         of entry: AnswerCache.Entry,
@@ -84,6 +123,8 @@ public struct Resolution: Hashable, Sendable {
         source: Source,
         request: LookupRequest,
         port: UInt16,
+        answer: ServiceAnswer? = nil,
+        plan: ServicePlan? = nil,
         now: Moment
     ) {
         self.init(
@@ -93,7 +134,9 @@ public struct Resolution: Hashable, Sendable {
             source: source,
             provenance: entry.provenance,
             age: now.nanoseconds(since: entry.storedAt(request.families)),
-            ttl: entry.knownExpiry(of: request.families).nanoseconds(since: now)
+            ttl: entry.knownExpiry(of: request.families).nanoseconds(since: now),
+            answer: answer ?? entry.services,
+            plan: plan
         )
     }
 

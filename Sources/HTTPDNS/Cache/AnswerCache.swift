@@ -39,6 +39,8 @@ struct AnswerCache {
         var v6: Kept?
         /// The upstream that gave the answer.
         var provenance: Provenance
+        /// The HTTPS records; nil if unknown.
+        var services: ServiceAnswer?
         /// When the upstreams may be asked again for ``failed`` (RFC 8767 §5, RFC 9520). If ``failed`` is empty: when
         /// the next refresh may start before the TTL is over.
         var retryAt = Moment.past
@@ -266,6 +268,7 @@ struct AnswerCache {
         let addresses = (entry.v4?.addresses.count ?? 0) + (entry.v6?.addresses.count ?? 0)
         let provenance = entry.provenance
         let texts = provenance.failures.reduce(provenance.extra?.utf8.count ?? 0) { $0 + $1.error.message.utf8.count }
-        return MemoryLayout<Node>.stride + 16 + key.name.utf8.count + 32 + (addresses * 24 + 32) * 2 + texts
+        let services = entry.services?.octets ?? 0
+        return MemoryLayout<Node>.stride + 16 + key.name.utf8.count + 32 + (addresses * 24 + 32) * 2 + texts + services
     }
 }

@@ -9,11 +9,23 @@ final class LookupResult: Sendable {
     let entry: AnswerCache.Entry
     let source: Resolution.Source
     let time: Moment
+    /// The HTTPS records that the caller asked for; nil if there are none, or they have not arrived.
+    let answer: ServiceAnswer?
+    /// The endpoints that the records lead to.
+    let plan: ServicePlan?
 
-    init(entry: AnswerCache.Entry, source: Resolution.Source, time: Moment) {
+    init(
+        entry: AnswerCache.Entry,
+        source: Resolution.Source,
+        time: Moment,
+        answer: ServiceAnswer? = nil,
+        plan: ServicePlan? = nil
+    ) {
         self.entry = entry
         self.source = source
         self.time = time
+        self.answer = answer
+        self.plan = plan
     }
 }
 
@@ -129,7 +141,7 @@ extension CachedAnswers {
             provenance: Provenance(upstream: "", kind: .service, network: context.network, failures: failures)
         )
         // Keep what is known of the other family.
-        if let old = cache.peek(key), old.v4 != nil || old.v6 != nil {
+        if let old = cache.peek(key), old.v4 != nil || old.v6 != nil || old.services != nil {
             entry = old
             entry.provenance = old.provenance.with(failures)
         }
@@ -172,6 +184,7 @@ extension CachedAnswers {
         // A question for one family leaves the other unchanged.
         entry.v4 = entry.v4 ?? old?.v4
         entry.v6 = entry.v6 ?? old?.v6
+        entry.services = old?.services
         entry.forceAt = old?.forceAt ?? .past
         if let old, old.failed.isDisjoint(with: request.families) { entry.pause(old.failed, until: old.retryAt) }
         if !stale.isEmpty { entry.pause(stale, until: now + rules.staleRecheck) }

@@ -3,7 +3,7 @@
 /// Answers that several resolvers share, such as those of servers behind one load balancer.
 ///
 /// Sharing is optional: if the shared answers are not available quickly, each resolver asks its upstreams. Shared
-/// answers are checked like upstreams' answers.
+/// answers are checked like upstreams' answers. They have addresses only: each resolver asks for HTTPS records itself.
 public protocol SharedAnswers: Sendable {
     /// The answer of an upstream to any of the resolvers, with the remaining TTLs. Must return quickly, also on
     /// failure.

@@ -18,6 +18,12 @@ struct LookupMachine {
         // Lookups
         /// A caller waits for a name. `isFresh`: the cache and shared answers are ignored.
         case asked(LookupRequest, by: CallerID, isFresh: Bool)
+        /// A caller waits for an origin, and after the first usable address at most `delay` for its HTTPS records.
+        case askedOrigin(OriginRequest, by: CallerID, isFresh: Bool, delay: Duration)
+        /// The HTTPS records of an origin have expired, and are wanted for the next caller.
+        case servicesMissed(OriginRequest)
+        /// An upstream answered a question for HTTPS records or failed.
+        case servicesAnswered(PendingServiceQuestion.ID, Result<ServiceReply, UpstreamError>)
         /// A caller no longer waits.
         case cancelled(CallerID)
         /// A name was not in the cache, and its answer is wanted for the next caller.
@@ -62,6 +68,10 @@ struct LookupMachine {
         case ask(UpstreamQuestion)
         /// Cancel a question.
         case stopAsking(UpstreamQuestion.ID)
+        /// Ask an upstream for HTTPS records.
+        case askServices(PendingServiceQuestion)
+        /// Cancel a question for HTTPS records.
+        case stopAskingServices(PendingServiceQuestion.ID)
         /// Give callers the result of their lookup.
         case resume([CallerID], Result<LookupResult, ResolutionError>)
         /// Report ``Event/timePassed`` at this moment instead of a later one.
@@ -79,6 +89,10 @@ struct LookupMachine {
     /// The cache.
     var answers: CachedAnswers
     var lookups = OngoingLookups()
+    /// The lookups of HTTPS records.
+    var services = ServiceLookups()
+    /// The callers that wait for origins.
+    var origins = OriginLookups()
     var health: UpstreamHealth
     var ranking: EndpointRanking
     /// The switch of this program.
@@ -113,6 +127,10 @@ struct LookupMachine {
         switch event {
         case .asked(let request, let caller, let isFresh):
             lookUp(request, for: caller, checksCache: !isFresh, isFresh: isFresh, now: now)
+        case .askedOrigin(let request, let caller, let isFresh, let delay):
+            lookUp(request, for: caller, isFresh: isFresh, delay: delay, now: now)
+        case .servicesMissed(let request): lookUpServices(of: request, for: nil, isFresh: false, now: now)
+        case .servicesAnswered(let id, let result): servicesAnswered(id, with: result, now: now)
         case .cancelled(let caller): cancelled(caller)
         case .missed(let request): lookUp(request, for: nil, checksCache: true, isFresh: false, now: now)
         case .refreshDue(let request): lookUp(request, for: nil, checksCache: false, isFresh: false, now: now)
@@ -133,6 +151,7 @@ struct LookupMachine {
         case .forgotten(nil): answers.cache.removeAll()
         case .closed: close()
         }
+        settleOrigins(now: now)
         defer { actions = [] }
         return actions
     }
@@ -164,6 +183,8 @@ struct LookupMachine {
             source: result.source,
             request: request,
             port: port,
+            answer: result.answer,
+            plan: result.plan,
             now: result.time
         )
     }
@@ -293,7 +314,8 @@ struct LookupMachine {
             if due.isLate { deliverStale(to: id, now: now) }
             perform(due.actions, of: id, now: now)
         }
-        wake(at: lookups.nextTick)
+        originTimePassed(now: now)
+        wake(at: min(lookups.nextTick, services.nextTick, origins.nextTick))
     }
 
     /// Carries out the decisions of a lookup's schedule.
@@ -334,7 +356,7 @@ struct LookupMachine {
     /// Ensures that the lookup is ticked in time.
     private mutating func wake(for id: LookupID) { wake(at: lookups[id]?.nextTick ?? .never) }
 
-    private mutating func wake(at moment: Moment) {
+    mutating func wake(at moment: Moment) {
         guard moment < wakesAt else { return }
         wakesAt = moment
         actions.append(.wake(at: moment))
@@ -366,7 +388,10 @@ struct LookupMachine {
     }
 
     /// Removes a cancelled caller. The lookup ends with its last caller, unless it also runs for the cache.
-    private mutating func cancelled(_ caller: CallerID) {
+    mutating func cancelled(_ caller: CallerID) {
+        if cancelledOrigin(caller) {
+            return refuse(caller, with: .cancelled, message: "the resolution was cancelled")
+        }
         guard let id = lookups.remove(caller: caller) else { return }
         if let lookup = lookups[id], lookup.callers.isEmpty, !lookup.isForCache { _ = remove(id) }
         refuse(caller, with: .cancelled, message: "the resolution was cancelled")
@@ -375,6 +400,7 @@ struct LookupMachine {
     /// Ends all lookups, because the resolver is shut down.
     private mutating func close() {
         isClosed = true
+        closeServices()
         for lookup in lookups.all.compactMap({ remove($0) }) {
             let error = ResolutionError(.shutDown, "\(lookup.context.request.host): the resolver was shut down")
             resume(lookup.callers.map(\.id), with: .failure(error))
@@ -393,6 +419,7 @@ struct LookupMachine {
     }
 
     private mutating func resume(_ callers: [CallerID], with result: Result<LookupResult, ResolutionError>) {
+        let callers = origins.take(callers, with: result)
         if !callers.isEmpty { actions.append(.resume(callers, result)) }
     }
 }

@@ -17,6 +17,8 @@ extension Resolver {
         var lastCaller: CallerID = 0
         /// The tasks that ask upstreams for lookups.
         var questions: [UpstreamQuestion.ID: Task<Void, Never>] = [:]
+        /// The tasks that ask upstreams for HTTPS records.
+        var serviceQuestions: [PendingServiceQuestion.ID: Task<Void, Never>] = [:]
         /// The task that waits for the machine's next moment.
         var ticker: Task<Void, Never>?
         var questionsSent = 0
@@ -77,9 +79,15 @@ extension Resolver {
             case .ask(let question):
                 state.questionsSent += 1
                 state.running += 1
-                state.questions[question.id] = makeTask(question, since: now)
+                state.questions[question.id] = makeTask { await $0.ask(question, since: now) }
             case .stopAsking(let id):
                 if let task = state.questions.removeValue(forKey: id) { effects.cancelled.append(task) }
+            case .askServices(let question):
+                state.questionsSent += 1
+                state.running += 1
+                state.serviceQuestions[question.id] = makeTask { await $0.ask(question) }
+            case .stopAskingServices(let id):
+                if let task = state.serviceQuestions.removeValue(forKey: id) { effects.cancelled.append(task) }
             case .resume(let callers, let result):
                 for caller in callers {
                     if let waiter = state.waiters.removeValue(forKey: caller) {
@@ -125,12 +133,20 @@ extension Resolver {
         isFresh: Bool,
         now: Moment
     ) async throws(ResolutionError) -> LookupResult {
+        try await result(now: now) { .asked(request, by: $0, isFresh: isFresh) }
+    }
+
+    /// Waits for the result that the caller of an event gets.
+    func result(
+        now: Moment,
+        event: (CallerID) -> LookupMachine.Event
+    ) async throws(ResolutionError) -> LookupResult {
         let caller = state.withLockedValue { state in
             state.lastCaller += 1
             return state.lastCaller
         }
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { wait(as: caller, for: request, isFresh: isFresh, now: now, $0) }
+            await withCheckedContinuation { wait(as: caller, for: event(caller), now: now, $0) }
         } onCancel: {
             handle(.cancelled(caller), now: now)
         }
@@ -142,8 +158,8 @@ extension Resolver {
     }
 
     @inline(never)
-    private func wait(as caller: CallerID, for request: LookupRequest, isFresh: Bool, now: Moment, _ waiter: Waiter) {
-        handle(.asked(request, by: caller, isFresh: isFresh), now: now) { $0.waiters[caller] = waiter }
+    private func wait(as caller: CallerID, for event: LookupMachine.Event, now: Moment, _ waiter: Waiter) {
+        handle(event, now: now) { $0.waiters[caller] = waiter }
         // Cancellation may have arrived before the caller was registered; check again.
         if Task.isCancelled { handle(.cancelled(caller), now: now) }
     }
@@ -152,12 +168,29 @@ extension Resolver {
 
     /// A task that asks an upstream, and that ``shutDown()`` waits for. It runs on an event loop, the caller's if it has
     /// one, so that writing the question and reading the answer need no thread hop.
-    private func makeTask(_ question: UpstreamQuestion, since begin: Moment) -> Task<Void, Never> {
+    private func makeTask(_ ask: @escaping @Sendable (Resolver) async -> Void) -> Task<Void, Never> {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else {
-            return Task { await self.ask(question, since: begin) }
+            return Task { await ask(self) }
         }
         let executor = EventLoopTaskExecutor(MultiThreadedEventLoopGroup.currentEventLoop ?? loop)
-        return Task(executorPreference: executor) { await self.ask(question, since: begin) }
+        return Task(executorPreference: executor) { await ask(self) }
+    }
+
+    private func ask(_ question: PendingServiceQuestion) async {
+        let result: Result<ServiceReply, UpstreamError>
+        do throws(UpstreamError) {
+            guard let upstream = upstream(question.id.upstream) as? any ServiceUpstream else {
+                throw UpstreamError(.unsupported, "the upstream carries addresses only")
+            }
+            var reply = try await upstream.services(question.question)
+            reply.isAuthenticated = upstream.isAuthenticated
+            try configuration.check.check(reply.records)
+            result = .success(reply)
+        } catch {
+            result = .failure(error)
+        }
+        handle(.servicesAnswered(question.id, result), now: time.now())
+        questionEnded { $0.serviceQuestions[question.id] = nil }
     }
 
     private func ask(_ question: UpstreamQuestion, since begin: Moment) async {
@@ -278,7 +311,7 @@ extension Resolver {
         handle(.closed, now: time.now()) { state in
             watchers = Array(state.onClose.values)
             // Tasks without a lookup share an answer that was already delivered.
-            tasks = Array(state.questions.values)
+            tasks = Array(state.questions.values) + Array(state.serviceQuestions.values)
             if let ticker = state.ticker { tasks.append(ticker) }
             (state.ticker, state.onClose) = (nil, [:])
         }

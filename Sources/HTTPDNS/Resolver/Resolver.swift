@@ -22,6 +22,8 @@ public final class Resolver: Sendable {
     public let configuration: ResolverConfiguration
 
     let time: Timekeeper
+    /// Whether an upstream can be asked for HTTPS records.
+    package let carriesServices: Bool
     /// The decisions, and the work that they started. Actions are carried out outside this lock.
     let state: NIOLockedValueBox<State>
     /// The event loop for callers that are on none. It is always the same, so that connections to upstreams are reused.
@@ -43,6 +45,8 @@ public final class Resolver: Sendable {
         wallClock: (@Sendable () -> Int64)? = nil
     ) {
         self.configuration = configuration
+        carriesServices =
+            configuration.usesHTTPSRecords && configuration.upstreams.contains { $0 is any ServiceUpstream }
         time = Timekeeper(clock, wallClock: wallClock ?? SigningClock.deviceTime)
         state = NIOLockedValueBox(State(machine: LookupMachine(configuration, random: random)))
     }
@@ -80,7 +84,7 @@ public final class Resolver: Sendable {
     /// Answers that need no upstream. Kept out of ``resolve(_:port:families:subnet:fresh:)`` so that the async frame
     /// stays small.
     @inline(never)
-    private func known(
+    func known(
         _ request: LookupRequest,
         port: UInt16,
         isFresh: Bool,
@@ -106,7 +110,7 @@ public final class Resolver: Sendable {
         return loopback(request, port: port)
     }
 
-    private func resolution(
+    func resolution(
         of result: LookupResult,
         for request: LookupRequest,
         port: UInt16
@@ -115,13 +119,6 @@ public final class Resolver: Sendable {
             Result { () throws(ResolutionError) in try state.machine.resolution(of: result, for: request, port: port) }
         }
         return try resolution.get()
-    }
-
-    /// The endpoints of an origin.
-    ///
-    /// - Throws: ``ResolutionError``; see ``resolve(_:port:families:subnet:fresh:)``.
-    public func resolve(_ origin: Origin) async throws(ResolutionError) -> Resolution {
-        try await resolve(origin.host, port: origin.port)
     }
 
     /// The cached endpoints of a name; never waits. If they are missing or expired, a lookup in the background fetches

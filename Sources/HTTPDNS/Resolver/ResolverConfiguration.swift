@@ -23,6 +23,9 @@ public struct ResolverConfiguration: Sendable {
     public var names = NamePolicy()
     /// The address families to ask for if the caller does not specify any. Default: both.
     public var families = Families.both
+    /// Whether upstreams are asked for the HTTPS records (RFC 9460) of `http` and `https` origins, together with the
+    /// addresses. Upstreams that carry only addresses, such as DNSPod and the system, are never asked. Default: true.
+    public var usesHTTPSRecords = true
     /// The checks that an answer must pass.
     public var check = AnswerCheck()
     /// The bounds of lookups: their time and their number.
@@ -54,7 +57,8 @@ public struct ResolverConfiguration: Sendable {
         public var whole = Duration.seconds(5)
         /// The time limit for one upstream before the next is asked. Default: 2 s.
         public var upstream = Duration.seconds(2)
-        /// How long an answer for one family waits for the other's (RFC 8305 §3). Default: 50 ms.
+        /// How long an answer for one family waits for the other's, and the first address for HTTPS records (RFC 8305
+        /// §3). Default: 50 ms.
         public var resolutionDelay = Duration.milliseconds(50)
         /// The maximum number of concurrent lookups; more fail with `tooManyLookups`. Default: 1,024.
         public var maxLookups = 1_024

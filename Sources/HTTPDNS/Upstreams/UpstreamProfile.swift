@@ -5,10 +5,13 @@ struct UpstreamProfile: Hashable, Sendable {
     let name: String
     let kind: UpstreamKind
     let answersOneFamily: Bool
+    /// Whether the upstream can be asked for HTTPS records.
+    let carriesServices: Bool
 
     init(_ upstream: any Upstream) {
         name = upstream.name
         kind = upstream.kind
         answersOneFamily = upstream.answersOneFamily
+        carriesServices = upstream is any ServiceUpstream
     }
 }

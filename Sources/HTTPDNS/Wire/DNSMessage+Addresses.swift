@@ -18,6 +18,39 @@ extension DNSMessage {
     /// - Throws: ``UpstreamError`` with code `wrongAnswer`, `malformedAnswer`, `truncatedAnswer`, `lookupFailed` or
     ///   `questionRefused`.
     func records(answering question: DNSQuestion, id: UInt16) throws(UpstreamError) -> Answer.Records {
+        try check(answering: question, id: id)
+        let found = try follow(question)
+        if !found.addresses.isEmpty {
+            return .addresses(found.addresses, ttl: .seconds(found.ttl))
+        }
+        let absence = flags.responseCode == .noSuchName ? Answer.Absence.noName : .noRecord
+        return .absent(absence, ttl: negativeTTL(for: found.last).map { .seconds(min($0, found.ttl)) })
+    }
+
+    /// The SVCB or HTTPS records of this response for the question, after the checks of
+    /// ``records(answering:id:)``.
+    ///
+    /// If one record is malformed, all are treated as absent (RFC 9460 §2.2): a client that used the others would
+    /// connect otherwise than the owner of the zone intended.
+    func services(answering question: DNSQuestion, id: UInt16) throws(UpstreamError) -> ServiceReply {
+        try check(answering: question, id: id)
+        let found = try follow(question)
+        var records: [ServiceRecord] = []
+        for case .other(question.type, let octets) in found.records.map(\.data) {
+            guard let record = ServiceRecord(octets: octets) else {
+                return ServiceReply(owner: found.last, ttl: .seconds(found.ttl))
+            }
+            records.append(record)
+        }
+        if !records.isEmpty { return ServiceReply(records, owner: found.last, ttl: .seconds(found.ttl)) }
+        return ServiceReply(
+            owner: found.last,
+            ttl: negativeTTL(for: found.last).map { .seconds(min($0, found.ttl)) }
+        )
+    }
+
+    /// Checks that the message is a complete response to the question.
+    private func check(answering question: DNSQuestion, id: UInt16) throws(UpstreamError) {
         guard flags.isResponse, flags.opcode == 0, self.id == id else {
             throw UpstreamError(.wrongAnswer, "the message is not a response to this query")
         }
@@ -36,28 +69,27 @@ extension DNSMessage {
             throw UpstreamError(.wrongAnswer, "the response is for another question")
         }
         guard !flags.isTruncated else { throw UpstreamError(.truncatedAnswer, "the response is truncated (TC)") }
-        let found = try follow(question)
-        if !found.addresses.isEmpty {
-            return .addresses(found.addresses, ttl: .seconds(found.ttl))
-        }
-        let absence = flags.responseCode == .noSuchName ? Answer.Absence.noName : .noRecord
-        return .absent(absence, ttl: negativeTTL(for: found.last).map { .seconds(min($0, found.ttl)) })
     }
 
-    /// Follows the CNAMEs from the name of the question. Returns the addresses at the end and the lowest TTL of the
-    /// chain.
+    /// Follows the CNAMEs from the name of the question. Returns the records of its type at the end, their addresses,
+    /// and the lowest TTL of the chain.
     private func follow(
         _ question: DNSQuestion
-    ) throws(UpstreamError) -> (addresses: [IPAddress], ttl: UInt32, last: DNSName) {
+    ) throws(UpstreamError) -> (records: [DNSRecord], addresses: [IPAddress], ttl: UInt32, last: DNSName) {
         var name = question.name
         var ttl = UInt32.max
         for _ in 0...Self.maxAliases {
+            var records: [DNSRecord] = []
             var addresses: [IPAddress] = []
             var alias: DNSName?
             for record in answers where record.recordClass == question.recordClass && record.name == name {
                 switch record.data {
                 case .address(let address) where record.type == question.type:
+                    records.append(record)
                     addresses.append(address)
+                    ttl = min(ttl, Self.seconds(record.ttl))
+                case .other(question.type, _):
+                    records.append(record)
                     ttl = min(ttl, Self.seconds(record.ttl))
                 case .alias(let target) where alias == nil:
                     alias = target
@@ -65,7 +97,7 @@ extension DNSMessage {
                 default: break
                 }
             }
-            guard addresses.isEmpty, let alias else { return (addresses, ttl, name) }
+            guard records.isEmpty, let alias else { return (records, addresses, ttl, name) }
             name = alias
         }
         throw UpstreamError(.malformedAnswer, "the chain of aliases of \(question.name) is too long")

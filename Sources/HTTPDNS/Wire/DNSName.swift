@@ -53,6 +53,18 @@ package struct DNSName: Sendable, CustomStringConvertible {
         return wire
     }
 
+    /// Takes an uncompressed name from the start of octets; nil if there is none.
+    package init?(takenFrom octets: inout ArraySlice<UInt8>) {
+        var index = octets.startIndex
+        while index < octets.endIndex, octets[index] != 0 {
+            guard octets[index] < 64 else { return nil }
+            index += 1 + Int(octets[index])
+        }
+        guard index < octets.endIndex, index - octets.startIndex < Self.maxOctets else { return nil }
+        self.init(wire: Array(octets[...index]))
+        octets = octets[(index + 1)...]
+    }
+
     /// The labels, without their lengths and without the root's.
     package var labels: [ArraySlice<UInt8>] {
         var labels: [ArraySlice<UInt8>] = []

@@ -19,6 +19,13 @@ struct MachineScript {
         /// An upstream's answer that arrives although its question was cancelled.
         case lateAnswer(String, Answer)
         case time
+        /// A caller waits for an origin, by its URL.
+        case askOrigin(CallerID, String)
+        /// The cached endpoints of an origin are used, or what they lack is asked for.
+        case useOrigin(String)
+        /// An upstream's HTTPS records, in text form; the TTL of the answer in seconds.
+        case services(String, [String], ttl: Int?)
+        case failServices(String)
         case attempt(AttemptOutcome, String, String)
         case network(String)
         case switched(on: Bool)
@@ -30,9 +37,19 @@ struct MachineScript {
     /// The questions under way, and those that were cancelled, in the order in which they were asked.
     private var open: [UpstreamQuestion] = []
     private var cancelled: [UpstreamQuestion] = []
+    private var serviceQuestions: [PendingServiceQuestion] = []
 
-    init(_ upstreams: [String], families: Families = .v4, _ change: (inout ResolverConfiguration) -> Void = { _ in }) {
-        let scripts = upstreams.map { ScriptedUpstream($0, oneFamily: families == .both) { _ in .silence } }
+    /// - Parameter carriers: The upstreams that carry HTTPS records; none by default.
+    init(
+        _ upstreams: [String],
+        families: Families = .v4,
+        carriers: Set<String> = [],
+        _ change: (inout ResolverConfiguration) -> Void = { _ in }
+    ) {
+        let scripts = upstreams.map { name -> any Upstream in
+            let script = ScriptedUpstream(name, oneFamily: families == .both) { _ in .silence }
+            return carriers.contains(name) ? CarryingUpstream(name: name) : script
+        }
         let system = ScriptedUpstream("system", kind: .system) { _ in .silence }
         var configuration = ResolverConfiguration(upstreams: scripts, system: system)
         configuration.families = families
@@ -62,6 +79,28 @@ struct MachineScript {
             return answered(upstream, with: .failure(UpstreamError(code, "no")), of: &open)
         case .lateAnswer(let upstream, let answer): return answered(upstream, with: .success(answer), of: &cancelled)
         case .time: return .timePassed
+        case .askOrigin(let caller, let url):
+            guard let request = origin(url) else { return nil }
+            return .askedOrigin(request, by: caller, isFresh: false, delay: .milliseconds(50))
+        case .useOrigin(let url):
+            guard let request = origin(url) else { return nil }
+            guard case .current(let found, _) = machine.cached(request.addresses, port: request.port, now: now) else {
+                used.append("unknown")
+                return nil
+            }
+            let (completed, isDue) = machine.completed(found, for: request, now: now)
+            used.append(completed.map { "\($0.source) \(words($0.endpoints))" } ?? "incomplete")
+            return isDue ? .servicesMissed(request) : nil
+        case .services(let upstream, let texts, let ttl):
+            guard let question = takeServiceQuestion(upstream) else { return nil }
+            let records = texts.compactMap { ServiceRecord(text: $0) }
+            #expect(records.count == texts.count)
+            let reply = ServiceReply(records, owner: question.question.name, ttl: ttl.map { .seconds($0) })
+            return .servicesAnswered(question.id, .success(reply))
+        case .failServices(let upstream):
+            return takeServiceQuestion(upstream).map {
+                .servicesAnswered($0.id, .failure(UpstreamError(.lookupFailed, "no")))
+            }
         case .attempt(let outcome, let address, let name):
             let endpoint = IPAddress(address).map { Endpoint($0, port: 443) }
             return endpoint.map { .attemptEnded(outcome, at: $0, of: host(name)) }
@@ -69,6 +108,23 @@ struct MachineScript {
         case .switched(let isOn): return .switched(on: isOn)
         case .close: return .closed
         }
+    }
+
+    private func origin(_ url: String) -> OriginRequest? {
+        (try? HTTPURL(url)).flatMap { OriginRequest($0.origin, families: families) }
+    }
+
+    private mutating func takeServiceQuestion(_ upstream: String) -> PendingServiceQuestion? {
+        let index = serviceQuestions.firstIndex { machine.upstreams[$0.id.upstream].name == upstream }
+        guard let index else {
+            Issue.record("\(upstream) was not asked for records")
+            return nil
+        }
+        return serviceQuestions.remove(at: index)
+    }
+
+    private func words(_ endpoints: [Endpoint]) -> String {
+        endpoints.isEmpty ? "-" : endpoints.map(\.description).joined(separator: " ")
     }
 
     private func request(_ name: String) -> LookupRequest { LookupRequest(host: host(name), families: families) }
@@ -110,12 +166,19 @@ struct MachineScript {
             cancelled += open.filter { $0.id == id }
             open.removeAll { $0.id == id }
             return "stop \(words(id))"
+        case .askServices(let question):
+            serviceQuestions.append(question)
+            return "ask \(machine.upstreams[question.id.upstream].name) HTTPS \(question.question.name)"
+        case .stopAskingServices(let id):
+            serviceQuestions.removeAll { $0.id == id }
+            return "stop \(machine.upstreams[id.upstream].name) HTTPS"
         case .resume(let callers, let result):
             let numbers = callers.map { "\($0)" }.joined(separator: ",")
             switch result {
             case .success(let found):
                 let ordered = found.entry.ordered(families, port: 443, now: found.time, by: machine.ranking)
-                return "resume \(numbers): \(found.source) \(list(ordered.addresses))"
+                let plan = found.plan.map { " to \(words($0.endpoints))" } ?? ""
+                return "resume \(numbers): \(found.source) \(list(ordered.addresses))\(plan)"
             case .failure(let error): return "resume \(numbers): \(error.code)"
             }
         case .wake(let moment): return "wake \(moment.nanoseconds / 1_000_000)"
@@ -129,5 +192,16 @@ struct MachineScript {
 
     private func list(_ addresses: [IPAddress]) -> String {
         addresses.isEmpty ? "-" : addresses.map(\.description).joined(separator: " ")
+    }
+}
+
+/// An upstream that carries HTTPS records and is never asked.
+private struct CarryingUpstream: ServiceUpstream {
+    let name: String
+
+    func answer(_ question: Question) async throws(UpstreamError) -> Answer { throw UpstreamError(.unsupported, "no") }
+
+    func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
+        throw UpstreamError(.unsupported, "no")
     }
 }

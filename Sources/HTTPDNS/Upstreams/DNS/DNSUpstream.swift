@@ -9,11 +9,13 @@ package import Names
 ///
 /// Answers are not authenticated. To be accepted, a forged answer must guess the query's port, its ID and the random
 /// letter case of its name, and arrive before the real one.
-package final class DNSUpstream: Upstream, NetworkAware {
+package final class DNSUpstream: ServiceUpstream, NetworkAware {
     /// The name in resolutions and errors.
     package let name: String
     /// One record type per question.
     package let answersOneFamily = true
+    /// False.
+    package let isAuthenticated = false
     private let servers: [Endpoint]
     private let network = NIOLockedValueBox(Network.unknown)
     private let randomizesCase: Bool
@@ -48,22 +50,37 @@ package final class DNSUpstream: Upstream, NetworkAware {
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
-            answer[family] = try await records(for: question, family: family)
+            answer[family] = try await reply(
+                to: try question.host.dnsName(),
+                type: DNSType(family),
+                subnet: question.subnet
+            ) { (message, asked) throws(UpstreamError) in try message.records(answering: asked, id: message.id) }
         }
         return answer
     }
 
-    private func records(for asked: Question, family: IPAddress.Family) async throws(UpstreamError) -> Answer.Records {
-        let name = try asked.host.dnsName()
-        let question = DNSQuestion(randomizesCase ? name.withRandomCase() : name, family == .v4 ? .a : .aaaa)
-        var edns: EDNS? = EDNS(subnet: asked.subnet)
+    /// Answers a question; see ``ServiceUpstream/services(_:)``.
+    package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
+        try await reply(to: question.name, type: .https, subnet: question.subnet) {
+            (message, asked) throws(UpstreamError) in try message.services(answering: asked, id: message.id)
+        }
+    }
+
+    private func reply<Reply>(
+        to name: DNSName,
+        type: DNSType,
+        subnet: IPNetwork?,
+        read: (DNSMessage, DNSQuestion) throws(UpstreamError) -> Reply
+    ) async throws(UpstreamError) -> Reply {
+        let question = DNSQuestion(randomizesCase ? name.withRandomCase() : name, type)
+        var edns: EDNS? = EDNS(subnet: subnet)
         var (message, server) = try await exchange(question, edns: edns)
         if message.isRefusalOfEDNS {
             edns = nil
             (message, server) = try await exchange(question, edns: nil)
         }
-        guard message.flags.isTruncated else { return try message.records(answering: question, id: message.id) }
-        return try await wholeRecords(answering: question, edns: edns, from: server)
+        guard message.flags.isTruncated else { return try read(message, question) }
+        return try read(try await wholeMessage(answering: question, edns: edns, from: server), question)
     }
 
     /// Asks over UDP. Returns a message that answers this question, and its server.
@@ -91,16 +108,15 @@ package final class DNSUpstream: Upstream, NetworkAware {
     }
 
     /// Asks again over TCP, which has no such size limit (RFC 7766 §5).
-    private func wholeRecords(
+    private func wholeMessage(
         answering question: DNSQuestion,
         edns: EDNS?,
         from server: Endpoint
-    ) async throws(UpstreamError) -> Answer.Records {
+    ) async throws(UpstreamError) -> DNSMessage {
         let stream = DNSStream([server], group: group)
         defer { stream.close() }
         let octets = try await stream.ask { DNSMessage.query(question, id: $0, edns: edns) }
-        let message = try DNSMessage(reply: octets)
-        return try message.records(answering: question, id: message.id)
+        return try DNSMessage(reply: octets)
     }
 }
 

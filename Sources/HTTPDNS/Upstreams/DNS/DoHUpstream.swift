@@ -4,7 +4,7 @@ import HTTPTypes
 package import Names
 
 /// DNS over HTTPS (RFC 8484).
-package struct DoHUpstream: Upstream {
+package struct DoHUpstream: ServiceUpstream {
     /// The HTTP method for queries.
     package enum Method: Hashable, Sendable {
         /// The query is in the URL; HTTP caches may answer.
@@ -70,50 +70,66 @@ package struct DoHUpstream: Upstream {
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
-            answer[family] = try await records(for: question, family: family)
+            let asked = DNSQuestion(try question.host.dnsName(), DNSType(family))
+            answer[family] = try await reply(to: asked, subnet: question.subnet) {
+                (message, age) throws(UpstreamError) in try message.records(answering: asked, id: 0).aged(age)
+            }
         }
         return answer
     }
 
-    @inline(never)
-    private func records(
-        for asked: Question,
-        family: IPAddress.Family
-    ) async throws(UpstreamError) -> Answer.Records {
-        let question = DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa)
-        let needsEDNS = parts.isPadded || asked.subnet != nil
-        let edns = EDNS(paddingBlock: parts.isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
-        if needsEDNS, let records = try await records(for: question, edns: edns) { return records }
-        guard let records = try await records(for: question, edns: nil) else {
-            throw UpstreamError(.questionRefused, "the upstream refuses the question (FORMERR)")
+    /// Answers a question; see ``ServiceUpstream/services(_:)``.
+    package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
+        let asked = DNSQuestion(question.name, .https)
+        return try await reply(to: asked, subnet: question.subnet) {
+            (message, age) throws(UpstreamError) in try message.services(answering: asked, id: 0).aged(age)
         }
-        return records
     }
 
-    /// The records; nil if the server refuses EDNS.
-    private func records(for question: DNSQuestion, edns: EDNS?) async throws(UpstreamError) -> Answer.Records? {
+    /// Reads a message that was in an HTTP cache for some time.
+    private typealias Reader<Reply> = (DNSMessage, _ age: Duration) throws(UpstreamError) -> Reply
+
+    @inline(never)
+    private func reply<Reply>(
+        to question: DNSQuestion,
+        subnet: IPNetwork?,
+        read: Reader<Reply>
+    ) async throws(UpstreamError) -> Reply {
+        let needsEDNS = parts.isPadded || subnet != nil
+        let edns = EDNS(paddingBlock: parts.isPadded ? Self.paddingBlock : nil, subnet: subnet)
+        if needsEDNS, let reply = try await reply(to: question, edns: edns, read: read) { return reply }
+        guard let reply = try await reply(to: question, edns: nil, read: read) else {
+            throw UpstreamError(.questionRefused, "the upstream refuses the question (FORMERR)")
+        }
+        return reply
+    }
+
+    /// What was read; nil if the server refuses EDNS.
+    private func reply<Reply>(
+        to question: DNSQuestion,
+        edns: EDNS?,
+        read: Reader<Reply>
+    ) async throws(UpstreamError) -> Reply? {
         let query = DNSMessage.query(question, edns: edns)
         return try await parts.service.ask(
             make: { (request) throws(UpstreamError) in fill(&request, query: query) },
-            read: { (reply) throws(UpstreamError) in try records(in: reply, answering: question, isEDNS: edns != nil) }
+            read: { (reply) throws(UpstreamError) in
+                guard let message = try message(in: reply, isEDNS: edns != nil) else { return nil }
+                return try read(message, reply.age)
+            }
         )
     }
 
     // The rest is kept out of the async functions so that their frames stay small.
 
     @inline(never)
-    private func records(
-        in reply: UpstreamReply,
-        answering question: DNSQuestion,
-        isEDNS: Bool
-    ) throws(UpstreamError) -> Answer.Records? {
+    private func message(in reply: UpstreamReply, isEDNS: Bool) throws(UpstreamError) -> DNSMessage? {
         try reply.requireSuccess(hasAccount: false)
         if let type = reply.field(.contentType), type != Self.mediaType, !type.lowercased().hasPrefix(Self.mediaType) {
             throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
         }
         let message = try DNSMessage(reply: reply.body)
-        if isEDNS, message.isRefusalOfEDNS { return nil }
-        return try message.records(answering: question, id: 0).aged(reply.age)
+        return isEDNS && message.isRefusalOfEDNS ? nil : message
     }
 
     @inline(never)

@@ -5,7 +5,7 @@ package import Names
 
 /// DNS over HTTPS in JSON, as offered by Google (`https://dns.google/resolve`) and Cloudflare
 /// (`https://cloudflare-dns.com/dns-query`).
-package struct JSONUpstream: Upstream {
+package struct JSONUpstream: ServiceUpstream {
     /// The name in resolutions and errors.
     package let name: String
     /// One record type per question.
@@ -37,27 +37,50 @@ package struct JSONUpstream: Upstream {
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
-            var query = QueryString()
-            query.add("name", try question.host.askedName())
-            query.add("type", family == .v4 ? "A" : "AAAA")
-            query.add("edns_client_subnet", question.subnet?.description)
-            let asked = DNSQuestion(try question.host.dnsName(), family == .v4 ? .a : .aaaa)
-            answer[family] = try await service.ask(
-                make: { (request) throws(UpstreamError) in
-                    request.target = url.target + (url.query == nil ? "?" : "&") + query.text
-                    request.fields[.accept] = "application/dns-json"
-                },
-                read: { (reply) throws(UpstreamError) in
-                    try reply.requireSuccess(hasAccount: false)
-                    guard let body = JSONValue(reply.body), let message = try DNSMessage(body) else {
-                        throw UpstreamError(.malformedAnswer, "the reply is not DNS in JSON")
-                    }
-                    return try message.records(answering: asked, id: 0).aged(reply.age)
-                }
-            )
+            let name = try question.host.askedName()
+            let asked = DNSQuestion(try question.host.dnsName(), DNSType(family))
+            answer[family] = try await reply(to: asked, named: name, subnet: question.subnet) {
+                (message, age) throws(UpstreamError) in try message.records(answering: asked, id: 0).aged(age)
+            }
         }
         return answer
     }
+
+    /// Answers a question; see ``ServiceUpstream/services(_:)``.
+    package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
+        let asked = DNSQuestion(question.name, .https)
+        return try await reply(to: asked, named: "\(question.name)", subnet: question.subnet) {
+            (message, age) throws(UpstreamError) in try message.services(answering: asked, id: 0).aged(age)
+        }
+    }
+
+    private func reply<Reply>(
+        to question: DNSQuestion,
+        named name: String,
+        subnet: IPNetwork?,
+        read: (DNSMessage, _ age: Duration) throws(UpstreamError) -> Reply
+    ) async throws(UpstreamError) -> Reply {
+        var query = QueryString()
+        query.add("name", name)
+        query.add("type", Self.types[question.type] ?? "\(question.type.rawValue)")
+        query.add("edns_client_subnet", subnet?.description)
+        return try await service.ask(
+            make: { (request) throws(UpstreamError) in
+                request.target = url.target + (url.query == nil ? "?" : "&") + query.text
+                request.fields[.accept] = "application/dns-json"
+            },
+            read: { (reply) throws(UpstreamError) in
+                try reply.requireSuccess(hasAccount: false)
+                guard let body = JSONValue(reply.body), let message = try DNSMessage(body) else {
+                    throw UpstreamError(.malformedAnswer, "the reply is not DNS in JSON")
+                }
+                return try read(message, reply.age)
+            }
+        )
+    }
+
+    /// The types that every service knows by name; others are asked for by number.
+    private static let types: [DNSType: String] = [.a: "A", .aaaa: "AAAA"]
 }
 
 extension DNSMessage {
@@ -94,6 +117,7 @@ extension DNSMessage {
         switch value?.string {
         case "A": .a
         case "AAAA": .aaaa
+        case "HTTPS": .https
         default: value?.integer.flatMap { UInt16(exactly: $0) }.map { DNSType(rawValue: $0) }
         }
     }
@@ -130,6 +154,9 @@ extension DNSRecord {
                     minimum: numbers[4]
                 )
             )
+        case .https, .svcb:
+            // Malformed text becomes empty content, which is malformed too, so that all records are refused.
+            content = .other(type, ServiceRecord(text: data)?.octets ?? [])
         default:
             content = .other(type, [])
         }

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// Lookups of origins: addresses together with HTTPS records.
+extension LookupMachine {
+    // MARK: The cache
+
+    /// The resolution of a cached answer with the origin's records; nil if they must be waited for. `isDue`: they should
+    /// be asked for in the background.
+    ///
+    /// An origin that had no records when they were last known is not held up by asking again.
+    mutating func completed(
+        _ resolution: Resolution,
+        for request: OriginRequest,
+        now: Moment
+    ) -> (resolution: Resolution?, isDue: Bool) {
+        guard resolution.provenance.kind == .service, isOn else { return (resolution.plain, false) }
+        let known = request.isOfHost ? resolution.answer : answers.services(of: request.service, scope: scope)
+        guard let known else { return (nil, false) }
+        if known.records.isEmpty { return (resolution.plain, known.expiresAt <= now) }
+        guard known.expiresAt > now else { return (nil, false) }
+        var targets: [Host: AnswerCache.Entry] = [:]
+        for target in usableRoutes(of: known, for: request).compactMap(\.target).prefix(OriginSchedule.maxTargets) {
+            let key = AnswerCache.Key(LookupRequest(host: target, families: request.addresses.families), scope: scope)
+            guard let entry = answers.cache.peek(key), entry.expiry(of: request.addresses.families) > now else {
+                return (nil, false)
+            }
+            targets[target] = entry
+        }
+        let own = answers.cache.peek(AnswerCache.Key(request.addresses, scope: scope))
+        let plan = plan(known, for: request, own: own, targets: targets, now: now)
+        return (resolution.with(known, plan: plan), false)
+    }
+
+    /// The routes of an answer that lead to where this origin may connect. A target that only the system may resolve is
+    /// refused: a record could otherwise lead to a host of the local network.
+    private func usableRoutes(of answer: ServiceAnswer?, for request: OriginRequest) -> [ServiceRoute] {
+        guard let answer, request.usesRoutes else { return [] }
+        return answer.routes.filter { $0.target.map(policy.isForUpstreams) ?? true }
+    }
+
+    private func plan(
+        _ answer: ServiceAnswer,
+        for request: OriginRequest,
+        own: AnswerCache.Entry?,
+        targets: [Host: AnswerCache.Entry],
+        now: Moment
+    ) -> ServicePlan? {
+        let families = request.addresses.families
+        let addresses = { (entry: AnswerCache.Entry) in
+            ServicePlan.Addresses(
+                v4: families.contains(.v4) ? entry.v4?.addresses ?? [] : [],
+                v6: families.contains(.v6) ? entry.v6?.addresses ?? [] : []
+            )
+        }
+        return ServicePlan(
+            usableRoutes(of: answer, for: request),
+            own: own.map(addresses) ?? ServicePlan.Addresses(),
+            targets: targets.mapValues(addresses),
+            families: families,
+            port: request.port,
+            ranking: ranking,
+            random: random,
+            now: now
+        )
+    }
+
+    // MARK: A lookup starts
+
+    /// Lets a caller wait for the endpoints of an origin.
+    ///
+    /// - Parameter delay: How long to wait for the records after the first usable address.
+    mutating func lookUp(
+        _ request: OriginRequest,
+        for caller: CallerID,
+        isFresh: Bool,
+        delay: Duration,
+        now: Moment
+    ) {
+        origins.all[caller] = OriginLookup(request: request, schedule: OriginSchedule(delay: delay))
+        if request.addresses.families.isEmpty {
+            let error = ResolutionError(.noAddress, "\(request.addresses.host): no address is asked for")
+            origins.arrived.append((caller, .addresses(.failure(error))))
+        } else {
+            let part = origins.addPart(of: caller)
+            lookUp(request.addresses, for: part, checksCache: !isFresh, isFresh: isFresh, now: now)
+        }
+        lookUpServices(of: request, for: caller, isFresh: isFresh, now: now)
+    }
+
+    /// Looks up the records of an origin, or lets a caller join. Without a caller, the answer is for the cache.
+    mutating func lookUpServices(of request: OriginRequest, for caller: CallerID?, isFresh: Bool, now: Moment) {
+        let name = request.service
+        if !isFresh, let known = answers.services(of: name, scope: scope), known.expiresAt > now {
+            if let caller { origins.arrived.append((caller, .services(known))) }
+            return
+        }
+        let key = LookupKey(name, scope: scope)
+        if let id = services[key] {
+            if let caller { services[id]?.callers.append(caller) }
+            return
+        }
+        let candidates = serviceCandidates(for: request.addresses.host, now: now)
+        guard !isClosed, services.all.count < configuration.limits.maxLookups, !candidates.isEmpty,
+            let dnsName = DNSName(name.host.text)
+        else {
+            if !isClosed, candidates.isEmpty { answers.keepNoServices(of: name, scope: scope, now: now) }
+            if let caller { origins.arrived.append((caller, .services(nil))) }
+            return
+        }
+        var schedule = ServiceSchedule(
+            origin: request.addresses.host,
+            name: dnsName,
+            candidates: candidates,
+            budget: configuration.limits.upstream,
+            limit: configuration.limits.whole,
+            now: now
+        )
+        let first = schedule.start(now: now)
+        let id = services.start(
+            ServiceLookup(
+                key: key,
+                request: name,
+                scope: scope,
+                network: ranking.network.id,
+                schedule: schedule,
+                callers: [caller].compactMap { $0 }
+            )
+        )
+        perform(first, of: id, now: now)
+    }
+
+    /// The upstreams to ask for records: those that carry them, if the addresses are asked of one of them first. So a
+    /// name that a vendor's service resolves is disclosed to no further service.
+    private func serviceCandidates(for host: Host, now: Moment) -> [Int] {
+        guard isOn, policy.isForUpstreams(host) else { return [] }
+        let health = health
+        let order = configuration.order
+            .arrange(configuration.upstreams.count, roundTrip: { health.roundTrip($0) }, random: random)
+            .filter { !health.isDown($0, now: now) && upstreams[$0].kind != .fixed }
+        guard let first = order.first, upstreams[first].carriesServices else { return [] }
+        return order.filter { upstreams[$0].carriesServices }
+    }
+
+    // MARK: A lookup goes on
+
+    /// Passes the result of a question to its lookup. It does not count for the upstream's health: servers that answer
+    /// addresses well may drop questions for other types.
+    mutating func servicesAnswered(
+        _ id: PendingServiceQuestion.ID,
+        with result: Result<ServiceReply, UpstreamError>,
+        now: Moment
+    ) {
+        guard var lookup = services[id.lookup], lookup.question == id else { return }
+        lookup.question = nil
+        let event: ServiceSchedule.Event =
+            switch result {
+            case .success(let reply): .answered(upstream: id.upstream, reply)
+            case .failure: .failed(upstream: id.upstream)
+            }
+        let next = lookup.schedule.event(event, chance: random(), now: now)
+        services[id.lookup] = lookup
+        perform(next, of: id.lookup, now: now)
+    }
+
+    /// Handles the moments that lookups of records and callers of origins waited for.
+    mutating func originTimePassed(now: Moment) {
+        for id in services.due(at: now) {
+            let next = services[id]?.schedule.event(.tick, chance: 0, now: now) ?? []
+            perform(next, of: id, now: now)
+        }
+        for caller in origins.due(at: now) { advance(caller, .tick, now: now) }
+    }
+
+    private mutating func perform(_ decisions: [ServiceSchedule.Action], of id: LookupID, now: Moment) {
+        for decision in decisions {
+            switch decision {
+            case .ask(let upstream, let name):
+                guard var lookup = services[id] else { continue }
+                lookup.questions += 1
+                let question = PendingServiceQuestion.ID(lookup: id, upstream: upstream, number: lookup.questions)
+                lookup.question = question
+                services[id] = lookup
+                let asked = ServiceQuestion(name, subnet: lookup.request.subnet)
+                actions.append(.askServices(PendingServiceQuestion(id: question, question: asked)))
+            case .cancel: stopAskingServices(of: id)
+            case .end(let outcome):
+                guard let lookup = services.remove(id) else { continue }
+                let answer = answers.keep(outcome, of: lookup.request, scope: lookup.scope, now: now)
+                for caller in lookup.callers { origins.arrived.append((caller, .services(answer))) }
+            }
+        }
+        wake(at: services[id]?.schedule.nextTick ?? .never)
+    }
+
+    private mutating func stopAskingServices(of id: LookupID) {
+        guard let question = services[id]?.question else { return }
+        services[id]?.question = nil
+        actions.append(.stopAskingServices(question))
+    }
+
+    /// Gives the callers of origins what has arrived for them.
+    mutating func settleOrigins(now: Moment) {
+        var callers: [CallerID] = []
+        while !origins.arrived.isEmpty {
+            let arrived = origins.arrived
+            origins.arrived = []
+            for (caller, arrival) in arrived {
+                record(arrival, for: caller, now: now)
+                if callers.last != caller { callers.append(caller) }
+            }
+        }
+        for caller in callers {
+            advance(caller, .settled, now: now)
+            wake(at: origins.all[caller]?.schedule.deadline ?? .never)
+        }
+    }
+
+    private mutating func record(_ arrival: OriginLookups.Arrival, for caller: CallerID, now: Moment) {
+        guard var lookup = origins.all[caller] else { return }
+        let event: OriginSchedule.Event
+        switch arrival {
+        case .addresses(let result):
+            lookup.addresses = result
+            event = .addresses(areUsable: isUsable(result, for: lookup.request), isFinal: Self.isFinal(result))
+        case .target(let host, let result):
+            let isUsable = isUsable(result, for: lookup.request)
+            if isUsable { lookup.targets[host] = try? result.get() }
+            event = .target(host, isUsable: isUsable)
+        case .services(let answer):
+            lookup.services = answer
+            event = .services(usableRoutes(of: answer, for: lookup.request))
+        }
+        origins.all[caller] = lookup
+        advance(caller, event, now: now)
+    }
+
+    private mutating func advance(_ caller: CallerID, _ event: OriginSchedule.Event, now: Moment) {
+        let decisions = origins.all[caller]?.schedule.event(event, now: now) ?? []
+        for decision in decisions {
+            switch decision {
+            case .deliver: deliver(to: caller, now: now)
+            case .lookUp(let host):
+                guard let request = origins.all[caller]?.request else { continue }
+                let target = LookupRequest(host: host, families: request.addresses.families)
+                let part = origins.addPart(of: caller, target: host)
+                lookUp(target, for: part, checksCache: true, isFresh: false, now: now)
+            }
+        }
+    }
+
+    private func isUsable(_ result: Result<LookupResult, ResolutionError>, for request: OriginRequest) -> Bool {
+        guard case .success(let found) = result else { return false }
+        return request.addresses.families.members.contains { !(found.entry[$0]?.addresses.isEmpty ?? true) }
+    }
+
+    /// Whether records cannot help: the name does not exist, or the lookup was refused.
+    private static func isFinal(_ result: Result<LookupResult, ResolutionError>) -> Bool {
+        switch result {
+        case .success(let found): found.entry.v4?.absence == .noName || found.entry.v6?.absence == .noName
+        case .failure(let error): error.code != .noAddress && error.code != .allUpstreamsFailed
+        }
+    }
+
+    // MARK: A lookup ends
+
+    private mutating func deliver(to caller: CallerID, now: Moment) {
+        guard let lookup = origins.remove(caller) else { return }
+        // Lookups that have not ended go on for the cache.
+        for part in lookup.parts {
+            if let id = lookups.remove(caller: part) { lookups.change(id) { $0.isForCache = true } }
+        }
+        actions.append(.resume([caller], result(of: lookup, now: now)))
+    }
+
+    private func result(of lookup: OriginLookup, now: Moment) -> Result<LookupResult, ResolutionError> {
+        let request = lookup.request
+        var own: LookupResult?
+        if let addresses = lookup.addresses, isUsable(addresses, for: request) { own = try? addresses.get() }
+        // Addresses of a table or of the system are not those that the records are about.
+        guard let answer = lookup.services, own.map({ $0.entry.provenance.kind == .service }) ?? true else {
+            return own.map { .success($0) } ?? lookup.addresses
+                ?? .failure(.allFailed(request.addresses.host, failures: []))
+        }
+        let targets = lookup.targets.mapValues(\.entry)
+        let plan = plan(answer, for: request, own: own?.entry, targets: targets, now: now)
+        if let own {
+            return .success(
+                LookupResult(entry: own.entry, source: own.source, time: own.time, answer: answer, plan: plan)
+            )
+        }
+        guard let plan else {
+            return lookup.addresses ?? .failure(.allFailed(request.addresses.host, failures: []))
+        }
+        // The origin has no addresses of its own yet: those that the records lead to take their place.
+        var entry = AnswerCache.Entry(
+            provenance: Provenance(upstream: "", kind: .service, network: ranking.network.id)
+        )
+        if let target = lookup.targets.values.first { entry.provenance = target.entry.provenance }
+        for family in request.addresses.families.members {
+            let addresses = plan.endpoints.map(\.address).filter { $0.family == family }
+            entry[family] = AnswerCache.Kept(addresses: addresses, storedAt: now, expiresAt: answer.expiresAt)
+        }
+        return .success(LookupResult(entry: entry, source: .fresh, time: now, answer: answer, plan: plan))
+    }
+
+    /// Removes a cancelled caller; false if it did not wait for an origin.
+    mutating func cancelledOrigin(_ caller: CallerID) -> Bool {
+        guard let lookup = origins.remove(caller) else { return false }
+        for part in lookup.parts { cancelled(part) }
+        return true
+    }
+
+    /// Ends the lookups of records, because the resolver is shut down.
+    mutating func closeServices() {
+        for id in services.all.keys.sorted() {
+            stopAskingServices(of: id)
+            for caller in services.remove(id)?.callers ?? [] { origins.arrived.append((caller, .services(nil))) }
+        }
+    }
+}

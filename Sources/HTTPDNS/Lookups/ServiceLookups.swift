@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// A question of a lookup of HTTPS records to one upstream.
+struct PendingServiceQuestion: Sendable {
+    /// Identifies the question.
+    struct ID: Hashable, Sendable {
+        let lookup: LookupID
+        let upstream: Int
+        /// The number of the question in its lookup.
+        let number: Int
+    }
+
+    let id: ID
+    let question: ServiceQuestion
+}
+
+/// A lookup of HTTPS records under way, and the callers that wait for it. It goes on without callers, for the cache.
+struct ServiceLookup {
+    let key: LookupKey
+    /// The request for the name that has the records.
+    let request: LookupRequest
+    let scope: CacheScope
+    let network: String
+    var schedule: ServiceSchedule
+    var callers: [CallerID] = []
+    /// The question under way.
+    var question: PendingServiceQuestion.ID?
+    var questions = 0
+}
+
+/// The lookups of HTTPS records under way, one for each name.
+struct ServiceLookups {
+    private(set) var all: [LookupID: ServiceLookup] = [:]
+    private var ids: [LookupKey: LookupID] = [:]
+    private var lastID = 0
+
+    subscript(key: LookupKey) -> LookupID? { ids[key] }
+
+    subscript(id: LookupID) -> ServiceLookup? {
+        get { all[id] }
+        set { if all[id] != nil, let newValue { all[id] = newValue } }
+    }
+
+    /// When the first lookup must be ticked.
+    var nextTick: Moment { all.values.lazy.map(\.schedule.nextTick).min() ?? .never }
+
+    /// The lookups that must be ticked now, in the order in which they started.
+    func due(at now: Moment) -> [LookupID] { all.filter { $0.value.schedule.nextTick <= now }.map(\.key).sorted() }
+
+    mutating func start(_ lookup: ServiceLookup) -> LookupID {
+        lastID += 1
+        ids[lookup.key] = lastID
+        all[lastID] = lookup
+        return lastID
+    }
+
+    mutating func remove(_ id: LookupID) -> ServiceLookup? {
+        guard let lookup = all.removeValue(forKey: id) else { return nil }
+        ids[lookup.key] = nil
+        return lookup
+    }
+}
+
+/// A caller that waits for the endpoints of an origin, and what has arrived for it.
+struct OriginLookup {
+    let request: OriginRequest
+    var schedule: OriginSchedule
+    /// The callers by which this one takes part in lookups of addresses.
+    var parts: [CallerID] = []
+    var addresses: Result<LookupResult, ResolutionError>?
+    var services: ServiceAnswer?
+    var targets: [Host: LookupResult] = [:]
+}
+
+/// The callers that wait for the endpoints of origins.
+///
+/// Each takes part in shared lookups of addresses as a caller with a negative number. What these lookups give to it is
+/// collected in ``arrived`` and handled at the end of the event.
+struct OriginLookups {
+    /// Something that an origin's caller waited for.
+    enum Arrival {
+        case addresses(Result<LookupResult, ResolutionError>)
+        case target(Host, Result<LookupResult, ResolutionError>)
+        case services(ServiceAnswer?)
+    }
+
+    var all: [CallerID: OriginLookup] = [:]
+    /// The origin's caller for which a part waits, and the target that it waits for; nil: the origin's own addresses.
+    private var parts: [CallerID: (caller: CallerID, target: Host?)] = [:]
+    private var lastPart: CallerID = 0
+    var arrived: [(caller: CallerID, Arrival)] = []
+
+    /// When the first caller should get what has arrived.
+    var nextTick: Moment { all.values.lazy.map(\.schedule.deadline).min() ?? .never }
+
+    func due(at now: Moment) -> [CallerID] { all.filter { $0.value.schedule.deadline <= now }.map(\.key).sorted() }
+
+    /// A new part of a caller.
+    mutating func addPart(of caller: CallerID, target: Host? = nil) -> CallerID {
+        lastPart -= 1
+        parts[lastPart] = (caller, target)
+        all[caller]?.parts.append(lastPart)
+        return lastPart
+    }
+
+    /// Records the results for parts, and returns the other callers.
+    mutating func take(_ callers: [CallerID], with result: Result<LookupResult, ResolutionError>) -> [CallerID] {
+        guard !parts.isEmpty else { return callers }
+        return callers.filter { caller in
+            guard caller < 0 else { return true }
+            if let part = parts.removeValue(forKey: caller) {
+                all[part.caller]?.parts.removeAll { $0 == caller }
+                arrived.append((part.caller, part.target.map { .target($0, result) } ?? .addresses(result)))
+            }
+            return false
+        }
+    }
+
+    /// Removes a caller; nil if it did not wait. Its parts then get nothing.
+    mutating func remove(_ caller: CallerID) -> OriginLookup? {
+        guard let lookup = all.removeValue(forKey: caller) else { return nil }
+        for part in lookup.parts { parts[part] = nil }
+        return lookup
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+public import Names
+
+extension Resolver {
+    /// The endpoints of an origin, with its HTTPS records (RFC 9460) if the upstreams carry them. After the first usable
+    /// address, the records are waited for at most ``ResolverConfiguration/Limits/resolutionDelay``.
+    ///
+    /// - Throws: ``ResolutionError``; see ``resolve(_:port:families:subnet:fresh:)``.
+    public func resolve(_ origin: Origin) async throws(ResolutionError) -> Resolution {
+        try await resolve(origin, fresh: false)
+    }
+
+    /// The endpoints of an origin.
+    ///
+    /// - Parameters:
+    ///   - fresh: Whether to ask the upstreams even if the cache has an answer.
+    ///   - waitsForServices: Whether to wait for the records as long as for addresses, to report them.
+    package func resolve(
+        _ origin: Origin,
+        fresh: Bool,
+        waitsForServices: Bool = false
+    ) async throws(ResolutionError) -> Resolution {
+        guard carriesServices, let request = OriginRequest(origin, families: configuration.families) else {
+            return try await resolve(origin.host, port: origin.port, fresh: fresh)
+        }
+        let now = time.now()
+        if !fresh, let known = try known(request, now: now) { return known }
+        let limits = configuration.limits
+        let delay = waitsForServices ? limits.upstream : limits.resolutionDelay
+        let result = try await result(now: now) { .askedOrigin(request, by: $0, isFresh: fresh, delay: delay) }
+        return try resolution(of: result, for: request.addresses, port: origin.port)
+    }
+
+    /// The cached endpoints of an origin, with its HTTPS records; never waits. Nil if addresses or records must be
+    /// waited for.
+    package func cached(_ origin: Origin) -> Resolution? {
+        guard carriesServices, let request = OriginRequest(origin, families: configuration.families) else {
+            return cached(origin.host, port: origin.port)
+        }
+        return try? known(request, now: time.now())
+    }
+
+    /// Whether the cache has an HTTPS record for an `http` origin. A miss asks no upstream.
+    package func hasCachedHTTPS(_ origin: Origin) -> Bool {
+        guard carriesServices, let request = OriginRequest(origin, families: configuration.families) else {
+            return false
+        }
+        let now = time.now()
+        return state.withLockedValue { state in
+            let answer = state.machine.answers.services(of: request.service, scope: state.machine.scope)
+            return answer.map { !$0.routes.isEmpty && $0.expiresAt > now } ?? false
+        }
+    }
+
+    /// The HTTPS records of a name, and their remaining TTL, for a server that passes them on; empty if there are none.
+    /// Nil if no upstream carries them or none answered.
+    package func services(of name: Host) async -> (records: [ServiceRecord], ttl: Duration)? {
+        guard carriesServices else { return nil }
+        let now = time.now()
+        if let cached = cachedServices(of: name, now: now) { return cached }
+        let request = OriginRequest(recordsOf: name)
+        let limit = configuration.limits.whole
+        _ = try? await result(now: now) { .askedOrigin(request, by: $0, isFresh: false, delay: limit) }
+        return cachedServices(of: name, now: time.now())
+    }
+
+    private func cachedServices(of name: Host, now: Moment) -> (records: [ServiceRecord], ttl: Duration)? {
+        let request = OriginRequest(recordsOf: name).service
+        return state.withLockedValue { state in
+            guard let answer = state.machine.answers.services(of: request, scope: state.machine.scope),
+                answer.expiresAt > now, !answer.isFailure
+            else { return nil }
+            return (answer.records, answer.expiresAt - now)
+        }
+    }
+
+    /// The answer that needs no upstream; nil if there is none.
+    @inline(never)
+    private func known(_ request: OriginRequest, now: Moment) throws(ResolutionError) -> Resolution? {
+        let found: Resolution?
+        do {
+            found = try known(request.addresses, port: request.port, isFresh: false, now: now)
+        } catch {
+            // A name without addresses may be an alias by its records.
+            guard error.code == .noAddress else { throw error }
+            found = nil
+        }
+        guard let found else { return nil }
+        // The common case: the name is known to have no records.
+        if request.isOfHost, let answer = found.answer, answer.records.isEmpty, answer.expiresAt > now { return found }
+        let (completed, isDue) = state.withLockedValue { $0.machine.completed(found, for: request, now: now) }
+        if isDue { handle(.servicesMissed(request), now: now) }
+        return completed
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// The state machine of one caller that waits for the endpoints of an origin: its addresses, its HTTPS records, and the
+/// addresses of the records' targets (Happy Eyeballs v3, draft-ietf-happy-happyeyeballs-v3 §4).
+///
+/// The caller gets a result when everything has arrived, or the resolution delay after the first address that can be
+/// used. So records are never waited for beyond that delay. Failures of the records have no effect: RFC 9460 §3.1
+/// recommends to give up if the question was protected (DoH) and failed, because the failure may be an attack. But
+/// resolvers and middleboxes that answer only A and AAAA are common, the records of a client that asks first are
+/// unknown, and TLS still verifies the certificate. A site would become unreachable for a protection that it may not
+/// even offer.
+struct OriginSchedule {
+    /// The maximum number of targets whose addresses are looked up for one origin.
+    static let maxTargets = 4
+
+    /// An input of the state machine.
+    enum Event {
+        /// The origin's own addresses arrived, or there are none. `isFinal`: records cannot help, e.g. because the name
+        /// does not exist.
+        case addresses(areUsable: Bool, isFinal: Bool)
+        /// The ways to connect that the records say; empty if there are none.
+        case services([ServiceRoute])
+        /// The addresses of a target arrived, or there are none.
+        case target(Host, isUsable: Bool)
+        /// All that is known now was given.
+        case settled
+        /// Time has passed.
+        case tick
+    }
+
+    /// An output of the state machine.
+    enum Action: Equatable {
+        /// Look up the addresses of a target.
+        case lookUp(Host)
+        /// Give the caller what has arrived.
+        case deliver
+    }
+
+    private let delay: Duration
+    private var hasAddresses = false
+    private var hasServices = false
+    private var routes: [ServiceRoute] = []
+    /// The targets whose addresses are awaited.
+    private var awaited: [Host] = []
+    private var usableTargets: [Host] = []
+    private var isOver = false
+    /// When the caller gets what has arrived.
+    private(set) var deadline = Moment.never
+
+    /// - Parameter delay: How long to wait for the rest after the first usable address.
+    init(delay: Duration) { self.delay = delay }
+
+    /// Handles an event.
+    mutating func event(_ event: Event, now: Moment) -> [Action] {
+        guard !isOver else { return [] }
+        var actions: [Action] = []
+        switch event {
+        case .addresses(let areUsable, let isFinal):
+            hasAddresses = true
+            if areUsable { startDelay(now: now) } else if isFinal { return deliver() }
+        case .services(let found):
+            hasServices = true
+            routes = found
+            if found.contains(where: { !$0.hints.isEmpty }) { startDelay(now: now) }
+            for target in found.compactMap(\.target) where !awaited.contains(target) {
+                guard awaited.count < Self.maxTargets else { break }
+                awaited.append(target)
+                actions.append(.lookUp(target))
+            }
+        case .target(let host, let isUsable):
+            awaited.removeAll { $0 == host }
+            if isUsable {
+                usableTargets.append(host)
+                startDelay(now: now)
+            }
+        case .settled:
+            return hasAddresses && hasServices && (awaited.isEmpty || isFirstRouteKnown) ? deliver() : []
+        case .tick:
+            return deadline <= now ? deliver() : []
+        }
+        return actions
+    }
+
+    /// Whether the addresses of the route to try first are known, so that a connection need not wait for others.
+    private var isFirstRouteKnown: Bool {
+        guard let first = routes.first else { return true }
+        return first.target.map(usableTargets.contains) ?? true
+    }
+
+    private mutating func startDelay(now: Moment) { deadline = min(deadline, now + delay) }
+
+    private mutating func deliver() -> [Action] {
+        isOver = true
+        deadline = .never
+        return [.deliver]
+    }
+}

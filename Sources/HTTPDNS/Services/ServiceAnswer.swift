@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// What is known about the HTTPS records of a name, as it is cached. A class, so that a name without records costs the
+/// cache one word.
+package final class ServiceAnswer: Hashable, Sendable {
+    /// The maximum number of records that are kept of an answer. Services have few.
+    static let maxRecords = 16
+
+    /// The records of the name itself, in the order of their priority.
+    package let records: [ServiceRecord]
+    /// The ways to connect, after all aliases, in the order of their priority. Empty if there are no usable records.
+    let routes: [ServiceRoute]
+    package let expiresAt: Moment
+    /// Whether no upstream answered, so that it is not known whether there are records.
+    let isFailure: Bool
+
+    init(records: [ServiceRecord], routes: [ServiceRoute], expiresAt: Moment, isFailure: Bool = false) {
+        self.isFailure = isFailure
+        self.records = records
+        self.routes = routes
+        self.expiresAt = expiresAt
+    }
+
+    /// The estimated size, in octets.
+    var octets: Int { records.reduce(64) { $0 + 128 + 2 * $1.octets.count } }
+
+    package static func == (one: ServiceAnswer, other: ServiceAnswer) -> Bool {
+        one === other
+            || one.records == other.records && one.routes == other.routes && one.expiresAt == other.expiresAt
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(records) }
+}
+
+/// One way to connect to an origin: a record that this client can use, or the end of a chain of aliases.
+struct ServiceRoute: Hashable, Sendable {
+    var priority: UInt16 = 0
+    /// The host that provides the service; nil: the origin's own.
+    var target: Host?
+    /// The port; nil: the origin's own.
+    var port: UInt16?
+    var hints: [IPAddress] = []
+    /// ALPN identifiers that this client has, too; nil: the record does not restrict them.
+    var protocols: [String]?
+    /// The `ECHConfigList`, not checked.
+    var ech: [UInt8]?
+    /// Whether others cannot have changed the records that lead here on their way.
+    var isAuthenticated = false
+
+    /// The protocols of this client. HTTP/3 is not one of them: records with `h3` only are passed over.
+    private static let supportedProtocols = ["h2", "http/1.1"]
+
+    /// A route to a host by its addresses alone, after an alias.
+    init(to target: Host) { self.target = target }
+
+    /// The route of a record; nil if the client does not understand it (RFC 9460 §8) or has none of its protocols
+    /// (§7.1.2).
+    ///
+    /// - Parameter target: The host of the record's target; nil: the origin's own.
+    init?(_ record: ServiceRecord, target: Host?) {
+        let parameters = record.parameters
+        guard parameters.mandatory.allSatisfy(ServiceParameters.Key.understood.contains) else { return nil }
+        if parameters[.alpn] != nil {
+            var offered = record.applicationProtocols
+            if parameters[.noDefaultALPN] == nil { offered.append("http/1.1") }
+            let common = Self.supportedProtocols.filter(offered.contains)
+            guard !common.isEmpty else { return nil }
+            protocols = common
+        }
+        priority = record.priority
+        self.target = target
+        // No service is at port 0.
+        port = record.port
+        guard port != 0 else { return nil }
+        hints = record.hints
+        ech = record.echConfigurations
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import DirectHTTP
+package import Names
+
+/// The endpoints of an origin with HTTPS records, in the order to try them, and what the records say about each.
+package final class ServicePlan: Hashable, Sendable {
+    /// The maximum number of endpoints.
+    static let maxEndpoints = 64
+
+    /// The endpoints, in the order to try them.
+    package let endpoints: [Endpoint]
+    /// What the records say about those endpoints that they lead to.
+    package let services: [Endpoint: EndpointService]
+
+    /// The addresses of a host by family.
+    struct Addresses {
+        var v4: [IPAddress] = []
+        var v6: [IPAddress] = []
+
+        var isEmpty: Bool { v4.isEmpty && v6.isEmpty }
+    }
+
+    /// Puts the endpoints in order: by priority, with equal priorities in random order (RFC 9460 §2.4.1), then
+    /// alternating families. The origin's own addresses follow (§3), unless all routes have ECH: an attacker could
+    /// otherwise block those to learn the name (RFC 9848 §5.1).
+    ///
+    /// - Parameters:
+    ///   - routes: The routes, in the order of their priority.
+    ///   - own: The origin's addresses; empty if they have not arrived.
+    ///   - targets: The addresses of the routes' targets that have arrived. For others the hints are used.
+    ///   - random: A random number in 0..<1.
+    /// - Returns: Nil if no endpoint of a route is known.
+    init?(
+        _ routes: [ServiceRoute],
+        own: Addresses,
+        targets: [Host: Addresses],
+        families: Families,
+        port: UInt16,
+        ranking: EndpointRanking,
+        random: () -> Double,
+        now: Moment
+    ) {
+        var endpoints: [Endpoint] = []
+        var services: [Endpoint: EndpointService] = [:]
+        for route in Self.shuffled(routes, random: random) {
+            var addresses = route.target.map { targets[$0] ?? Addresses() } ?? own
+            if addresses.isEmpty {
+                addresses = Addresses(
+                    v4: families.contains(.v4) ? route.hints.filter { $0.family == .v4 } : [],
+                    v6: families.contains(.v6) ? route.hints.filter { $0.family == .v6 } : []
+                )
+            }
+            let port = route.port ?? port
+            let ordered = ranking.order(v4: addresses.v4, v6: addresses.v6, port: port, now: now).addresses
+            let service = EndpointService(
+                applicationProtocols: route.protocols,
+                echConfigurations: route.ech,
+                isAuthenticated: route.isAuthenticated
+            )
+            for address in ordered where endpoints.count < Self.maxEndpoints {
+                let endpoint = Endpoint(address, port: port)
+                guard services[endpoint] == nil else { continue }
+                services[endpoint] = service
+                endpoints.append(endpoint)
+            }
+        }
+        guard !endpoints.isEmpty else { return nil }
+        if !routes.allSatisfy({ $0.ech != nil }) {
+            for address in ranking.order(v4: own.v4, v6: own.v6, port: port, now: now).addresses {
+                let endpoint = Endpoint(address, port: port)
+                if services[endpoint] == nil, endpoints.count < Self.maxEndpoints { endpoints.append(endpoint) }
+            }
+        }
+        self.endpoints = endpoints
+        self.services = services
+    }
+
+    private static func shuffled(_ routes: [ServiceRoute], random: () -> Double) -> [ServiceRoute] {
+        guard routes.count > 1 else { return routes }
+        var keys: [Double] = []
+        for _ in routes { keys.append(random()) }
+        return routes.indices
+            .sorted { (routes[$0].priority, keys[$0], $0) < (routes[$1].priority, keys[$1], $1) }
+            .map { routes[$0] }
+    }
+
+    package static func == (one: ServicePlan, other: ServicePlan) -> Bool {
+        one === other || one.endpoints == other.endpoints && one.services == other.services
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(endpoints) }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Names
+
+/// A question for the HTTPS records of a name.
+package struct ServiceQuestion: Hashable, Sendable {
+    /// The name, which may start with `_PORT._https` (RFC 9460 §9.1).
+    package var name: DNSName
+    /// The network to resolve for (RFC 7871); nil: the client's own.
+    package var subnet: IPNetwork?
+
+    package init(_ name: DNSName, subnet: IPNetwork? = nil) {
+        self.name = name
+        self.subnet = subnet
+    }
+}
+
+/// An upstream that carries records of any type, and so can be asked for HTTPS records.
+package protocol ServiceUpstream: Upstream {
+    /// Whether the path to the upstream is encrypted, so that others cannot change its answers. Default true.
+    var isAuthenticated: Bool { get }
+
+    /// Asks for HTTPS records (RFC 9460 §9).
+    ///
+    /// - Throws: ``UpstreamError``. A name without records is an answer, not an error.
+    func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply
+}
+
+extension ServiceUpstream {
+    /// True.
+    package var isAuthenticated: Bool { true }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Words in the text form of records (RFC 1035 §5.1).
+package enum MasterText {
+    /// Writes octets as one word, quoted if necessary.
+    package static func word(_ octets: [UInt8]) -> String {
+        let isPlain = octets.allSatisfy { (0x21...0x7e).contains($0) && !Array("\"();\\".utf8).contains($0) }
+        return isPlain ? String(decoding: octets, as: UTF8.self) : quoted(octets[...])
+    }
+
+    /// Writes octets in quotation marks.
+    package static func quoted(_ octets: ArraySlice<UInt8>) -> String { "\"\(octets.map(escaped).joined())\"" }
+
+    private static func escaped(_ octet: UInt8) -> String {
+        switch octet {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): return "\\" + String(Unicode.Scalar(octet))
+        case 0x20...0x7e: return String(Unicode.Scalar(octet))
+        default:
+            let digits = String(octet)
+            return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+        }
+    }
+
+    /// Splits one line into words, and resolves quotation marks, `\X` and `\DDD`; nil if an escape or a quotation mark
+    /// is incomplete. A quoted value of `key="…"` belongs to the word of its key (RFC 9460 §2.1).
+    static func words(of line: String) -> [[UInt8]]? {
+        var words: [[UInt8]] = []
+        var word: [UInt8]?
+        var isQuoted = false
+        var rest = Array(line.utf8)[...]
+        while let octet = rest.popFirst() {
+            switch octet {
+            case UInt8(ascii: "\""):
+                isQuoted.toggle()
+                word = word ?? []
+            case UInt8(ascii: " ") where !isQuoted, UInt8(ascii: "\t") where !isQuoted:
+                if let done = word { words.append(done) }
+                word = nil
+            case UInt8(ascii: "\\"):
+                guard let first = rest.first else { return nil }
+                if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
+                    guard rest.count >= 3, let number = UInt8(String(decoding: rest.prefix(3), as: UTF8.self)) else {
+                        return nil
+                    }
+                    word = (word ?? []) + [number]
+                    rest = rest.dropFirst(3)
+                } else {
+                    word = (word ?? []) + [first]
+                    rest = rest.dropFirst()
+                }
+            default: word = (word ?? []) + [octet]
+            }
+        }
+        if let word { words.append(word) }
+        return isQuoted ? nil : words
+    }
+}

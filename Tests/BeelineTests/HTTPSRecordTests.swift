@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import NIOConcurrencyHelpers
+import Testing
+
+/// An upstream that answers each name with 127.0.0.1, and with HTTPS records in text form.
+private final class RecordUpstream: ServiceUpstream {
+    let name = "records"
+    let isAuthenticated: Bool
+    private let records: NIOLockedValueBox<[String: [String]]>
+    private let names = NIOLockedValueBox<[String]>([])
+
+    init(_ records: [String: [String]], isAuthenticated: Bool) {
+        self.records = NIOLockedValueBox(records)
+        self.isAuthenticated = isAuthenticated
+    }
+
+    /// The names whose records were asked for.
+    var asked: [String] { names.withLockedValue { $0 } }
+
+    func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        Answer(v4: .addresses([IPAddress(v4: 0x7f00_0001)], ttl: .seconds(60)))
+    }
+
+    func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
+        names.withLockedValue { $0.append("\(question.name)") }
+        let texts = records.withLockedValue { $0["\(question.name)"] } ?? []
+        let found = texts.compactMap { ServiceRecord(text: $0) }
+        return ServiceReply(found, owner: question.name, ttl: .seconds(60))
+    }
+}
+
+@Suite("HTTPS records in the client (RFC 9460)", .timeLimit(.minutes(1)))
+struct HTTPSRecordTests {
+    /// A site, and a client whose upstream has these records; `PORT` in a record stands for the site's port.
+    private static func run(
+        _ records: (UInt16) -> [String: [String]],
+        ech: ServerECH? = nil,
+        isAuthenticated: Bool = true,
+        configure: @escaping (inout ClientConfiguration) throws -> Void = { _ in },
+        _ body: (BeelineClient, RecordUpstream, UInt16) async throws -> Void
+    ) async throws {
+        let authority = try TestAuthority()
+        var tls = ServerTLS()
+        tls.certificates = try ["a.test", "b.test"].map { try authority.certificate(for: $0) }
+        tls.ech = ech
+        let site = try await LoopbackOrigin.start(tls: tls) { request in
+            .text(
+                "\(request.connection.serverName ?? "-")|\(request.fields[.cookie] ?? "-")"
+            )
+        }
+        let upstream = RecordUpstream(records(site.port), isAuthenticated: isAuthenticated)
+        var configuration = ClientConfiguration()
+        configuration.upstreams = []
+        configuration.resolver.upstreams = [upstream]
+        configuration.resolver.check.allowsLocalAnswers = true
+        configuration.resolver.families = .v4
+        // A loaded machine may take longer than the default.
+        configuration.resolver.limits.resolutionDelay = .seconds(5)
+        configuration.tls.trustsSystemRoots = false
+        configuration.tls.rootPEMs = [authority.rootPEM]
+        configuration.proxies = .none
+        try configure(&configuration)
+        let client = try BeelineClient(configuration, jar: CookieJar())
+        try await body(client, upstream, site.port)
+        await client.shutDown()
+        await site.stop()
+    }
+
+    @Test("the record's port is dialled, and the origin stays the name")
+    func port() async throws {
+        try await Self.run({ ["a.test": ["1 . alpn=h2,http/1.1 port=\($0)"]] }) { client, _, port in
+            _ = client.jar?.store("id=7; Secure", from: try HTTPURL("https://a.test/"))
+            let response = try await client.get("https://a.test/")
+            #expect(response.hop.endpoint.port == port && "\(response.url)" == "https://a.test/")
+            #expect(response.hop.resolution?.services.first?.port == port)
+            #expect(try await response.text() == "a.test|id=7")
+        }
+    }
+
+    @Test("an alias leads to the target's records, and the certificate is checked for the origin")
+    func alias() async throws {
+        try await Self.run({ ["a.test": ["0 pool.example."], "pool.example": ["1 . port=\($0)"]] }) {
+            client,
+            upstream,
+            port in
+            let response = try await client.get("https://a.test/")
+            #expect(response.hop.endpoint.port == port)
+            #expect(try await response.text().hasPrefix("a.test|"))
+            #expect(upstream.asked == ["a.test", "pool.example"])
+        }
+    }
+
+    @Test("http is upgraded by a record, before anything is sent, and cookies of https go along")
+    func upgrade() async throws {
+        try await Self.run({ ["a.test": ["1 . port=\($0)"], "_8080._https.b.test": ["1 . port=\($0)"]] }) {
+            client,
+            upstream,
+            port in
+            _ = client.jar?.store("id=7; Secure", from: try HTTPURL("https://a.test/"))
+            for _ in 0..<2 {
+                let response = try await client.get("http://a.test/x")
+                #expect(response.hop.isUpgraded && "\(response.url)" == "https://a.test/x")
+                #expect(response.hops.count == 1)
+                #expect(try await response.text() == "a.test|id=7")
+            }
+            let other = try await client.get("http://b.test:8080/")
+            #expect("\(other.url)" == "https://b.test:8080/" && other.hop.endpoint.port == port)
+            #expect(upstream.asked == ["a.test", "_8080._https.b.test"])
+            await other.body.discard()
+        }
+    }
+
+    @Test("the records of pinned origins and of addresses are not asked for, nor any if they are turned off")
+    func notAsked() async throws {
+        let host = try Host("a.test")
+        try await Self.run({ _ in ["a.test": ["1 . port=1"]] }) {
+            $0.pinned[.init(host)] = [IPAddress(v4: 0x7f00_0001)]
+        } _: { client, upstream, port in
+            let response = try await client.get("https://a.test:\(port)/")
+            #expect(response.hop.endpoint.port == port && upstream.asked.isEmpty)
+            await response.body.discard()
+        }
+        try await Self.run({ _ in ["a.test": ["1 . port=1"]] }) {
+            $0.resolver.usesHTTPSRecords = false
+        } _: { client, upstream, port in
+            let response = try await client.get("https://a.test:\(port)/")
+            #expect(response.hop.endpoint.port == port && upstream.asked.isEmpty)
+            await response.body.discard()
+        }
+    }
+
+    @Test("if the record's endpoint fails, the origin's own is used")
+    func fallback() async throws {
+        try await Self.run({ port in ["_\(port)._https.a.test": ["1 a.test. port=1"]] }) { client, _, port in
+            let response = try await client.get("https://a.test:\(port)/")
+            #expect(response.hop.endpoint.port == port && response.hop.attempts.count == 2)
+            await response.body.discard()
+        }
+    }
+
+    @Test("a record's key of ECH encrypts the server name; where ECH is required, a key from plain DNS is refused")
+    func encryptedClientHello() async throws {
+        let key = try ServerECH(publicName: "b.test")
+        let records = { (port: UInt16) in ["a.test": ["1 . port=\(port) ech=\(Base64.encode(key.configurations))"]] }
+        try await Self.run(records, ech: key) { client, _, _ in
+            let response = try await client.get("https://a.test/")
+            #expect(response.hop.ech == .accepted(publicName: "b.test"))
+            #expect(try await response.text().hasPrefix("a.test|"))
+        }
+        try await Self.run(records, ech: key, isAuthenticated: false) {
+            $0.tls.ech = .required
+        } _: { client, _, _ in
+            let error = await #expect(throws: BeelineError.self) { try await client.get("https://a.test/") }
+            #expect(error?.code == .echFailed)
+        }
+    }
+}
