@@ -38,6 +38,8 @@ package struct DoHUpstream: Upstream {
     /// One record type per question.
     package let answersOneFamily = true
     private let parts: Parts
+    var isPadded: Bool { parts.isPadded }
+    var service: UpstreamService { parts.service }
 
     private static let mediaType = "application/dns-message"
     /// Queries are padded to a multiple of this many octets (RFC 8467 §4.1).
@@ -107,17 +109,22 @@ package struct DoHUpstream: Upstream {
         answering question: DNSQuestion,
         isEDNS: Bool
     ) throws(UpstreamError) -> Answer.Records? {
-        try reply.requireSuccess(hasAccount: false)
-        if let type = reply.field(.contentType), type != Self.mediaType, !type.lowercased().hasPrefix(Self.mediaType) {
-            throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
-        }
-        let message = try DNSMessage(reply: reply.body)
+        let message = try message(in: reply)
         if isEDNS, message.isRefusalOfEDNS { return nil }
         return try message.records(answering: question, id: 0).aged(reply.age)
     }
 
+    /// The message in a reply of HTTP.
+    func message(in reply: UpstreamReply) throws(UpstreamError) -> DNSMessage {
+        try reply.requireSuccess(hasAccount: false)
+        if let type = reply.field(.contentType), type != Self.mediaType, !type.lowercased().hasPrefix(Self.mediaType) {
+            throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
+        }
+        return try DNSMessage(reply: reply.body)
+    }
+
     @inline(never)
-    private func fill(_ request: inout UpstreamRequest, query: [UInt8]) {
+    func fill(_ request: inout UpstreamRequest, query: [UInt8]) {
         request.fields = parts.fields
         switch parts.method {
         case .get:

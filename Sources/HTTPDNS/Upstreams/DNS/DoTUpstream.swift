@@ -12,8 +12,8 @@ package final class DoTUpstream: Upstream, NetworkAware {
     package let name: String
     /// One record type per question.
     package let answersOneFamily = true
-    private let stream: DNSStream
-    private let isPadded: Bool
+    let stream: DNSStream
+    let isPadded: Bool
 
     /// An upstream for one server. Its connection is opened at the first question, shared by concurrent questions, and
     /// closed after 10 s without queries.
