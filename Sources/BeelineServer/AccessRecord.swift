@@ -16,6 +16,12 @@ public struct AccessRecord: Sendable {
         case aliyun
         /// Version 2 of Aliyun's API.
         case aliyun2
+        /// DNS over UDP.
+        case udp
+        /// DNS over TCP.
+        case tcp
+        /// DNS over TLS (RFC 7858).
+        case dot
         /// `/health`, `/metrics` and unknown paths.
         case other
     }
@@ -30,7 +36,7 @@ public struct AccessRecord: Sendable {
     public var names: String
     /// The record types, such as `A` or `A,AAAA`.
     public var types: String
-    /// The HTTP status.
+    /// The HTTP status. 0 for a question without HTTP.
     public var status: Int
     /// The outcome: the name of the DNS response code, or the error code of the form.
     public var outcome: String

@@ -8,6 +8,8 @@ public struct ServerError: Error, Hashable, Sendable, CustomStringConvertible {
         public let description: String
         /// A zone file cannot be read, or does not have the format of RFC 1035 §5.
         public static let badZone = Code(description: "badZone")
+        /// A list of names cannot be read.
+        public static let badList = Code(description: "badList")
         /// The certificate or its key cannot be used.
         public static let badCertificate = Code(description: "badCertificate")
         /// An account's secret or key is malformed.

@@ -53,7 +53,24 @@ extension Fuzzer {
             else { return }
             guard (try? DNSMessage(octets: reply.body)) != nil else { violation("our answer is not read again") }
         },
+        Fuzzer("dns-queries", seeds: names.first { $0.name == "dns-message" }?.seeds ?? []) { bytes in
+            guard case .reply(let reply) = door.handle(bytes, from: IPAddress(v4: 1), .udp, now: .now()) else { return }
+            guard reply.count >= 12, reply[2] & 0x80 != 0 else { violation("a reply that is no response") }
+        },
+        Fuzzer("dns-lists", texts: ["0.0.0.0 a.test\naddress=/b.test/#\nserver=/c.test/\n192.0.2.1 d.test e.test"]) {
+            bytes in
+            var rules = NameRules()
+            rules.add(parsing: String(decoding: bytes, as: UTF8.self))
+        },
     ]
+
+    private static let door: DNSService = {
+        var configuration = DNSServerConfiguration()
+        configuration.questionsPerSecond = nil
+        guard let files = try? ZoneFiles([]) else { violation("no zone files are an error") }
+        let resolver = Resolver(ResolverConfiguration(upstreams: [], system: nil))
+        return DNSService(configuration, answerer: Answerer(resolver: resolver, zones: files))
+    }()
 
     private static let service: ServerService = {
         var configuration = ServerConfiguration()

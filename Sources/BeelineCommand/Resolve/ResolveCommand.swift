@@ -17,6 +17,11 @@ struct ResolveCommand: AsyncParsableCommand {
 
     @OptionGroup var names: NameArguments
 
+    @Option(
+        help: ArgumentHelp("Print the records of this type, such as TXT, MX or HTTPS, one per line", valueName: "type")
+    )
+    var type: String?
+
     @Flag(help: "Ask every upstream and print each answer")
     var all = false
 
@@ -29,6 +34,14 @@ struct ResolveCommand: AsyncParsableCommand {
     func run() async throws {
         let defaults = try Defaults.load()
         let configuration = try ClientConfiguration(names.options(), defaults: defaults, files: .real)
+        if let type {
+            guard !all, !fresh else { throw CommandFailure(.usage, "--type excludes --all and --fresh") }
+            let names = host
+            let runner = RecordRunner(configuration, type: type, json: json)
+            let status = await Interruption.run { await runner.run(names) }
+            if status != .ok { throw ExitCode(status.rawValue) }
+            return
+        }
         let hosts = try host.map { text throws(CommandFailure) in
             do throws(NameError) {
                 return try Host(text)

@@ -51,7 +51,7 @@ struct ServePlan: Sendable {
         configuration.accounts = try accounts()
     }
 
-    private static func privateNames(_ text: String) throws(CommandFailure) -> ServerConfiguration.PrivateNames {
+    static func privateNames(_ text: String) throws(CommandFailure) -> ServerConfiguration.PrivateNames {
         switch text {
         case "none": .forNone
         case "loopback": .forLoopback

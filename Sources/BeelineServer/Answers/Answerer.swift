@@ -3,13 +3,39 @@
 import HTTPDNS
 import Names
 
-/// Answers questions from the zones, and from the resolver if no zone has the name.
-struct Answerer: Sendable {
+/// A resolver, and the forwarder for questions that it cannot answer.
+final class NameBackend: Sendable {
     let resolver: Resolver
+    let forwarder: MessageForwarder
+
+    init(_ resolver: Resolver) {
+        self.resolver = resolver
+        forwarder = MessageForwarder(resolver.configuration)
+    }
+}
+
+/// Answers questions from the rules and zones, and from the resolver or an upstream that carries messages if neither has the
+/// name.
+struct Answerer: Sendable {
+    let backend: NameBackend
     let zones: ZoneFiles
+    /// Other resolvers for some domains.
+    var domains: DomainMap<NameBackend> = [:]
+    /// Blocked names, and names with other addresses.
+    var rules: NameRules?
     var privateNames = ServerConfiguration.PrivateNames.forLoopback
     /// Whether the client may ask this machine's own resolver.
     private(set) var asksSystem = false
+
+    init(
+        resolver: Resolver,
+        zones: ZoneFiles,
+        privateNames: ServerConfiguration.PrivateNames = .forLoopback
+    ) {
+        backend = NameBackend(resolver)
+        self.zones = zones
+        self.privateNames = privateNames
+    }
 
     /// The TTL of a stale answer, in seconds (RFC 8767 §4).
     private static let staleTTL: UInt32 = 30
@@ -20,46 +46,143 @@ struct Answerer: Sendable {
         return answerer
     }
 
-    /// The answer, if it is available without waiting. Nil if an upstream must be asked.
-    func known(_ name: DNSName, type: DNSType, subnet: IPNetwork?) -> ServerAnswer? {
+    /// Where a question is answered.
+    private enum Route {
+        case here(ServerAnswer)
+        /// The resolver.
+        case addresses(NameBackend, Host, IPAddress.Family)
+        /// An upstream that carries messages.
+        case message(NameBackend)
+        /// Tables only, because this client may not ask this machine's resolver.
+        case tables(NameBackend, Host, IPAddress.Family)
+        /// This machine's resolver, which has addresses only: it tells whether the name exists.
+        case existence(NameBackend, Host)
+    }
+
+    /// A question, and the aliases in the zones that lead to it.
+    private struct Step {
+        var query: MessageQuery
+        var finding: ZoneSet.Finding?
+        var route: Route
+    }
+
+    private func step(_ query: MessageQuery) -> Step {
+        let (name, type) = (query.question.name, query.question.type)
+        if let answer = rules?.answer(name, type) { return Step(query: query, route: .here(answer)) }
         let finding = zones.set.lookUp(name, type)
-        if let finding, finding.outside == nil { return finding.answer }
-        guard let family = Self.family(type) else {
-            return type == .https && resolver.carriesServices ? nil : ServerAnswer(.notImplemented)
+        if let finding, finding.outside == nil { return Step(query: query, route: .here(finding.answer)) }
+        var query = query
+        if let target = finding?.outside { query.question.name = target }
+        return Step(query: query, finding: finding, route: route(query, isPublished: finding != nil))
+    }
+
+    /// - Parameter isPublished: Whether the owner of a zone publishes the name with an alias. It may be private.
+    private func route(_ query: MessageQuery, isPublished: Bool) -> Route {
+        let (name, type) = (query.question.name, query.question.type)
+        if type == .any { return .here(.refusalOfAny(name)) }
+        let family = Self.family(type)
+        guard let host = Self.host(name) else {
+            guard family == nil, backend.isForwarding, name != .root || !SpecialName.isUnasked(type) else {
+                return .here(ServerAnswer(family == nil ? .notImplemented : .noSuchName))
+            }
+            return .message(backend)
         }
-        let target = finding?.outside ?? name
-        guard let host = Self.host(target) else { return prepending(finding, to: ServerAnswer(.noSuchName)) }
-        // The owner of a zone may publish a private name with an alias.
-        if finding == nil, isWithheld(host) { return resolver.hasTables ? nil : ServerAnswer(.refused) }
-        let cached = resolver.current(host, families: Families(family), subnet: subnet)
-        return cached.map { prepending(finding, to: self.answer(from: $0, name: target, family: family)) }
+        let group = domains[host]
+        let backend = group ?? backend
+        if group == nil, let answer = SpecialName.answer(name, host: host, type: type) { return .here(answer) }
+        // A single label is private as a host, and public as a zone, which validators ask for.
+        let isZone = SpecialName.isOfZones(type) && name.labels.count == 1
+        let isKept = group == nil && !host.isLocalhost && !isZone && backend.resolver.isKeptFromUpstreams(host)
+        if isKept, !asksSystem, !isPublished {
+            guard let family, backend.resolver.hasTables else {
+                return .here(ServerAnswer(.refused, errors: [.prohibited]))
+            }
+            return .tables(backend, host, family)
+        }
+        // Validators need the signatures, which only messages have.
+        let needsMessage = family == nil || query.wantsSignatures || query.isUnchecked
+        if needsMessage, !isKept, !host.isLocalhost, backend.isForwarding { return .message(backend) }
+        if let family { return .addresses(backend, host, family) }
+        if isKept || host.isLocalhost { return .existence(backend, host) }
+        return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
+    }
+
+    /// The name and family that this machine's resolver is asked for; nil if it is not asked.
+    func systemQuestion(_ query: MessageQuery) -> DNSQuestion? {
+        let step = step(query)
+        switch step.route {
+        case .addresses(let backend, let host, let family):
+            guard backend === self.backend, backend.resolver.isKeptFromUpstreams(host), !host.isLocalhost else {
+                return nil
+            }
+            return DNSQuestion(step.query.question.name, family == .v4 ? .a : .aaaa)
+        case .existence: return DNSQuestion(step.query.question.name, .a)
+        case .here, .message, .tables: return nil
+        }
+    }
+
+    /// The answer, if it is available without waiting. Nil if an upstream must be asked.
+    func known(_ query: MessageQuery) -> ServerAnswer? {
+        let step = step(query)
+        switch step.route {
+        case .here(let answer): return prepending(step.finding, to: answer)
+        case .message(let backend):
+            return backend.forwarder.known(step.query).map { prepending(step.finding, to: $0) }
+        case .addresses(let backend, let host, let family):
+            let cached = backend.resolver.current(host, families: Families(family), subnet: query.subnet)
+            let name = step.query.question.name
+            return cached.map {
+                prepending(step.finding, to: answer(from: $0, by: backend.resolver, name: name, family: family))
+            }
+        case .tables, .existence: return nil
+        }
     }
 
     /// The answer. Asks an upstream if necessary.
-    func answer(_ name: DNSName, type: DNSType, subnet: IPNetwork?) async -> ServerAnswer {
-        let finding = zones.set.lookUp(name, type)
-        if let finding, finding.outside == nil { return finding.answer }
-        let target = finding?.outside ?? name
-        // The upstreams are asked for addresses and HTTPS records only, so other types come from zones alone.
-        let family = Self.family(type)
-        guard family != nil || type == .https else { return ServerAnswer(.notImplemented) }
-        guard let host = Self.host(target) else { return prepending(finding, to: ServerAnswer(.noSuchName)) }
-        guard let family else {
-            // Names that stay on this machine have no records that others could use.
-            if resolver.isKeptFromUpstreams(host) { return ServerAnswer(.refused) }
-            return prepending(finding, to: await services(of: host, name: target))
+    func answer(_ query: MessageQuery) async -> ServerAnswer {
+        let step = step(query)
+        let name = step.query.question.name
+        switch step.route {
+        case .here(let answer): return prepending(step.finding, to: answer)
+        case .message(let backend): return prepending(step.finding, to: await backend.forwarder.answer(step.query))
+        case .tables(let backend, let host, let family):
+            return await tableAnswer(backend.resolver, host, name: name, family: family)
+        case .addresses(let backend, let host, let family):
+            let answer = await addresses(backend.resolver, host, name: name, family: family, subnet: query.subnet)
+            return answer.isFailure ? answer : prepending(step.finding, to: answer)
+        case .existence(let backend, let host):
+            var answer = await addresses(backend.resolver, host, name: name, family: .v4, subnet: nil)
+            answer.answers = []
+            return answer.isFailure ? answer : prepending(step.finding, to: answer)
         }
-        if finding == nil, isWithheld(host) { return await tableAnswer(host, name: target, family: family) }
+    }
+
+    /// The addresses of a host from a resolver.
+    private func addresses(
+        _ resolver: Resolver,
+        _ host: Host,
+        name: DNSName,
+        family: IPAddress.Family,
+        subnet: IPNetwork?
+    ) async -> ServerAnswer {
         do throws(ResolutionError) {
             let resolution = try await resolver.resolve(host, families: Families(family), subnet: subnet)
-            return prepending(finding, to: self.answer(from: resolution, name: target, family: family))
+            return answer(from: resolution, by: resolver, name: name, family: family)
         } catch {
             switch error.code {
-            case .noSuchName: return prepending(finding, to: ServerAnswer(.noSuchName, source: "upstream"))
-            case .noAddress: return prepending(finding, to: ServerAnswer(.noError, source: "upstream"))
-            default: return ServerAnswer(.serverFailure, source: error.code.description)
+            case .noSuchName: return ServerAnswer(.noSuchName, source: "upstream")
+            case .noAddress: return ServerAnswer(.noError, source: "upstream")
+            default:
+                let reasons = [ExtendedError(error.code)].compactMap(\.self)
+                return ServerAnswer(.serverFailure, source: error.code.description, errors: reasons)
             }
         }
+    }
+
+    private func answer(_ name: DNSName, type: DNSType, subnet: IPNetwork?) async -> ServerAnswer {
+        var query = MessageQuery(DNSQuestion(name, type))
+        query.subnet = subnet
+        return await answer(query)
     }
 
     /// Answers for several families of one host. A failed family has an error's response code.
@@ -86,14 +209,14 @@ struct Answerer: Sendable {
         }
     }
 
-    /// Whether only tables may answer a name, because this client may not ask this machine's resolver.
-    private func isWithheld(_ host: Host) -> Bool {
-        !asksSystem && !host.isLocalhost && resolver.isKeptFromUpstreams(host)
-    }
-
-    private func tableAnswer(_ host: Host, name: DNSName, family: IPAddress.Family) async -> ServerAnswer {
+    private func tableAnswer(
+        _ resolver: Resolver,
+        _ host: Host,
+        name: DNSName,
+        family: IPAddress.Family
+    ) async -> ServerAnswer {
         let records = await resolver.tableAnswer(to: Question(host, families: Families(family)))?[family]
-        guard let records else { return ServerAnswer(.refused) }
+        guard let records else { return ServerAnswer(.refused, errors: [.prohibited]) }
         var answer = ServerAnswer()
         answer.source = UpstreamKind.fixed.description
         let ttl = UInt32(clamping: records.ttl?.components.seconds ?? 0)
@@ -101,24 +224,20 @@ struct Answerer: Sendable {
         return answer
     }
 
-    private func services(of host: Host, name: DNSName) async -> ServerAnswer {
-        guard let found = await resolver.services(of: host) else {
-            return ServerAnswer(resolver.carriesServices ? .serverFailure : .notImplemented)
-        }
-        var answer = ServerAnswer(.noError, source: "upstream")
-        let ttl = UInt32(clamping: (found.ttl + .milliseconds(500)).components.seconds)
-        answer.answers = found.records.map { DNSRecord(name, ttl: ttl, .other(.https, $0.octets)) }
-        return answer
-    }
-
     private func prepending(_ finding: ZoneSet.Finding?, to answer: ServerAnswer) -> ServerAnswer {
-        guard let finding else { return answer }
+        guard let finding, !finding.answer.answers.isEmpty else { return answer }
         var answer = answer
+        answer.isVerified = false
         answer.answers = finding.answer.answers + answer.answers
         return answer
     }
 
-    private func answer(from resolution: Resolution, name: DNSName, family: IPAddress.Family) -> ServerAnswer {
+    private func answer(
+        from resolution: Resolution,
+        by resolver: Resolver,
+        name: DNSName,
+        family: IPAddress.Family
+    ) -> ServerAnswer {
         // Rounds to the nearest second, so that a fresh answer keeps the TTL of its upstream.
         let seconds = (resolution.ttl + .milliseconds(500)).components.seconds
         let ttl =
@@ -126,7 +245,8 @@ struct Answerer: Sendable {
             ? Self.staleTTL : UInt32(min(max(seconds, 0), Int64(resolution.source == .literal ? 3_600 : Int32.max)))
         var answer = ServerAnswer()
         answer.source = resolution.source.description
-        answer.answers = originalAddresses(resolution.addresses, family: family).map {
+        if resolution.source == .stale { answer.errors = [.staleAnswer] }
+        answer.answers = originalAddresses(resolution.addresses, family: family, resolver: resolver).map {
             DNSRecord(name, ttl: ttl, .address($0))
         }
         return answer
@@ -134,7 +254,11 @@ struct Answerer: Sendable {
 
     /// The addresses as the upstream returned them. In an IPv6-only network the resolver synthesizes IPv6 addresses (RFC 6052).
     /// They are valid in this network only, so clients get the original IPv4 addresses.
-    private func originalAddresses(_ addresses: [IPAddress], family: IPAddress.Family) -> [IPAddress] {
+    private func originalAddresses(
+        _ addresses: [IPAddress],
+        family: IPAddress.Family,
+        resolver: Resolver
+    ) -> [IPAddress] {
         guard addresses.contains(where: { $0.family != family }) else { return addresses }
         let prefixes = resolver.network.nat64
         var originals: [IPAddress] = []

@@ -10,6 +10,14 @@ struct ServerAnswer: Sendable {
     var answers: [DNSRecord] = []
     /// The SOA of a negative answer (RFC 2308 §2).
     var authorities: [DNSRecord] = []
+    /// Records that help to use the answer. Without EDNS's.
+    var additionals: [DNSRecord] = []
+    /// Whether the upstream says that it has validated the answer (AD).
+    var isVerified = false
+    /// Why the answer is an error or stale.
+    var errors: [ExtendedError] = []
+    /// The type of the question, if it is known.
+    var answeredType: DNSType?
     /// Whether the answer comes from a zone of this server.
     var isAuthoritative = false
     /// The source of the answer: `zone`, or a word from the resolver.
@@ -18,9 +26,49 @@ struct ServerAnswer: Sendable {
     init() {}
 
     /// An answer that has only a response code.
-    init(_ code: DNSResponseCode, source: String = "-") {
+    init(_ code: DNSResponseCode, source: String = "-", errors: [ExtendedError] = []) {
         self.code = code
         self.source = source
+        self.errors = errors
+    }
+
+    /// The answer of an upstream's response.
+    init(_ message: DNSMessage) {
+        code = message.flags.responseCode
+        answers = message.answers
+        authorities = message.authorities
+        additionals = message.additionals.filter { $0.type != .opt }
+        isVerified = message.flags.reserved & 2 != 0
+        errors = ExtendedError.errors(in: message)
+        // The code's high bits are in OPT (RFC 6891 §6.1.3).
+        if let high = message.additionals.first(where: { $0.type == .opt }).map({ $0.ttl >> 24 }), high > 0, high < 16 {
+            code = DNSResponseCode(rawValue: UInt8(high) << 4 | code.rawValue)
+        }
+        answeredType = message.questions.first?.type
+        source = "fresh"
+    }
+
+    /// Subtracts seconds from the TTLs of all records.
+    mutating func age(by seconds: UInt32) {
+        guard seconds > 0 else { return }
+        answers.age(by: seconds)
+        authorities.age(by: seconds)
+        additionals.age(by: seconds)
+    }
+
+    /// Lowers all TTLs to a bound.
+    mutating func limitTTL(to seconds: UInt32) {
+        for index in answers.indices { answers[index].ttl = min(answers[index].ttl, seconds) }
+        for index in authorities.indices { authorities[index].ttl = min(authorities[index].ttl, seconds) }
+        for index in additionals.indices { additionals[index].ttl = min(additionals[index].ttl, seconds) }
+    }
+
+    /// The approximate size in memory, in octets.
+    var cost: Int {
+        [answers, authorities, additionals].joined().reduce(256) { sum, record in
+            if case .other(_, let octets) = record.data { return sum + 160 + octets.count }
+            return sum + 160 + record.name.wire.count
+        }
     }
 
     /// The TTL of a negative answer without a SOA record, in seconds.
@@ -40,12 +88,24 @@ struct ServerAnswer: Sendable {
     var ttl: UInt32 {
         guard !isFailure else { return 0 }
         let least = answers.map(\.ttl).min()
-        guard answers.last.map({ $0.type == .cname }) ?? true else { return least ?? 0 }
+        guard isNegative else { return least ?? 0 }
         // The requested records are missing, so the negative TTL applies too.
         var negative = Self.negativeTTL
-        if let record = authorities.first, case .authority(let soa) = record.data {
+        for record in authorities {
+            guard case .authority(let soa) = record.data else { continue }
             negative = min(record.ttl, soa.minimum)
+            break
         }
         return min(least ?? negative, negative)
     }
+
+    /// Whether the requested records are missing: there are at most aliases and their signatures.
+    private var isNegative: Bool {
+        answers.allSatisfy { $0.type == .cname || $0.type == .signature } && answeredType != .cname
+    }
+}
+
+extension DNSType {
+    /// RRSIG.
+    static let signature = DNSType(rawValue: 46)
 }

@@ -40,7 +40,11 @@ final class ServerListener: Sendable {
     /// Sets the TLS context for new connections.
     func use(_ context: NIOSSLContext?) { tls.withLockedValue { $0 = context } }
 
-    private static func context(_ files: ServerConfiguration.TLSFiles?) throws(ServerError) -> NIOSSLContext? {
+    /// - Parameter protocols: The protocols to offer (ALPN).
+    static func context(
+        _ files: ServerConfiguration.TLSFiles?,
+        protocols: [String] = ["h2", "http/1.1"]
+    ) throws(ServerError) -> NIOSSLContext? {
         guard let files else { return nil }
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
@@ -52,7 +56,7 @@ final class ServerListener: Sendable {
             configuration.minimumTLSVersion = .tlsv12
             // Does not wait long for the close_notify of a client that was too slow.
             configuration.shutdownTimeout = .seconds(1)
-            configuration.applicationProtocols = ["h2", "http/1.1"]
+            configuration.applicationProtocols = protocols
             return try NIOSSLContext(configuration: configuration)
         } catch {
             throw ServerError(

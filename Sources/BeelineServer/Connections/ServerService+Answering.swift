@@ -48,7 +48,7 @@ extension ServerService {
     }
 
     /// Starts a task on the connection's event loop if the system supports it. That avoids a thread switch.
-    private static func task(
+    static func task(
         on loop: any EventLoop,
         _ body: @escaping @Sendable () async -> Void
     ) -> Task<Void, Never> {

@@ -12,13 +12,15 @@ struct JSONDialect: Sendable {
         guard let text = fields["name"], let name = Self.name(text) else { return .reply(Self.refusal("name")) }
         let typeText = fields["type"].flatMap { $0.isEmpty ? nil : $0 } ?? "A"
         guard let type = DNSType(label: typeText) else { return .reply(Self.refusal("type")) }
-        let subnet = router.allowed(fields["edns_client_subnet"])
+        var query = MessageQuery(DNSQuestion(name, type))
+        query.subnet = router.allowed(fields["edns_client_subnet"])
+        query.wantsSignatures = ["1", "true"].contains(fields["do"])
+        query.isUnchecked = ["1", "true"].contains(fields["cd"])
+        query.wantsVerdict = true
         let answerer = router.answerer.serving(request.client)
-        if let answer = answerer.known(name, type: type, subnet: subnet) {
-            return .reply(Self.reply(name: name, type: type, answer: answer))
-        }
-        return .later(lookups: 1) {
-            Self.reply(name: name, type: type, answer: await answerer.answer(name, type: type, subnet: subnet))
+        if let answer = answerer.known(query) { return .reply(Self.reply(name: name, type: type, answer: answer)) }
+        return .later(lookups: 1) { [query] in
+            Self.reply(name: name, type: type, answer: await answerer.answer(query))
         }
     }
 
@@ -30,7 +32,8 @@ struct JSONDialect: Sendable {
 
     private static func reply(name: DNSName, type: DNSType, answer: ServerAnswer) -> ServerReply {
         var members = [
-            "\"Status\":\(answer.code.rawValue)", "\"TC\":false", "\"RD\":true", "\"RA\":true", "\"AD\":false",
+            "\"Status\":\(answer.code.rawValue)", "\"TC\":false", "\"RD\":true", "\"RA\":true",
+            "\"AD\":\(answer.isVerified)",
             "\"CD\":false", "\"Question\":[{\"name\":\(quoted(name)),\"type\":\(type.rawValue)}]",
         ]
         if !answer.answers.isEmpty { members.append("\"Answer\":[\(rows(answer.answers))]") }
@@ -47,19 +50,22 @@ struct JSONDialect: Sendable {
 
     private static func rows(_ records: [DNSRecord]) -> String {
         records.map { record in
-            let data: String
-            switch record.data {
-            case .address(let address): data = "\(address)"
-            case .alias(let target): data = dotted(target)
-            case .authority(let soa):
-                data =
-                    "\(dotted(soa.primary)) \(dotted(soa.mailbox)) \(soa.serial) \(soa.refresh) \(soa.retry) \(soa.expire) \(soa.minimum)"
-            case .other(let type, let octets): data = RecordText.write(type, octets)
-            }
-            return "{\"name\":\(quoted(record.name)),\"type\":\(record.type.rawValue),\"TTL\":\(record.ttl),"
-                + "\"data\":\(JSONText.quoted(data))}"
+            "{\"name\":\(quoted(record.name)),\"type\":\(record.type.rawValue),\"TTL\":\(record.ttl),"
+                + "\"data\":\(JSONText.quoted(data(of: record)))}"
         }
         .joined(separator: ",")
+    }
+
+    /// The content of a record as in a master file.
+    static func data(of record: DNSRecord) -> String {
+        switch record.data {
+        case .address(let address): return "\(address)"
+        case .alias(let target): return dotted(target)
+        case .authority(let soa):
+            let numbers = "\(soa.serial) \(soa.refresh) \(soa.retry) \(soa.expire) \(soa.minimum)"
+            return "\(dotted(soa.primary)) \(dotted(soa.mailbox)) \(numbers)"
+        case .other(let type, let octets): return RecordText.write(type, octets)
+        }
     }
 
     static func dotted(_ name: DNSName) -> String { name.wire.count == 1 ? "." : "\(name)." }

@@ -86,11 +86,6 @@ struct AuthoritativeZone: Sendable {
     }
 }
 
-extension DNSType {
-    /// The query type ANY, which asks for all records (RFC 1035 §3.2.3).
-    fileprivate static let any = DNSType(rawValue: 255)
-}
-
 extension DNSRecord {
     /// The SOA record with the TTL of negative answers, for clients that ignore its MINIMUM (RFC 2308 §3).
     fileprivate var ofNegativeAnswers: DNSRecord {

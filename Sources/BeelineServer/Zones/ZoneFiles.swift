@@ -120,7 +120,7 @@ final class ZoneFiles: Sendable {
 
 /// Reads a regular file and stops once it exceeds ``ZoneFile/maxOctets``. Nil for a file that cannot be read, and for pipes and
 /// devices, which may block or never end.
-private func content(ofFileAt path: String) -> [UInt8]? {
+func content(ofFileAt path: String) -> [UInt8]? {
     // With O_NONBLOCK, opening a pipe does not wait for a writer. The file type is checked after
     // opening, so that the file cannot be replaced by a pipe in between.
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)

@@ -32,6 +32,22 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
         sketch.formUnion(other.sketch)
     }
 
+    /// The number of domains.
+    package var count: Int { values.count }
+
+    /// The value of a domain itself, without those that contain it.
+    package func exact(_ host: Host) -> Value? { values[host.withoutFinalDot] }
+
+    /// The values of all domains.
+    package var allValues: [Value] { Array(values.values) }
+
+    /// The map with other values for the same domains.
+    package func mapValues<Other>(_ transform: (Value) -> Other) -> DomainMap<Other> {
+        var map = DomainMap<Other>()
+        for (domain, value) in values { map.set(domain, transform(value)) }
+        return map
+    }
+
     /// Whether the map is empty.
     package var isEmpty: Bool { values.isEmpty }
 

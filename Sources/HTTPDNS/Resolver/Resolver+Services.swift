@@ -54,28 +54,6 @@ extension Resolver {
         }
     }
 
-    /// The HTTPS records of a name, and their remaining TTL, for a server that passes them on; empty if there are none.
-    /// Nil if no upstream carries them or none answered.
-    package func services(of name: Host) async -> (records: [ServiceRecord], ttl: Duration)? {
-        guard carriesServices else { return nil }
-        let now = time.now()
-        if let cached = cachedServices(of: name, now: now) { return cached }
-        let request = OriginRequest(recordsOf: name)
-        let limit = configuration.limits.whole
-        _ = try? await result(now: now) { .askedOrigin(request, by: $0, isFresh: false, delay: limit) }
-        return cachedServices(of: name, now: time.now())
-    }
-
-    private func cachedServices(of name: Host, now: Moment) -> (records: [ServiceRecord], ttl: Duration)? {
-        let request = OriginRequest(recordsOf: name).service
-        return state.withLockedValue { state in
-            guard let answer = state.machine.answers.services(of: request, scope: state.machine.scope),
-                answer.expiresAt > now, !answer.isFailure
-            else { return nil }
-            return (answer.records, answer.expiresAt - now)
-        }
-    }
-
     /// The answer that needs no upstream; nil if there is none.
     @inline(never)
     private func known(_ request: OriginRequest, now: Moment) throws(ResolutionError) -> Resolution? {

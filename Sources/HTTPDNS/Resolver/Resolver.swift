@@ -23,7 +23,7 @@ public final class Resolver: Sendable {
 
     let time: Timekeeper
     /// Whether an upstream can be asked for HTTPS records.
-    package let carriesServices: Bool
+    let carriesServices: Bool
     /// The decisions, and the work that they started. Actions are carried out outside this lock.
     let state: NIOLockedValueBox<State>
     /// The event loop for callers that are on none. It is always the same, so that connections to upstreams are reused.

@@ -32,14 +32,4 @@ struct OriginRequest: Sendable {
             service = LookupRequest(host: host, families: [])
         }
     }
-
-    /// A request for the HTTPS records of a name alone.
-    init(recordsOf name: Host) {
-        addresses = LookupRequest(host: name, families: [])
-        service = addresses
-        port = Self.defaultPort
-        usesRoutes = false
-        isOfHost = true
-    }
-
 }

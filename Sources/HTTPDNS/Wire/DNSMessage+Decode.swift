@@ -193,10 +193,24 @@ private struct DNSReader {
                 )
             )
         default:
-            content = .other(type, Array(octets[offset..<end]))
+            content = .other(type, try expandedContent(of: type, end: end) ?? Array(octets[offset..<end]))
             offset = end
         }
         guard offset == end else { throw .badLength(offset: start) }
         return DNSRecord(name, ttl: ttl, content, recordClass: recordClass)
+    }
+
+    /// The content of a record with its names decompressed, so that it can be copied into another message; nil for types
+    /// whose content has no compressed names.
+    private mutating func expandedContent(of type: DNSType, end: Int) throws(DNSMessageError) -> [UInt8]? {
+        guard let layout = ContentNames(type) else { return nil }
+        let start = offset
+        offset += layout.prefix
+        for _ in 0..<layout.strings where offset < end { offset += 1 + Int(octets[offset]) }
+        guard offset < end else { throw .badLength(offset: start) }
+        var content = Array(octets[start..<offset])
+        for _ in 0..<layout.names { content += try name().wire }
+        guard offset == end else { throw .badLength(offset: start) }
+        return content
     }
 }

@@ -11,6 +11,8 @@ struct EDNS: Hashable, Sendable {
     var paddingBlock: Int?
     /// The network to resolve for (RFC 7871).
     var subnet: IPNetwork?
+    /// DO: whether the response should have DNSSEC records (RFC 3225).
+    var wantsSignatures = false
 
     private static let subnetOption: UInt16 = 8
     private static let paddingOption: UInt16 = 12
@@ -20,7 +22,7 @@ struct EDNS: Hashable, Sendable {
         query.append(0)
         query.append(big: DNSType.opt.rawValue)
         query.append(big: maxPayload)
-        query.append(contentsOf: [0, 0, 0, 0])
+        query.append(contentsOf: [0, 0, wantsSignatures ? 0x80 : 0, 0])
         let lengthAt = query.count
         query.append(big: 0)
         if let subnet {
@@ -47,11 +49,13 @@ struct EDNS: Hashable, Sendable {
 
 extension DNSMessage {
     /// The octets of a query for one record type.
-    static func query(_ question: DNSQuestion, id: UInt16 = 0, edns: EDNS? = nil) -> [UInt8] {
+    ///
+    /// - Parameter checks: AD and CD, as in ``Flags/reserved``.
+    static func query(_ question: DNSQuestion, id: UInt16 = 0, edns: EDNS? = nil, checks: UInt8 = 0) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(512)
         octets.append(big: id)
-        octets.append(contentsOf: [1, 0, 0, 1, 0, 0, 0, 0, 0, edns == nil ? 0 : 1])
+        octets.append(contentsOf: [1, (checks & 3) << 4, 0, 1, 0, 0, 0, 0, 0, edns == nil ? 0 : 1])
         octets.append(contentsOf: question.name.wire)
         octets.append(big: question.type.rawValue)
         octets.append(big: question.recordClass)

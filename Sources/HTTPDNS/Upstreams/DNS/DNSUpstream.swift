@@ -8,8 +8,10 @@ package import Names
 /// Plain DNS over UDP (RFC 1035), with TCP for truncated answers.
 ///
 /// Answers are not authenticated. To be accepted, a forged answer must guess the query's port, its ID and the random
-/// letter case of its name, and arrive before the real one.
-package final class DNSUpstream: ServiceUpstream, NetworkAware {
+/// letter case of its name, and arrive before the real one. If the only response has another letter case, the question is
+/// asked again over TCP. If the response has it there too, the server does not keep the case, and later questions are sent
+/// without random case.
+package final class DNSUpstream: MessageUpstream, NetworkAware {
     /// The name in resolutions and errors.
     package let name: String
     /// One record type per question.
@@ -19,6 +21,8 @@ package final class DNSUpstream: ServiceUpstream, NetworkAware {
     private let servers: [Endpoint]
     private let network = NIOLockedValueBox(Network.unknown)
     private let randomizesCase: Bool
+    /// Whether the server has answered over TCP in another letter case.
+    private let keepsNoCase = NIOLockedValueBox(false)
     private let group: any EventLoopGroup
 
     /// An upstream for DNS servers.
@@ -50,73 +54,94 @@ package final class DNSUpstream: ServiceUpstream, NetworkAware {
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
-            answer[family] = try await reply(
-                to: try question.host.dnsName(),
-                type: DNSType(family),
-                subnet: question.subnet
-            ) { (message, asked) throws(UpstreamError) in try message.records(answering: asked, id: message.id) }
+            answer[family] = try await records(for: question, family: family)
         }
         return answer
     }
 
-    /// Answers a question; see ``ServiceUpstream/services(_:)``.
-    package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
-        try await reply(to: question.name, type: .https, subnet: question.subnet) {
-            (message, asked) throws(UpstreamError) in try message.services(answering: asked, id: message.id)
-        }
+    private func records(for asked: Question, family: IPAddress.Family) async throws(UpstreamError) -> Answer.Records {
+        var query = MessageQuery(DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa))
+        query.subnet = asked.subnet
+        let message = try await response(to: query)
+        return try message.records(answering: query.question, id: message.id)
     }
 
-    private func reply<Reply>(
-        to name: DNSName,
-        type: DNSType,
-        subnet: IPNetwork?,
-        read: (DNSMessage, DNSQuestion) throws(UpstreamError) -> Reply
-    ) async throws(UpstreamError) -> Reply {
-        let question = DNSQuestion(randomizesCase ? name.withRandomCase() : name, type)
-        var edns: EDNS? = EDNS(subnet: subnet)
-        var (message, server) = try await exchange(question, edns: edns)
-        if message.isRefusalOfEDNS {
+    /// Sends a query; see ``MessageUpstream/response(to:)``.
+    package func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
+        let question = query.question
+        let isRandom = randomizesCase && !keepsNoCase.withLockedValue { $0 }
+        let asked = DNSQuestion(isRandom ? question.name.withRandomCase() : question.name, question.type)
+        var edns: EDNS? = query.edns()
+        var reply = try await exchange(asked, isExact: isRandom, edns: edns, checks: query.checks)
+        if reply.message.isRefusalOfEDNS, !query.wantsSignatures {
             edns = nil
-            (message, server) = try await exchange(question, edns: nil)
+            reply = try await exchange(asked, isExact: isRandom, edns: nil, checks: query.checks)
         }
-        guard message.flags.isTruncated else { return try read(message, question) }
-        return try read(try await wholeMessage(answering: question, edns: edns, from: server), question)
+        // Another letter case is a server that does not keep it, or a forged datagram. Over TCP nothing can be forged.
+        let isExact = !isRandom || reply.message.questions.first?.name.wire == asked.name.wire
+        if reply.message.flags.isTruncated || !isExact {
+            reply.octets = try await octetsOverTCP(asked, edns: edns, checks: query.checks, from: reply.server)
+            let whole = try DNSMessage(reply: reply.octets)
+            if isRandom, whole.questions == [asked], whole.questions[0].name.wire != asked.name.wire {
+                keepsNoCase.withLockedValue { $0 = true }
+            }
+        }
+        // Names that point to the question get its original letter case.
+        let name = question.name.wire
+        if reply.octets[4...5].elementsEqual([0, 1]) {
+            reply.octets.replaceSubrange(12..<(12 + name.count), with: name)
+        }
+        return try query.checked(try DNSMessage(reply: reply.octets))
     }
 
-    /// Asks over UDP. Returns a message that answers this question, and its server.
+    /// Asks over UDP. Returns a message that answers this question.
+    ///
+    /// - Parameter isExact: Whether an answer in the same letter case is preferred.
     private func exchange(
         _ question: DNSQuestion,
-        edns: EDNS?
-    ) async throws(UpstreamError) -> (DNSMessage, Endpoint) {
+        isExact: Bool,
+        edns: EDNS?,
+        checks: UInt8
+    ) async throws(UpstreamError) -> UDPExchange.Reply {
         let id = UInt16.random(in: .min ... .max)
-        let isStrict = randomizesCase
         let loop = group.next()
-        let promise = loop.makePromise(of: (DNSMessage, Endpoint).self)
-        let query = DNSMessage.query(question, id: id, edns: edns)
+        let promise = loop.makePromise(of: UDPExchange.Reply.self)
+        let query = DNSMessage.query(question, id: id, edns: edns, checks: checks)
         let network = network.withLockedValue { $0 }
         let servers = network.reachable(servers)
         loop.execute {
-            UDPExchange(loop: loop, servers: servers, query: query, promise: promise) { message in
+            let exchange = UDPExchange(
+                loop: loop,
+                servers: servers,
+                query: query,
+                promise: promise,
+                repeating: isExact ? question.name : nil
+            ) { message in
                 guard message.flags.isResponse, message.id == id else { return false }
                 // Old servers that reject EDNS omit the question section.
                 if message.questions.isEmpty { return edns != nil && message.isRefusalOfEDNS }
                 return message.questions == [question]
-                    && (!isStrict || message.questions.first?.name.wire == question.name.wire)
-            }.start()
+            }
+            exchange.start()
         }
         return try await promise.outcome()
     }
 
     /// Asks again over TCP, which has no such size limit (RFC 7766 §5).
-    private func wholeMessage(
-        answering question: DNSQuestion,
+    private func octetsOverTCP(
+        _ question: DNSQuestion,
         edns: EDNS?,
+        checks: UInt8,
         from server: Endpoint
-    ) async throws(UpstreamError) -> DNSMessage {
+    ) async throws(UpstreamError) -> [UInt8] {
         let stream = DNSStream([server], group: group)
         defer { stream.close() }
-        let octets = try await stream.ask { DNSMessage.query(question, id: $0, edns: edns) }
-        return try DNSMessage(reply: octets)
+        let octets = try await stream.ask { DNSMessage.query(question, id: $0, edns: edns, checks: checks) }
+        // A name of another length must not be replaced by the question's.
+        guard try DNSMessage(reply: octets).questions == [question] else {
+            throw UpstreamError(.wrongAnswer, "the response is for another question")
+        }
+        return octets
     }
 }
 

@@ -4,7 +4,7 @@ import HTTPTypes
 package import Names
 
 /// DNS over HTTPS (RFC 8484).
-package struct DoHUpstream: ServiceUpstream {
+package struct DoHUpstream: Upstream {
     /// The HTTP method for queries.
     package enum Method: Hashable, Sendable {
         /// The query is in the URL; HTTP caches may answer.
@@ -38,6 +38,8 @@ package struct DoHUpstream: ServiceUpstream {
     /// One record type per question.
     package let answersOneFamily = true
     private let parts: Parts
+    var isPadded: Bool { parts.isPadded }
+    var service: UpstreamService { parts.service }
 
     private static let mediaType = "application/dns-message"
     /// Queries are padded to a multiple of this many octets (RFC 8467 §4.1).
@@ -70,70 +72,59 @@ package struct DoHUpstream: ServiceUpstream {
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
-            let asked = DNSQuestion(try question.host.dnsName(), DNSType(family))
-            answer[family] = try await reply(to: asked, subnet: question.subnet) {
-                (message, age) throws(UpstreamError) in try message.records(answering: asked, id: 0).aged(age)
-            }
+            answer[family] = try await records(for: question, family: family)
         }
         return answer
     }
 
-    /// Answers a question; see ``ServiceUpstream/services(_:)``.
-    package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
-        let asked = DNSQuestion(question.name, .https)
-        return try await reply(to: asked, subnet: question.subnet) {
-            (message, age) throws(UpstreamError) in try message.services(answering: asked, id: 0).aged(age)
-        }
-    }
-
-    /// Reads a message that was in an HTTP cache for some time.
-    private typealias Reader<Reply> = (DNSMessage, _ age: Duration) throws(UpstreamError) -> Reply
-
     @inline(never)
-    private func reply<Reply>(
-        to question: DNSQuestion,
-        subnet: IPNetwork?,
-        read: Reader<Reply>
-    ) async throws(UpstreamError) -> Reply {
-        let needsEDNS = parts.isPadded || subnet != nil
-        let edns = EDNS(paddingBlock: parts.isPadded ? Self.paddingBlock : nil, subnet: subnet)
-        if needsEDNS, let reply = try await reply(to: question, edns: edns, read: read) { return reply }
-        guard let reply = try await reply(to: question, edns: nil, read: read) else {
+    private func records(
+        for asked: Question,
+        family: IPAddress.Family
+    ) async throws(UpstreamError) -> Answer.Records {
+        let question = DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa)
+        let needsEDNS = parts.isPadded || asked.subnet != nil
+        let edns = EDNS(paddingBlock: parts.isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
+        if needsEDNS, let records = try await records(for: question, edns: edns) { return records }
+        guard let records = try await records(for: question, edns: nil) else {
             throw UpstreamError(.questionRefused, "the upstream refuses the question (FORMERR)")
         }
-        return reply
+        return records
     }
 
-    /// What was read; nil if the server refuses EDNS.
-    private func reply<Reply>(
-        to question: DNSQuestion,
-        edns: EDNS?,
-        read: Reader<Reply>
-    ) async throws(UpstreamError) -> Reply? {
+    /// The records; nil if the server refuses EDNS.
+    private func records(for question: DNSQuestion, edns: EDNS?) async throws(UpstreamError) -> Answer.Records? {
         let query = DNSMessage.query(question, edns: edns)
         return try await parts.service.ask(
             make: { (request) throws(UpstreamError) in fill(&request, query: query) },
-            read: { (reply) throws(UpstreamError) in
-                guard let message = try message(in: reply, isEDNS: edns != nil) else { return nil }
-                return try read(message, reply.age)
-            }
+            read: { (reply) throws(UpstreamError) in try records(in: reply, answering: question, isEDNS: edns != nil) }
         )
     }
 
     // The rest is kept out of the async functions so that their frames stay small.
 
     @inline(never)
-    private func message(in reply: UpstreamReply, isEDNS: Bool) throws(UpstreamError) -> DNSMessage? {
+    private func records(
+        in reply: UpstreamReply,
+        answering question: DNSQuestion,
+        isEDNS: Bool
+    ) throws(UpstreamError) -> Answer.Records? {
+        let message = try message(in: reply)
+        if isEDNS, message.isRefusalOfEDNS { return nil }
+        return try message.records(answering: question, id: 0).aged(reply.age)
+    }
+
+    /// The message in a reply of HTTP.
+    func message(in reply: UpstreamReply) throws(UpstreamError) -> DNSMessage {
         try reply.requireSuccess(hasAccount: false)
         if let type = reply.field(.contentType), type != Self.mediaType, !type.lowercased().hasPrefix(Self.mediaType) {
             throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
         }
-        let message = try DNSMessage(reply: reply.body)
-        return isEDNS && message.isRefusalOfEDNS ? nil : message
+        return try DNSMessage(reply: reply.body)
     }
 
     @inline(never)
-    private func fill(_ request: inout UpstreamRequest, query: [UInt8]) {
+    func fill(_ request: inout UpstreamRequest, query: [UInt8]) {
         request.fields = parts.fields
         switch parts.method {
         case .get:

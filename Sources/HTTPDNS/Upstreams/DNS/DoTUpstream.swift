@@ -7,13 +7,13 @@ import NIOSSL
 package import Names
 
 /// DNS over TLS (RFC 7858), with strict authentication of the server's name (RFC 8310 §5).
-package final class DoTUpstream: ServiceUpstream, NetworkAware {
+package final class DoTUpstream: Upstream, NetworkAware {
     /// The name in resolutions and errors.
     package let name: String
     /// One record type per question.
     package let answersOneFamily = true
-    private let stream: DNSStream
-    private let isPadded: Bool
+    let stream: DNSStream
+    let isPadded: Bool
 
     /// An upstream for one server. Its connection is opened at the first question, shared by concurrent questions, and
     /// closed after 10 s without queries.
@@ -55,25 +55,16 @@ package final class DoTUpstream: ServiceUpstream, NetworkAware {
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
-            let asked = DNSQuestion(try question.host.dnsName(), DNSType(family))
-            let message = try await reply(to: asked, subnet: question.subnet)
+            let asked = DNSQuestion(try question.host.dnsName(), family == .v4 ? .a : .aaaa)
+            let edns = EDNS(paddingBlock: isPadded ? DoHUpstream.paddingBlock : nil, subnet: question.subnet)
+            var octets = try await stream.ask { DNSMessage.query(asked, id: $0, edns: edns) }
+            var message = try DNSMessage(reply: octets)
+            if message.isRefusalOfEDNS {
+                octets = try await stream.ask { DNSMessage.query(asked, id: $0) }
+                message = try DNSMessage(reply: octets)
+            }
             answer[family] = try message.records(answering: asked, id: message.id)
         }
         return answer
-    }
-
-    /// Answers a question; see ``ServiceUpstream/services(_:)``.
-    package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
-        let asked = DNSQuestion(question.name, .https)
-        let message = try await reply(to: asked, subnet: question.subnet)
-        return try message.services(answering: asked, id: message.id)
-    }
-
-    private func reply(to asked: DNSQuestion, subnet: IPNetwork?) async throws(UpstreamError) -> DNSMessage {
-        let edns = EDNS(paddingBlock: isPadded ? DoHUpstream.paddingBlock : nil, subnet: subnet)
-        let octets = try await stream.ask { DNSMessage.query(asked, id: $0, edns: edns) }
-        let message = try DNSMessage(reply: octets)
-        guard message.isRefusalOfEDNS else { return message }
-        return try DNSMessage(reply: try await stream.ask { DNSMessage.query(asked, id: $0) })
     }
 }

@@ -15,8 +15,8 @@ import Glibc
 /// One query over UDP, sent to one server after another until one answers.
 ///
 /// Each try has its own connected socket, with a port that the kernel picks. A datagram is accepted if it comes from
-/// the server to that port and has the query's ID and its name in the same letter case. Other datagrams are ignored,
-/// and the exchange continues to wait.
+/// the server to that port and passes `isAnswer`, which compares the ID and the question. Other datagrams are ignored, and
+/// the exchange continues to wait.
 final class UDPExchange {
     /// The maximum number of tries. The next try, or after the last the failure, follows after `interval`.
     static let maxTries = 3
@@ -24,11 +24,22 @@ final class UDPExchange {
     /// EDNS advertises less, but some servers ignore it.
     static let maxDatagram = 65_535
 
+    /// An accepted datagram.
+    struct Reply: Sendable {
+        var message: DNSMessage
+        var octets: [UInt8]
+        var server: Endpoint
+    }
+
     private let loop: any EventLoop
     private let servers: [Endpoint]
     private let query: [UInt8]
     private let isAnswer: @Sendable (DNSMessage) -> Bool
-    private let promise: EventLoopPromise<(DNSMessage, Endpoint)>
+    /// The exact name that an answer repeats; nil: any letter case.
+    private let name: DNSName?
+    /// An answer whose name has another letter case. It is delivered if no exact one arrives before the next try.
+    private var inexact: Reply?
+    private let promise: EventLoopPromise<Reply>
     private var channels: [any Channel] = []
     private var tries = 0
     private var failures = 0
@@ -40,7 +51,8 @@ final class UDPExchange {
         loop: any EventLoop,
         servers: [Endpoint],
         query: [UInt8],
-        promise: EventLoopPromise<(DNSMessage, Endpoint)>,
+        promise: EventLoopPromise<Reply>,
+        repeating name: DNSName?,
         isAnswer: @escaping @Sendable (DNSMessage) -> Bool
     ) {
         self.loop = loop
@@ -48,6 +60,7 @@ final class UDPExchange {
         self.query = query
         self.promise = promise
         self.isAnswer = isAnswer
+        self.name = name
     }
 
     /// Sends the first query.
@@ -58,6 +71,7 @@ final class UDPExchange {
 
     private func tryNext() {
         guard !isOver else { return }
+        if let inexact { return promise.succeed(inexact) }
         guard tries < Self.maxTries else {
             return promise.fail(UpstreamError(.timeLimit, "no DNS server answered \(tries) queries"))
         }
@@ -97,7 +111,12 @@ final class UDPExchange {
 
     private func received(_ octets: [UInt8], from server: Endpoint) {
         guard !isOver, let message = try? DNSMessage(octets: octets), isAnswer(message) else { return }
-        promise.succeed((message, server))
+        let reply = Reply(message: message, octets: octets, server: server)
+        if let name, let own = message.questions.first?.name, own.wire != name.wire {
+            inexact = inexact ?? reply
+        } else {
+            promise.succeed(reply)
+        }
     }
 
     private func failed(_ server: Endpoint, with error: any Error) {

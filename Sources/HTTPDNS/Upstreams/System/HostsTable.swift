@@ -38,6 +38,14 @@ public struct HostsTable: Hashable, Sendable {
         addresses[name, default: []].append(address)
     }
 
+    /// Adds the names of another table; those of this table keep their addresses. At most ``maxNames``.
+    package mutating func merge(_ other: HostsTable) {
+        guard count > 0 else { return self = other }
+        for (name, list) in other.addresses where addresses.count < Self.maxNames {
+            if addresses[name] == nil { addresses[name] = list }
+        }
+    }
+
     /// The number of names in the table.
     package var count: Int { addresses.count }
 

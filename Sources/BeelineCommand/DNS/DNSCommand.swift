@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Beeline
+import BeelineServer
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// `beeline dns`: runs a DNS server.
+struct DNSCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dns",
+        abstract: "Run a DNS server (UDP, TCP, TLS) for programs and machines that can only ask one.",
+        discussion: """
+            Addresses come from the resolver: cache, checks and upstreams as in every other command. Questions for other records go to \
+            the upstreams that carry DNS messages (doh, dot, dns). The first line of output says where it listens. SIGHUP reloads \
+            lists, zones and certificate and reopens the access log; SIGTERM finishes the answers in progress and ends.
+            """ + " " + NameArguments.specs
+    )
+
+    @OptionGroup var names: NameArguments
+    @OptionGroup var options: DNSArguments
+
+    func run() async throws {
+        let reload = ReloadSignal()
+        DescriptorLimit.raise()
+        let plan = try DNSPlan(options, names.options(), defaults: Defaults.load(), files: .real)
+        // SIGHUP is not in the list because it reloads the files.
+        let status = await Interruption.run(signals: [SIGINT, SIGTERM]) {
+            do throws(CommandFailure) {
+                return try await DNSRunner(plan, reload: reload).run()
+            } catch {
+                error.print()
+                return error.status
+            }
+        }
+        if status != .ok { throw ExitCode(status.rawValue) }
+    }
+}
+
+/// Options of `dns` besides those for upstreams.
+struct DNSArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Listen at this address for UDP and TCP; port 0 selects a free port", valueName: "addr:port")
+    )
+    var listen = "127.0.0.1:53"
+
+    @Option(
+        help: ArgumentHelp("Send this domain to an upstream; may be repeated", valueName: "domain=spec")
+    )
+    var dnsFor: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Read upstreams by domain from this file, as dnsmasq or dnsproxy write them; may be repeated",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var dnsFile: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Block or rewrite the names of this list (hosts(5) or dnsmasq's address=); may be repeated",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var list: [String] = []
+
+    @Option(help: ArgumentHelp("Answer blocked names with nxdomain or zero (0.0.0.0 and ::)", valueName: "answer"))
+    var blocked = "nxdomain"
+
+    @Option(
+        help: ArgumentHelp("Serve this zone (RFC 1035 master file); may be repeated", valueName: "file"),
+        completion: .file()
+    )
+    var zone: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Also serve DNS over TLS with this certificate chain (PEM)", valueName: "file"),
+        completion: .file()
+    )
+    var cert: String?
+
+    @Option(help: ArgumentHelp("The private key of the certificate (PEM)", valueName: "file"), completion: .file())
+    var key: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Listen here for DNS over TLS; default: the address of --listen, port 853",
+            valueName: "addr:port"
+        )
+    )
+    var listenTls: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Clients that may ask this machine's resolver for names such as printer.lan: none, loopback or all",
+            valueName: "clients"
+        )
+    )
+    var privateNames = "loopback"
+
+    @Flag(help: "Pass on the networks of clients that name them (EDNS client subnet)")
+    var passSubnets = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Maximum queries per second of one client that is not on this machine; 0 for no limit",
+            valueName: "number"
+        )
+    )
+    var rate = 200.0
+
+    @Option(
+        help: ArgumentHelp("Log one line for each query to this file; - is standard error", valueName: "file"),
+        completion: .file()
+    )
+    var accessLog: String?
+}

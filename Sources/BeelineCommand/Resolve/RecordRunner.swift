@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineServer
+
+/// Looks up records of one type and prints them as `dig +short` does, or as JSON.
+struct RecordRunner: Sendable {
+    private let configuration: ClientConfiguration
+    private let type: String
+    private let json: Bool
+
+    init(_ configuration: ClientConfiguration, type: String, json: Bool) {
+        self.configuration = configuration
+        self.type = type
+        self.json = json
+    }
+
+    func run(_ names: [String]) async -> CommandStatus {
+        do throws(CommandFailure) {
+            return try await look(up: names)
+        } catch {
+            error.print()
+            return error.status
+        }
+    }
+
+    private func look(up names: [String]) async throws(CommandFailure) -> CommandStatus {
+        let client: BeelineClient
+        let lookup: RecordLookup?
+        do {
+            client = try BeelineClient(configuration, jar: nil)
+            lookup = try RecordLookup(type, resolver: client.resolver)
+        } catch {
+            throw CommandFailure(.usage, "\(error)")
+        }
+        guard let lookup else {
+            throw CommandFailure(.usage, "--type \"\(type)\" is no record type; write TXT, MX, HTTPS or TYPE65")
+        }
+        var reports: [Report] = []
+        for name in names {
+            guard let outcome = await lookup.records(of: name) else {
+                throw CommandFailure(.malformedURL, "\"\(name)\" is not a name")
+            }
+            reports.append(Report(name, outcome))
+        }
+        if !Task.isCancelled { await client.shutDown() }
+        let lines = reports.flatMap { $0.records.map { $0.data + "\n" } }
+        let text = json ? JSONOutput.line(Document(names: reports)) + "\n" : lines.joined()
+        try StandardOutput.write(text.utf8)
+        var status = CommandStatus.ok
+        for report in reports where report.status != "NOERROR" {
+            status = .hostUnresolved
+            guard !json else { continue }
+            let reasons = report.errors.isEmpty ? "" : ": extended error \(report.errors.joined(separator: ", "))"
+            CommandFailure(.hostUnresolved, "\(report.name): the answer is \(report.status)\(reasons)").print()
+        }
+        return status
+    }
+
+    private struct Document: Encodable {
+        var names: [Report]
+    }
+
+    /// The JSON of a name. Field names are stable within a major version.
+    private struct Report: Encodable {
+        var name: String
+        /// The response code, such as `NOERROR`.
+        var status: String
+        var verified: Bool
+        var records: [Record]
+        var errors: [String]
+
+        struct Record: Encodable {
+            var name: String
+            var type: String
+            var ttl: UInt32
+            var data: String
+        }
+
+        init(_ name: String, _ outcome: RecordLookup.Outcome) {
+            self.name = name
+            status = outcome.code
+            verified = outcome.isVerified
+            records = outcome.records.map { Record(name: $0.name, type: $0.type, ttl: $0.ttl, data: $0.data) }
+            errors = outcome.errors
+        }
+    }
+}

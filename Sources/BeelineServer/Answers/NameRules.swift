@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// Blocked names, and names with other addresses, from lists in the formats of hosts(5) and dnsmasq.
+///
+/// | line | meaning |
+/// | --- | --- |
+/// | `0.0.0.0 ads.example` | the name is blocked; so is `:: ads.example` |
+/// | `192.0.2.7 printer.lan` | the name has this address and no others |
+/// | `address=/ads.example/` | the domain and its subdomains are blocked |
+/// | `address=/ads.example/0.0.0.0`, `address=/ads.example/#` | the same |
+/// | `local=/corp.lan/`, `server=/corp.lan/` | the domain has only the names of lists |
+/// | `address=/lab.example/192.0.2.8` | the domain and its subdomains have this address |
+public struct NameRules: Sendable {
+    /// The answer for a blocked name.
+    public struct BlockedAnswer: Hashable, Sendable {
+        fileprivate var hasAddress: Bool
+
+        /// The name does not exist (NXDOMAIN).
+        public static let noSuchName = BlockedAnswer(hasAddress: false)
+        /// The addresses 0.0.0.0 and ::, where nothing listens.
+        public static let unspecifiedAddress = BlockedAnswer(hasAddress: true)
+    }
+
+    /// The answer for blocked names. Default: ``BlockedAnswer/noSuchName``.
+    public var blockedAnswer = BlockedAnswer.noSuchName
+    private var names = HostsTable()
+    private var domains: DomainMap<[IPAddress]> = [:]
+
+    /// The TTL of answers, in seconds. Lists change rarely, but a name that was blocked by mistake must come back soon.
+    private static let ttl: UInt32 = 10
+
+    /// Rules without names.
+    public init() {}
+
+    /// Adds the lines of a list. Ignores comments, other lines of dnsmasq, and lines that cannot be read. A table has at most
+    /// 1,000,000 names.
+    public mutating func add(parsing text: String) {
+        names.merge(HostsTable(parsing: text))
+        for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
+            let prefixes = ["address=/", "local=/", "server=/"]
+            guard let prefix = prefixes.first(where: { line.starts(with: $0.utf8) }) else { continue }
+            let parts = String(decoding: line.dropFirst(prefix.utf8.count), as: UTF8.self)
+                .split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count > 1 else { continue }
+            let last = parts.last?.split(separator: " ").first ?? ""
+            // `server=/domain/address` is about upstreams.
+            guard last.isEmpty || prefix == prefixes[0] else { continue }
+            let address = last.isEmpty || last == "#" ? IPAddress(v4: 0) : IPAddress(String(last))
+            guard let address else { continue }
+            for domain in parts.dropLast() where !domain.isEmpty { add(address, toDomain: String(domain)) }
+        }
+    }
+
+    private mutating func add(_ address: IPAddress, toDomain domain: String) {
+        guard let host = try? Host(domain) else { return }
+        let known = domains.exact(host) ?? []
+        if known.count < HostsTable.maxAddresses { domains.set(domain, known + [address]) }
+    }
+
+    /// The number of names and domains.
+    public var count: Int { names.count + domains.count }
+
+    /// The answer for a name; nil if no rule applies.
+    func answer(_ name: DNSName, _ type: DNSType) -> ServerAnswer? {
+        guard count > 0, let host = try? Host(name.description), let addresses = names[host] ?? domains[host] else {
+            return nil
+        }
+        var answer = ServerAnswer()
+        answer.source = UpstreamKind.fixed.description
+        let isBlocked = addresses.allSatisfy(\.isUnspecified)
+        if isBlocked { answer.errors = [.blocked] }
+        if isBlocked, !blockedAnswer.hasAddress {
+            answer.code = .noSuchName
+            return answer
+        }
+        let found: [IPAddress] =
+            switch type {
+            case .a: isBlocked ? [IPAddress(v4: 0)] : addresses.filter { $0.family == .v4 }
+            case .aaaa: isBlocked ? [IPAddress(v6: 0, 0)] : addresses.filter { $0.family == .v6 }
+            default: []
+            }
+        answer.answers = found.map { DNSRecord(name, ttl: Self.ttl, .address($0)) }
+        return answer
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HTTPDNS
+import Names
+
+/// Looks up the records of one type, as text, for tools.
+package struct RecordLookup: Sendable {
+    /// A record.
+    package struct Record: Hashable, Sendable {
+        /// The owner, without the final dot.
+        package var name: String
+        /// The name of the type, or `TYPEnn`.
+        package var type: String
+        /// The TTL in seconds.
+        package var ttl: UInt32
+        /// The content as in a master file (RFC 1035 §5.1).
+        package var data: String
+    }
+
+    /// The outcome of a lookup.
+    package struct Outcome: Hashable, Sendable {
+        /// The name of the response code, such as `NXDOMAIN`.
+        package var code: String
+        /// The records of the answer, including aliases and, if they were asked for, signatures.
+        package var records: [Record]
+        /// Whether an upstream says that it has validated the answer.
+        package var isVerified: Bool
+        /// The number and the text of each extended error (RFC 8914).
+        package var errors: [String]
+        /// Whether the lookup failed. A name without records has not failed.
+        package var isFailure: Bool
+    }
+
+    private let answerer: Answerer
+    private let type: DNSType
+
+    /// A lookup through a resolver's upstreams. Nil if `type` is no record type.
+    ///
+    /// - Throws: Nothing in practice: there are no zone files.
+    package init?(_ type: String, resolver: Resolver) throws(ServerError) {
+        guard let type = DNSType(label: type), type != .any, type != .opt else { return nil }
+        self.type = type
+        answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]), privateNames: .forAll).serving(
+            IPAddress(v4: 0)
+        )
+    }
+
+    /// The records of a name; nil if it is no name.
+    package func records(of name: String) async -> Outcome? {
+        guard let name = JSONDialect.name(name) else { return nil }
+        var query = MessageQuery(DNSQuestion(name, type))
+        query.wantsVerdict = true
+        let answer = await answerer.answer(query)
+        return Outcome(
+            code: answer.code.description,
+            records: answer.answers.map { record in
+                Record(
+                    name: record.name.description,
+                    type: record.type.label,
+                    ttl: record.ttl,
+                    data: JSONDialect.data(of: record)
+                )
+            },
+            isVerified: answer.isVerified,
+            errors: answer.errors.map { error in
+                let text = String(decoding: error.text, as: UTF8.self)
+                return text.isEmpty ? "\(error.code)" : "\(error.code) \(text)"
+            },
+            isFailure: answer.isFailure && answer.code != .noSuchName
+        )
+    }
+}

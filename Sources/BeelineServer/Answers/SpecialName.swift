@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// Names that no upstream is asked for (RFC 6761, RFC 6303, RFC 7686, RFC 9462).
+enum SpecialName {
+    private static let absent: DomainSet = ["invalid", "onion", "resolver.arpa"]
+
+    /// The answer to a question for a special name; nil for other names, and for addresses of local names, which this machine
+    /// knows.
+    static func answer(_ name: DNSName, host: Host, type: DNSType) -> ServerAnswer? {
+        if absent.contains(host) { return ServerAnswer(.noSuchName) }
+        guard let network = ReverseName.network(name) else { return nil }
+        guard isLocal(network) else { return nil }
+        if type == .pointer, network.first.isLoopback, network.prefixLength >= 32 {
+            var answer = ServerAnswer()
+            let target = DNSName(wire: [9] + Array("localhost".utf8) + [0])
+            answer.answers = [DNSRecord(name, ttl: 3_600, .other(.pointer, target.wire))]
+            return answer
+        }
+        return ServerAnswer(.noSuchName)
+    }
+
+    private static func isLocal(_ network: IPNetwork) -> Bool {
+        (AnswerCheck.localNetworks + AnswerCheck.privateNetworks).contains { local in
+            local.contains(network.first) && network.prefixLength >= local.prefixLength
+        }
+    }
+
+    /// Whether only zones have records of a type: NS, SOA, DS, NSEC, DNSKEY, NSEC3PARAM, CDS and CDNSKEY.
+    static func isOfZones(_ type: DNSType) -> Bool { [2, 6, 43, 47, 48, 51, 59, 60].contains(type.rawValue) }
+
+    /// Whether the root is not asked for a type: addresses.
+    static func isUnasked(_ type: DNSType) -> Bool { type == .a || type == .aaaa }
+}
+
+/// Names below `in-addr.arpa` and `ip6.arpa`.
+enum ReverseName {
+    /// The network of a name, with one octet or four bits a label; nil for other names.
+    static func network(_ name: DNSName) -> IPNetwork? {
+        let labels = name.labels.map { String(decoding: $0, as: UTF8.self).lowercased() }
+        guard labels.count > 2, labels.last == "arpa" else { return nil }
+        let parts = labels.dropLast(2).reversed()
+        switch labels[labels.count - 2] {
+        case "in-addr":
+            let octets = parts.compactMap { UInt8($0) }
+            guard octets.count == parts.count, octets.count <= 4 else { return nil }
+            let full = octets + [UInt8](repeating: 0, count: 4 - octets.count)
+            return IPAddress(octets: full).flatMap { IPNetwork($0, prefixLength: octets.count * 8) }
+        case "ip6":
+            let digits = parts.compactMap { $0.count == 1 ? UInt8($0, radix: 16) : nil }
+            guard digits.count == parts.count, digits.count <= 32 else { return nil }
+            let full = digits + [UInt8](repeating: 0, count: 32 - digits.count)
+            let octets = stride(from: 0, to: 32, by: 2).map { full[$0] << 4 | full[$0 + 1] }
+            return IPAddress(octets: octets).flatMap { IPNetwork($0, prefixLength: digits.count * 4) }
+        default: return nil
+        }
+    }
+}
+
+extension DNSType {
+    /// A name (RFC 1035 §3.3.12).
+    static let pointer = DNSType(rawValue: 12)
+    /// The query type ANY, which asks for all records (RFC 1035 §3.2.3).
+    static let any = DNSType(rawValue: 255)
+}
+
+extension ServerAnswer {
+    /// The answer to ANY: one record that says nothing (RFC 8482 §4.2).
+    static func refusalOfAny(_ name: DNSName) -> ServerAnswer {
+        var answer = ServerAnswer()
+        let content = [7] + Array("RFC8482".utf8) + [0]
+        answer.answers = [DNSRecord(name, ttl: 3_600, .other(DNSType(rawValue: 13), content))]
+        answer.source = "-"
+        return answer
+    }
+}
+
+extension NameBackend {
+    /// Whether upstreams may be asked for messages now.
+    var isForwarding: Bool { forwarder.hasUpstreams && resolver.isActive }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HTTPDNS
+public import Names
+
+/// The behaviour and the limits of a ``DNSServer``.
+public struct DNSServerConfiguration: Sendable {
+    /// The endpoint for UDP and TCP. With port 0 the system chooses a port. Default: 127.0.0.1, port 53, which needs a right of the system.
+    public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 53)
+    /// The endpoint for DNS over TLS (RFC 7858), which needs ``tls``. Nil: none. Default: nil.
+    public var listenTLS: Endpoint?
+    /// The TLS files. ``DNSServer/reload()`` reads them again. Default: nil.
+    public var tls: ServerConfiguration.TLSFiles?
+    /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.
+    public var zones: [String] = []
+    /// The files of blocked names and of names with other addresses; see ``NameRules``. They are applied before everything else.
+    /// Default: none.
+    public var lists: [String] = []
+    /// The answer for blocked names. Default: the name does not exist.
+    public var blockedAnswer = NameRules.BlockedAnswer.noSuchName
+    /// Other resolvers for some domains and their subdomains. The caller owns them. Default: none.
+    public var domains: DomainMap<Resolver> = [:]
+    /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. Default: clients with
+    /// a loopback address.
+    public var privateNames = ServerConfiguration.PrivateNames.forLoopback
+    /// The largest reply over UDP, in octets, whatever the client accepts. Larger replies are truncated, and the client asks
+    /// again over TCP. At least 512. Default: 1,232, which is not fragmented.
+    public var maxDatagram = 1_232
+    /// Sustained questions per second of one client. An IPv6 /64 counts as one client. Clients with a loopback address have no
+    /// limit. Over UDP, half of the questions above it get a truncated reply and the others none, so that forged sources get
+    /// little traffic. Nil for no limit. Default: 200.
+    public var questionsPerSecond: Double? = 200
+    /// Questions that one client may ask in a burst. Default: 1,000.
+    package var burst = 1_000
+    /// The number of clients to track. Default: 65,536.
+    package var maxClients = 65_536
+    /// The maximum number of questions that wait for upstreams. Further ones get SERVFAIL. Default: 4,096.
+    public var maxWaiting = 4_096
+    /// The maximum number of TCP and TLS connections; further ones are closed at once. Default: 1,000.
+    public var maxConnections = 1_000
+    /// The maximum number of connections of one client. Default: 100.
+    public var connectionsPerClient = 100
+    /// The questions of one connection that are answered at the same time. Further ones are read later. Default: 64.
+    package var questionsPerConnection = 64
+    /// The time that a connection may stay open without a question, and that a client may take to read a reply. Default: 10 s.
+    public var idleTimeout = Duration.seconds(10)
+    /// The time that ``DNSServer/stop()`` waits for pending answers. Default: 5 s.
+    public var drainTime = Duration.seconds(5)
+    /// Whether upstreams receive the network that a client names (RFC 7871), cut to 24 bits for IPv4 and 56 for IPv6. Default:
+    /// false.
+    public var passesSubnets = false
+    /// Called with the record of every answered question. Runs on event loops, so it must not block. Default: nil.
+    public var accessLog: (@Sendable (AccessRecord) -> Void)?
+    /// Called with the error of each changed file that cannot be used, while ``DNSServer/run()`` runs. Default: nil.
+    public var onReloadFailure: (@Sendable (ServerError) -> Void)?
+
+    /// Makes a configuration with the defaults.
+    public init() {}
+}

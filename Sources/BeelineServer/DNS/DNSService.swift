@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import NIOConcurrencyHelpers
+import NIOCore
+import Names
+
+/// Answers DNS messages: the state that all sockets of a ``DNSServer`` share.
+final class DNSService: Sendable {
+    /// How a message came.
+    enum Transport: UInt8, Sendable {
+        case udp, tcp, tls
+
+        var form: AccessRecord.Form {
+            switch self {
+            case .udp: .udp
+            case .tcp: .tcp
+            case .tls: .dot
+            }
+        }
+    }
+
+    /// The result of handling a message.
+    enum Handling: Sendable {
+        /// No reply.
+        case silence
+        case reply([UInt8])
+        /// An upstream is asked. Call ``DNSService/ended()`` after the reply.
+        case later(@Sendable () async -> [UInt8])
+    }
+
+    /// What makes the replies to two queries equal, but for ID, flags, letter case and EDNS.
+    private struct Key: Hashable, Sendable {
+        /// The question in lower case, and DO, CD and the client's rights.
+        let octets: [UInt8]
+
+        init(_ query: QueryHead, asksSystem: Bool) {
+            var octets = Array(query.octets[12...])
+            for index in octets.indices.dropLast(4) where (0x41...0x5a).contains(octets[index]) {
+                octets[index] |= 0x20
+            }
+            octets.append(
+                (query.options.wantsSignatures ? 1 : 0) | (query.isUnchecked ? 2 : 0) | (asksSystem ? 4 : 0)
+            )
+            self.octets = octets
+        }
+    }
+
+    private struct Memo {
+        var body: ReplyBody
+        var outcome: DNSResponseCode
+        var expiresAt: NIODeadline
+    }
+
+    private struct State {
+        var replies = GenerationCache<Key, Memo>(maxCount: 16_384, maxCost: 16 << 20) { $0.body.size + 128 }
+        var limiter: RateLimiter?
+        var counters = DNSCounters()
+        var waiting = 0
+        /// The names that this machine's resolver is being asked for. If it asks this server, its question is refused here
+        /// instead of waiting for itself. Bounded by `waiting`.
+        var askingSystem: Set<DNSQuestion> = []
+        var isDraining = false
+        var connections: [IPAddress: Int] = [:]
+        var connectionCount = 0
+        /// Whether the next question above the limit gets a truncated reply.
+        var answersLimited = false
+    }
+
+    let configuration: DNSServerConfiguration
+    private let answerer: NIOLockedValueBox<Answerer>
+    /// Guards all mutable state. Nothing slow runs under the lock.
+    private let state: NIOLockedValueBox<State>
+
+    /// How long an encoded reply is used for further clients. A hot name then takes no lookup and no encoding, and its TTL is
+    /// wrong by less than this.
+    private static let memoTime = TimeAmount.seconds(1)
+    private static let memoTTL: UInt32 = 1
+
+    init(_ configuration: DNSServerConfiguration, answerer: Answerer) {
+        self.configuration = configuration
+        self.answerer = NIOLockedValueBox(answerer)
+        var state = State()
+        state.limiter = configuration.questionsPerSecond.map {
+            RateLimiter(perSecond: $0, burst: configuration.burst, maxClients: configuration.maxClients)
+        }
+        self.state = NIOLockedValueBox(state)
+    }
+
+    // MARK: Answering
+
+    /// Handles a message from a client.
+    func handle(_ message: [UInt8], from client: IPAddress, _ transport: Transport, now: NIODeadline) -> Handling {
+        let query: QueryHead
+        do throws(QueryHead.Fault) {
+            query = try QueryHead(message)
+        } catch {
+            guard case .malformed(let start) = error, isAllowed(client, transport, now: now) != .refused else {
+                return .silence
+            }
+            return .reply(ReplyBody.header(start, .formatError))
+        }
+        let form = form(for: query, transport)
+        let key = Key(query, asksSystem: configuration.privateNames.includes(client))
+        // The log has the name and the source of each answer, which encoded replies do not.
+        let isMemorable = query.fault == nil && query.options.subnet == nil && configuration.accessLog == nil
+        let (permission, memo) = state.withLockedValue { state -> (Permission, Memo?) in
+            let permission = Self.permission(client, transport, now: now, in: &state)
+            guard permission == .allowed, isMemorable, let memo = state.replies.find(key), memo.expiresAt > now else {
+                return (permission, nil)
+            }
+            state.counters.add(transport, memo.outcome, isMemo: true)
+            return (permission, memo)
+        }
+        switch permission {
+        case .allowed: break
+        case .refused: return .silence
+        case .limited:
+            var form = form
+            form.maxSize = 0
+            let body = ReplyBody(ServerAnswer(), question: query.hasQuestion ? query.question : nil)
+            return body.map { .reply($0.reply(to: query, form)) } ?? .silence
+        }
+        if let memo { return .reply(memo.body.reply(to: query, form)) }
+        let arrival = Arrival(
+            query: query,
+            key: isMemorable ? key : nil,
+            client: client,
+            transport: transport,
+            form: form,
+            time: now
+        )
+        return answer(arrival)
+    }
+
+    /// A query, and how it came.
+    private struct Arrival: Sendable {
+        var query: QueryHead
+        /// Nil if the reply is for this client only.
+        var key: Key?
+        var client: IPAddress
+        var transport: Transport
+        var form: ReplyBody.Form
+        var time: NIODeadline
+    }
+
+    private func answer(_ arrival: Arrival) -> Handling {
+        let query = arrival.query
+        let finish = { @Sendable [self] (answer: ServerAnswer) in reply(to: arrival, with: answer) }
+        if let fault = query.fault { return .reply(finish(ServerAnswer(fault))) }
+        var asked = MessageQuery(query)
+        if configuration.passesSubnets { asked.subnet = query.options.subnet.flatMap(SubnetPolicy.standard.allowed) }
+        let answerer = answerer.withLockedValue { $0 }.serving(arrival.client)
+        if let answer = answerer.known(asked) { return .reply(finish(answer)) }
+        let system = answerer.systemQuestion(asked)
+        let refusal = state.withLockedValue { state -> ServerAnswer? in
+            guard state.waiting < configuration.maxWaiting else { return ServerAnswer(.serverFailure, source: "busy") }
+            if let system, !state.askingSystem.insert(system).inserted {
+                return ServerAnswer(.refused, source: "loop", errors: [.prohibited])
+            }
+            state.waiting += 1
+            return nil
+        }
+        if let refusal { return .reply(finish(refusal)) }
+        return .later { [asked] in
+            let answer = await answerer.answer(asked)
+            if let system { _ = self.state.withLockedValue { $0.askingSystem.remove(system) } }
+            return finish(answer)
+        }
+    }
+
+    private func reply(to arrival: Arrival, with answer: ServerAnswer) -> [UInt8] {
+        let query = arrival.query
+        let question = query.hasQuestion ? query.question : nil
+        var answer = answer
+        var body = ReplyBody(answer, question: question)
+        if body == nil {
+            answer = ServerAnswer(.serverFailure)
+            body = ReplyBody(answer, question: question)
+        }
+        guard let body else { return ReplyBody.header(query.octets, .serverFailure) }
+        let now = NIODeadline.now()
+        state.withLockedValue { state in
+            state.counters.add(arrival.transport, answer.code, isMemo: false)
+            if let key = arrival.key, answer.ttl >= Self.memoTTL {
+                state.replies.store(Memo(body: body, outcome: answer.code, expiresAt: now + Self.memoTime), for: key)
+            }
+        }
+        let octets = body.reply(to: query, arrival.form)
+        if let log = configuration.accessLog {
+            log(
+                AccessRecord(
+                    client: arrival.client,
+                    form: arrival.transport.form,
+                    account: nil,
+                    names: AccessRecord.bounded(question?.name.description ?? ""),
+                    types: question?.type.label ?? "",
+                    status: 0,
+                    outcome: answer.code.description,
+                    source: answer.source,
+                    octets: octets.count,
+                    time: .nanoseconds((now - arrival.time).nanoseconds)
+                )
+            )
+        }
+        return octets
+    }
+
+    private func form(for query: QueryHead, _ transport: Transport) -> ReplyBody.Form {
+        let largest = max(512, min(configuration.maxDatagram, 65_535))
+        return ReplyBody.Form(
+            maxSize: transport == .udp ? min(query.options.maxPayload, largest) : DNSMessage.maxOctets,
+            payload: UInt16(largest),
+            paddingBlock: transport == .tls ? MessageDialect.paddingBlock : nil,
+            usesSubnets: configuration.passesSubnets
+        )
+    }
+
+    /// Records that the reply of a ``Handling/later(_:)`` was sent.
+    func ended() { state.withLockedValue { $0.waiting -= 1 } }
+
+    /// Replaces what questions are answered from.
+    func use(_ change: (inout Answerer) -> Void) {
+        answerer.withLockedValue { change(&$0) }
+        state.withLockedValue { $0.replies.removeAll() }
+    }
+
+    // MARK: Limits
+
+    private enum Permission { case allowed, limited, refused }
+
+    private func isAllowed(_ client: IPAddress, _ transport: Transport, now: NIODeadline) -> Permission {
+        state.withLockedValue { Self.permission(client, transport, now: now, in: &$0) }
+    }
+
+    private static func permission(
+        _ client: IPAddress,
+        _ transport: Transport,
+        now: NIODeadline,
+        in state: inout State
+    ) -> Permission {
+        guard state.limiter != nil, !client.isLoopback else { return .allowed }
+        let isAllowed = state.limiter?.allows(client, now: Int64(clamping: now.uptimeNanoseconds)) ?? true
+        if isAllowed { return .allowed }
+        state.counters.limited += 1
+        state.answersLimited.toggle()
+        return transport == .udp && state.answersLimited ? .limited : .refused
+    }
+
+    /// Counts a connection. Returns false if the server or this client has too many.
+    func opened(_ client: IPAddress) -> Bool {
+        state.withLockedValue { state in
+            let own = state.connections[client] ?? 0
+            guard state.connectionCount < configuration.maxConnections, own < configuration.connectionsPerClient,
+                !state.isDraining
+            else {
+                state.counters.connectionsRefused += 1
+                return false
+            }
+            state.connections[client] = own + 1
+            state.connectionCount += 1
+            return true
+        }
+    }
+
+    func closed(_ client: IPAddress) {
+        state.withLockedValue { state in
+            state.connectionCount -= 1
+            guard let own = state.connections[client] else { return }
+            state.connections[client] = own > 1 ? own - 1 : nil
+        }
+    }
+
+    /// The number of answers that wait for upstreams.
+    var waiting: Int { state.withLockedValue { $0.waiting } }
+    var isDraining: Bool { state.withLockedValue { $0.isDraining } }
+    func drain() { state.withLockedValue { $0.isDraining = true } }
+    var counters: DNSCounters { state.withLockedValue { $0.counters } }
+}
+
+/// Which networks of clients upstreams receive.
+struct SubnetPolicy: Sendable {
+    /// The longest prefixes, for IPv4 and IPv6 (RFC 7871 §11.1).
+    var prefixes: (v4: Int, v6: Int)
+
+    static let standard = SubnetPolicy(prefixes: (24, 56))
+
+    /// The network cut to the longest prefix; nil for none.
+    func allowed(_ subnet: IPNetwork) -> IPNetwork? {
+        guard subnet.prefixLength > 0 else { return nil }
+        let limit = subnet.first.family == .v4 ? prefixes.v4 : prefixes.v6
+        return IPNetwork(subnet.first, prefixLength: min(subnet.prefixLength, limit))
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DirectHTTP
+import NIOConcurrencyHelpers
+
+/// The files of blocked and rewritten names, read again when they change.
+final class ListFiles: Sendable {
+    private struct State {
+        var rules: NameRules?
+        var stamps: [FileStamp?] = []
+    }
+
+    private let paths: [String]
+    private let blockedAnswer: NameRules.BlockedAnswer
+    private let state = NIOLockedValueBox(State())
+
+    /// - Throws: ``ServerError`` with code `badList` for a file that cannot be read.
+    init(_ paths: [String], blockedAnswer: NameRules.BlockedAnswer) throws(ServerError) {
+        self.paths = paths
+        self.blockedAnswer = blockedAnswer
+        _ = try read()
+    }
+
+    /// Nil without files.
+    var rules: NameRules? { state.withLockedValue { $0.rules } }
+
+    /// Reads all files if one has changed. Nil if none has.
+    func reload() throws(ServerError) -> NameRules? {
+        let stamps = paths.map { FileStamp($0) }
+        guard stamps != state.withLockedValue({ $0.stamps }) else { return nil }
+        // An invalid file is not read again until it changes.
+        state.withLockedValue { $0.stamps = stamps }
+        return try read()
+    }
+
+    /// Reads all files.
+    @discardableResult
+    func read() throws(ServerError) -> NameRules? {
+        guard !paths.isEmpty else { return nil }
+        var rules = NameRules()
+        rules.blockedAnswer = blockedAnswer
+        // Takes the stamps before reading, so that a write during the read triggers another read.
+        let stamps = paths.map { FileStamp($0) }
+        for path in paths {
+            guard let octets = content(ofFileAt: path) else {
+                throw ServerError(
+                    .badList,
+                    "the list \(path) cannot be read, or has more than \(ZoneFile.maxOctets) octets"
+                )
+            }
+            rules.add(parsing: String(decoding: octets, as: UTF8.self))
+        }
+        state.withLockedValue { $0 = State(rules: rules, stamps: stamps) }
+        return rules
+    }
+}

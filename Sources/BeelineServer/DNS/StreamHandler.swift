@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOTLS
+import Names
+
+/// Answers the messages of one TCP or TLS connection (RFC 7766). Replies are sent as soon as they are known, in any order.
+final class StreamHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let service: DNSService
+    private let client: IPAddress
+    private let transport: DNSService.Transport
+    private var received = ByteBuffer()
+    private var waiting = 0
+    private var isReading = false
+    /// Whether `read` was held back because of too many questions or unread replies.
+    private var hasHeldRead = false
+    private var isEnding = false
+    private var timer: Scheduled<Void>?
+    /// The time of the last question or reply.
+    private var lastUse = NIODeadline.now()
+
+    init(_ service: DNSService, client: IPAddress, _ transport: DNSService.Transport) {
+        self.service = service
+        self.client = client
+        self.transport = transport
+    }
+
+    private var limit: Int { service.configuration.questionsPerConnection }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        lastUse = context.eventLoop.now
+        watch(context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+        isEnding = true
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var part = unwrapInboundIn(data)
+        received.writeBuffer(&part)
+        readFrames(context)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+        hold(context)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        resume(context)
+        context.fireChannelWritabilityChanged()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    /// Closes the connection when the pending replies have left.
+    func finish(_ context: ChannelHandlerContext) {
+        isEnding = true
+        if waiting == 0 { context.close(promise: nil) }
+    }
+
+    func finish(_ channel: any Channel) {
+        guard let context = try? channel.pipeline.syncOperations.context(handler: self) else { return }
+        finish(context)
+    }
+
+    private var mayRead: Bool { waiting < limit }
+
+    private func readFrames(_ context: ChannelHandlerContext) {
+        while mayRead, context.channel.isWritable, !isEnding,
+            let length = received.getInteger(at: received.readerIndex, as: UInt16.self),
+            received.readableBytes >= 2 + Int(length)
+        {
+            received.moveReaderIndex(forwardBy: 2)
+            guard let message = received.readBytes(length: Int(length)) else { return }
+            lastUse = context.eventLoop.now
+            handle(message, context)
+        }
+        received.discardReadBytes()
+    }
+
+    private func handle(_ message: [UInt8], _ context: ChannelHandlerContext) {
+        switch service.handle(message, from: client, transport, now: .now()) {
+        // Over a connection the source is not forged: a client that gets no reply must not wait for one.
+        case .silence: context.close(promise: nil)
+        case .reply(let octets): write(octets, context)
+        case .later(let wait):
+            waiting += 1
+            let loop = context.eventLoop
+            let bound = NIOLoopBound((self, context), eventLoop: loop)
+            _ = ServerService.task(on: loop) { [service] in
+                let octets = await wait()
+                loop.execute {
+                    let (handler, context) = bound.value
+                    handler.answered(octets, context)
+                    service.ended()
+                }
+            }
+        }
+    }
+
+    private func answered(_ octets: [UInt8], _ context: ChannelHandlerContext) {
+        waiting -= 1
+        guard context.channel.isActive else { return }
+        write(octets, context)
+        context.flush()
+        if isEnding, waiting == 0 { return context.close(promise: nil) }
+        resume(context)
+    }
+
+    private func write(_ octets: [UInt8], _ context: ChannelHandlerContext) {
+        guard context.channel.isActive, let length = UInt16(exactly: octets.count) else { return }
+        lastUse = context.eventLoop.now
+        var frame = context.channel.allocator.buffer(capacity: octets.count + 2)
+        frame.writeInteger(length)
+        frame.writeBytes(octets)
+        context.write(wrapOutboundOut(frame), promise: nil)
+    }
+
+    // MARK: Bounds
+
+    /// Stops reading while too many questions wait or the client does not read its replies.
+    private func hold(_ context: ChannelHandlerContext) {
+        guard !hasHeldRead, !mayRead || !context.channel.isWritable else { return }
+        hasHeldRead = true
+        context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
+    }
+
+    private func resume(_ context: ChannelHandlerContext) {
+        guard hasHeldRead, mayRead, context.channel.isWritable, !isEnding else { return }
+        // Questions that were received before reading stopped.
+        readFrames(context)
+        context.flush()
+        guard mayRead, context.channel.isWritable else { return }
+        hasHeldRead = false
+        context.channel.setOption(.autoRead, value: true).whenFailure { _ in }
+    }
+
+    /// Closes the connection if nothing has happened on it for the idle time.
+    private func watch(_ context: ChannelHandlerContext) {
+        let idle = TimeAmount(service.configuration.idleTimeout)
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        timer = context.eventLoop.scheduleTask(deadline: lastUse + idle) {
+            let (handler, context) = bound.value
+            if context.eventLoop.now - handler.lastUse >= idle { return context.close(promise: nil) }
+            handler.watch(context)
+        }
+    }
+}

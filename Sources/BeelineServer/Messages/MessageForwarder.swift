@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import NIOConcurrencyHelpers
+import Names
+
+/// Answers questions of any type from upstreams that carry DNS messages, and keeps their answers.
+///
+/// Questions for the same records share one query. An answer past its TTL is used if no upstream has a new one (RFC 8767).
+final class MessageForwarder: Sendable {
+    /// What makes two queries equal.
+    struct Key: Hashable, Sendable {
+        let question: DNSQuestion
+        let subnet: IPNetwork?
+        /// DO and CD.
+        let checks: UInt8
+
+        init(_ query: MessageQuery) {
+            question = query.question
+            subnet = query.subnet
+            checks = (query.wantsSignatures ? 2 : 0) | (query.isUnchecked ? 1 : 0)
+        }
+    }
+
+    /// Bounds.
+    struct Limits: Sendable {
+        /// The number and the estimated octets of the answers in each half of the cache.
+        var maxAnswers = 10_000
+        var maxOctets = 16 << 20
+        /// The maximum number of concurrent queries. Further questions fail.
+        var maxQueries = 1_024
+        /// The time for one upstream, and for all of them.
+        var upstream = Duration.seconds(2)
+        var whole = Duration.seconds(5)
+        /// How long an answer is kept at most, and how long after its TTL it may be used.
+        var maxTTL = Duration.seconds(86_400)
+        var maxStale = Duration.seconds(43_200)
+        /// How long a failure is kept (RFC 9520 §3.2), and how long a stale answer is used before upstreams are asked again.
+        var failureTTL = Duration.seconds(1)
+        var staleRecheck = Duration.seconds(30)
+    }
+
+    private struct Entry {
+        var answer: ServerAnswer
+        var storedAt: ContinuousClock.Instant
+        var expiresAt: ContinuousClock.Instant
+        /// Until when the answer is used past its TTL without asking again. Nil: not at all.
+        var recheckAt: ContinuousClock.Instant?
+    }
+
+    private struct State {
+        var answers: GenerationCache<Key, Entry>
+        var queries: [Key: Task<ServerAnswer, Never>] = [:]
+        /// The index of the upstream that answered last.
+        var first = 0
+        var isClosed = false
+    }
+
+    private let upstreams: [any MessageUpstream]
+    private let check: AnswerCheck
+    private let limits: Limits
+    private let clock = ContinuousClock()
+    private let state: NIOLockedValueBox<State>
+
+    init(_ configuration: ResolverConfiguration, limits: Limits = Limits()) {
+        upstreams = configuration.upstreams.compactMap { $0 as? any MessageUpstream }
+        check = configuration.check
+        var limits = limits
+        (limits.upstream, limits.whole) = (configuration.limits.upstream, configuration.limits.whole)
+        limits.maxStale = configuration.cache.maxStale
+        self.limits = limits
+        let answers = GenerationCache<Key, Entry>(maxCount: limits.maxAnswers, maxCost: limits.maxOctets) {
+            $0.answer.cost
+        }
+        state = NIOLockedValueBox(State(answers: answers))
+    }
+
+    /// Whether an upstream carries messages.
+    var hasUpstreams: Bool { !upstreams.isEmpty }
+
+    /// The number of kept answers.
+    var count: Int { state.withLockedValue { $0.answers.count } }
+
+    /// The answer within its TTL, or past it if upstreams have failed a moment ago. Nil if an upstream must be asked.
+    func known(_ query: MessageQuery) -> ServerAnswer? {
+        let now = clock.now
+        guard let entry = state.withLockedValue({ $0.answers.find(Key(query)) }) else { return nil }
+        guard entry.expiresAt > now else {
+            return entry.recheckAt.map { $0 > now } ?? false ? Self.stale(entry) : nil
+        }
+        var answer = entry.answer
+        answer.age(by: UInt32(clamping: (now - entry.storedAt).components.seconds))
+        if answer.source == "fresh" { answer.source = "cached" }
+        return answer
+    }
+
+    /// The TTL of a stale answer, in seconds (RFC 8767 §4).
+    private static let staleTTL: UInt32 = 30
+
+    private static func stale(_ entry: Entry) -> ServerAnswer {
+        var answer = entry.answer
+        answer.limitTTL(to: staleTTL)
+        answer.errors = [answer.code == .noSuchName ? .staleAbsence : .staleAnswer]
+        answer.source = "stale"
+        return answer
+    }
+
+    /// The answer. Asks upstreams if necessary.
+    func answer(_ query: MessageQuery) async -> ServerAnswer {
+        if let known = known(query) { return known }
+        let key = Key(query)
+        let task = state.withLockedValue { state -> Task<ServerAnswer, Never>? in
+            if let task = state.queries[key] { return task }
+            guard state.queries.count < limits.maxQueries, !state.isClosed else { return nil }
+            let task = Task { await self.ask(query, key: key) }
+            state.queries[key] = task
+            return task
+        }
+        return await task?.value ?? ServerAnswer(.serverFailure, source: "tooManyLookups")
+    }
+
+    /// Cancels all queries. Further questions fail.
+    func close() {
+        let tasks = state.withLockedValue { state in
+            state.isClosed = true
+            return Array(state.queries.values)
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    func forgetAll() { state.withLockedValue { $0.answers.removeAll() } }
+
+    // MARK: Asking
+
+    private func ask(_ query: MessageQuery, key: Key) async -> ServerAnswer {
+        let found = await askUpstreams(query)
+        let now = clock.now
+        return state.withLockedValue { state in
+            state.queries[key] = nil
+            guard let found, !found.isFailure else { return fallBack(key, failure: found, now: now, in: &state) }
+            let ttl = min(Duration.seconds(found.ttl), limits.maxTTL)
+            state.answers.store(Entry(answer: found, storedAt: now, expiresAt: now + ttl), for: key)
+            return found
+        }
+    }
+
+    /// The answer past its TTL, or the failure. Keeps either for a while.
+    private func fallBack(
+        _ key: Key,
+        failure: ServerAnswer?,
+        now: ContinuousClock.Instant,
+        in state: inout State
+    ) -> ServerAnswer {
+        if var entry = state.answers.find(key), !entry.answer.isFailure, now - entry.expiresAt < limits.maxStale {
+            entry.recheckAt = now + limits.staleRecheck
+            state.answers.store(entry, for: key)
+            return Self.stale(entry)
+        }
+        var answer = failure ?? ServerAnswer(.serverFailure, errors: [.noReachableServer])
+        answer.source = failure == nil ? "allUpstreamsFailed" : "upstream"
+        state.answers.store(Entry(answer: answer, storedAt: now, expiresAt: now + limits.failureTTL), for: key)
+        return answer
+    }
+
+    /// Asks one upstream after another until one answers. Nil if none responds; a failure if that is the last response.
+    private func askUpstreams(_ query: MessageQuery) async -> ServerAnswer? {
+        let start = clock.now
+        let first = state.withLockedValue { $0.first }
+        var failure: ServerAnswer?
+        for step in upstreams.indices {
+            let left = limits.whole - (clock.now - start)
+            guard left > .zero, !Task.isCancelled else { break }
+            let index = (first + step) % upstreams.count
+            let upstream = upstreams[index]
+            let response = await Self.within(min(limits.upstream, left), on: clock) { () -> DNSMessage? in
+                try? await upstream.response(to: query)
+            }
+            guard let response, let answer = usable(response, query) else { continue }
+            guard !answer.isFailure else {
+                failure = answer
+                continue
+            }
+            if step > 0 { state.withLockedValue { $0.first = index } }
+            return answer
+        }
+        return failure
+    }
+
+    /// The answer of a response that passes the checks of addresses and aliases; nil for one that does not.
+    private func usable(_ message: DNSMessage, _ query: MessageQuery) -> ServerAnswer? {
+        let answer = ServerAnswer(message)
+        guard !answer.isFailure else { return answer }
+        guard message.questions == [query.question], !message.hasAliasLoop(from: query.question.name) else {
+            return nil
+        }
+        let addresses = answer.addresses
+        if !addresses.isEmpty {
+            let both = Answer(
+                v4: .addresses(addresses.filter { $0.family == .v4 }, ttl: nil),
+                v6: .addresses(addresses.filter { $0.family == .v6 }, ttl: nil)
+            )
+            guard (try? check.checked(both)) != nil else { return nil }
+        }
+        return answer
+    }
+
+    private static func within<Value: Sendable>(
+        _ limit: Duration,
+        on clock: ContinuousClock,
+        _ work: @escaping @Sendable () async -> Value?
+    ) async -> Value? {
+        await withTaskGroup(of: Value?.self) { group in
+            group.addTask { await work() }
+            group.addTask {
+                try? await clock.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
+}
+
+extension DNSMessage {
+    /// The maximum number of aliases of a name.
+    private static let maxAliases = 16
+
+    /// Whether the aliases of a name lead in a circle, or are too many.
+    fileprivate func hasAliasLoop(from name: DNSName) -> Bool {
+        var targets: [DNSName: DNSName] = [:]
+        for record in answers {
+            if case .alias(let target) = record.data { targets[record.name] = target }
+        }
+        var name = name
+        for _ in 0...Self.maxAliases {
+            guard let target = targets[name] else { return false }
+            name = target
+        }
+        return true
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+
+/// An encoded answer that several clients can get: each reply has the ID, the flags, the letter case and the EDNS of its query.
+struct ReplyBody: Sendable {
+    /// The message without OPT.
+    private let octets: [UInt8]
+    private let code: DNSResponseCode
+    private let errors: [ExtendedError]
+
+    /// The size in octets.
+    var size: Int { octets.count }
+
+    /// Nil if the answer is too large for a message.
+    init?(_ answer: ServerAnswer, question: DNSQuestion?) {
+        var message = DNSMessage(questions: question.map { [$0] } ?? [])
+        message.flags.isResponse = true
+        message.flags.recursionDesired = false
+        message.flags.recursionAvailable = true
+        message.flags.isAuthoritative = answer.isAuthoritative
+        message.flags.reserved = answer.isVerified ? 2 : 0
+        message.flags.responseCode = answer.code
+        message.answers = answer.answers
+        message.authorities = answer.authorities
+        message.additionals = answer.additionals
+        guard let octets = message.encoded() else { return nil }
+        self.octets = octets
+        code = answer.code
+        errors = answer.errors
+    }
+
+    /// How a reply is sent.
+    struct Form: Sendable {
+        /// The maximum size of a reply in octets.
+        var maxSize: Int
+        /// The largest UDP query that the server accepts, in octets.
+        var payload: UInt16 = 1_232
+        /// Replies to padded queries are padded to a multiple of this (RFC 8467 §4.1); nil without encryption.
+        var paddingBlock: Int?
+        /// Whether upstreams receive the subnets of queries.
+        var usesSubnets = false
+    }
+
+    /// The reply to a query. Without its records and with TC if it is larger than allowed (RFC 2181 §9).
+    func reply(to query: QueryHead, _ form: Form) -> [UInt8] {
+        let whole = reply(to: query, form, octets: octets)
+        guard whole.count > form.maxSize else { return whole }
+        var short = Array(octets.prefix(query.octets.count))
+        short.replaceSubrange(6..<12, with: [0, 0, 0, 0, 0, 0])
+        short[2] |= 2
+        return reply(to: query, form, octets: short)
+    }
+
+    private func reply(to query: QueryHead, _ form: Form, octets: [UInt8]) -> [UInt8] {
+        var octets = octets
+        octets.reserveCapacity(octets.count + 64)
+        // The question has the same length in another letter case; names that point to it follow.
+        octets.replaceSubrange(12..<query.octets.count, with: query.octets[12...])
+        octets[0] = query.octets[0]
+        octets[1] = query.octets[1]
+        octets[2] |= query.octets[2] & 0x79
+        octets[3] |= query.octets[3] & 0x10
+        // AD is for clients that know it (RFC 6840 §5.8).
+        if !query.wantsVerdict, !query.options.wantsSignatures { octets[3] &= ~0x20 }
+        guard query.options.isPresent else { return octets }
+        var option = QueryOptions.Reply(payload: form.payload, usesSubnet: form.usesSubnets)
+        (option.code, option.errors, option.paddingBlock) = (code, errors, form.paddingBlock)
+        query.options.append(option, to: &octets)
+        let count = (Int(octets[10]) << 8 | Int(octets[11])) + 1
+        octets[10] = UInt8(count >> 8 & 0xff)
+        octets[11] = UInt8(count & 0xff)
+        return octets
+    }
+
+    /// A reply that has only a header, for a message whose question cannot be read.
+    ///
+    /// - Parameter start: The first three octets of the message.
+    static func header(_ start: [UInt8], _ code: DNSResponseCode) -> [UInt8] {
+        [start[0], start[1], 0x80 | start[2] & 0x79, 0x80 | code.rawValue & 0xf, 0, 0, 0, 0, 0, 0, 0, 0]
+    }
+}

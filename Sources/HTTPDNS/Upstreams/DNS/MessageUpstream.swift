@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Names
+
+/// An upstream that carries DNS messages, so that it answers questions for records of any type.
+///
+/// The requirements of ``Upstream`` apply to ``response(to:)`` too.
+package protocol MessageUpstream: ServiceUpstream {
+    /// Asks a question and returns the response, with any response code, after the checks of
+    /// ``MessageQuery/checked(_:)``. Its TTLs are those of now.
+    ///
+    /// - Throws: ``UpstreamError``.
+    func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage
+}
+
+/// A question for a ``MessageUpstream``.
+package struct MessageQuery: Sendable {
+    /// The question, of the Internet class.
+    package var question: DNSQuestion
+    /// DO: whether the response should have DNSSEC records (RFC 3225).
+    package var wantsSignatures = false
+    /// CD: whether the upstream should answer without validation (RFC 4035 §3.2.2).
+    package var isUnchecked = false
+    /// AD: whether the client wants to know if the upstream has validated (RFC 6840 §5.7).
+    package var wantsVerdict = false
+    /// The network to resolve for (RFC 7871); nil: the client's own.
+    package var subnet: IPNetwork?
+
+    /// A query for a question.
+    package init(_ question: DNSQuestion) { self.question = question }
+
+    /// AD and CD, as in ``DNSMessage/Flags/reserved``.
+    var checks: UInt8 { (wantsVerdict ? 2 : 0) | (isUnchecked ? 1 : 0) }
+
+    func edns(paddingBlock: Int? = nil) -> EDNS {
+        EDNS(paddingBlock: paddingBlock, subnet: subnet, wantsSignatures: wantsSignatures)
+    }
+
+    /// The message, after the checks of a stub resolver: it is a complete response to this question. The caller has
+    /// compared the ID.
+    ///
+    /// - Throws: ``UpstreamError`` with code `wrongAnswer` or `truncatedAnswer`.
+    package func checked(_ message: DNSMessage) throws(UpstreamError) -> DNSMessage {
+        guard message.flags.isResponse, message.flags.opcode == 0 else {
+            throw UpstreamError(.wrongAnswer, "the message is not a response to this query")
+        }
+        // Old servers omit the question in an error.
+        guard message.questions == [question] || message.questions.isEmpty else {
+            throw UpstreamError(.wrongAnswer, "the response is for another question")
+        }
+        guard !message.flags.isTruncated else {
+            throw UpstreamError(.truncatedAnswer, "the response is truncated (TC)")
+        }
+        return message
+    }
+}
+
+extension MessageUpstream {
+    /// Asks for HTTPS records; see ``ServiceUpstream/services(_:)``.
+    package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
+        var query = MessageQuery(DNSQuestion(question.name, .https))
+        query.subnet = question.subnet
+        let message = try await response(to: query)
+        return try message.services(answering: query.question, id: message.id)
+    }
+}
+
+extension DoTUpstream: MessageUpstream {
+    /// Asks a question over the shared connection; see ``MessageUpstream/response(to:)``.
+    package func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
+        let edns = query.edns(paddingBlock: isPadded ? DoHUpstream.paddingBlock : nil)
+        let (question, checks) = (query.question, query.checks)
+        var octets = try await stream.ask { DNSMessage.query(question, id: $0, edns: edns, checks: checks) }
+        var message = try DNSMessage(reply: octets)
+        if message.isRefusalOfEDNS, !query.wantsSignatures {
+            octets = try await stream.ask { DNSMessage.query(question, id: $0, checks: checks) }
+            message = try DNSMessage(reply: octets)
+        }
+        return try query.checked(message)
+    }
+}
+
+extension DoHUpstream: MessageUpstream {
+    /// Asks a question over HTTP; see ``MessageUpstream/response(to:)``.
+    package func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
+        let message = try await response(to: query, edns: query.edns(paddingBlock: isPadded ? Self.paddingBlock : nil))
+        guard message.isRefusalOfEDNS, !query.wantsSignatures else { return message }
+        return try await response(to: query, edns: nil)
+    }
+
+    private func response(to query: MessageQuery, edns: EDNS?) async throws(UpstreamError) -> DNSMessage {
+        let octets = DNSMessage.query(query.question, edns: edns, checks: query.checks)
+        return try await service.ask(
+            make: { (request) throws(UpstreamError) in fill(&request, query: octets) },
+            read: { (reply) throws(UpstreamError) in
+                var message = try message(in: reply)
+                guard message.id == 0 else {
+                    throw UpstreamError(.wrongAnswer, "the message is not a response to this query")
+                }
+                message = try query.checked(message)
+                message.age(by: UInt32(clamping: reply.age.components.seconds))
+                return message
+            }
+        )
+    }
+}
+
+extension DNSMessage {
+    /// Subtracts seconds from the TTLs of all records, down to 0.
+    package mutating func age(by seconds: UInt32) {
+        guard seconds > 0 else { return }
+        answers.age(by: seconds)
+        authorities.age(by: seconds)
+        additionals.age(by: seconds)
+    }
+}
+
+extension [DNSRecord] {
+    /// Subtracts seconds from the TTLs, down to 0. OPT has no TTL and is left unchanged.
+    package mutating func age(by seconds: UInt32) {
+        for index in indices where self[index].type != .opt { self[index].ttl -= Swift.min(self[index].ttl, seconds) }
+    }
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPDNS
+import NIOConcurrencyHelpers
+import NIOCore
+import Names
+import Testing
+
+@testable import BeelineServer
+
+/// An upstream that carries messages and answers from a table. It counts its questions.
+final class MessageDouble: MessageUpstream {
+    let name = "double"
+    let answersOneFamily = true
+    private let table: @Sendable (MessageQuery) -> DNSMessage?
+    private let asked = NIOLockedValueBox<[MessageQuery]>([])
+
+    init(_ table: @escaping @Sendable (MessageQuery) -> DNSMessage?) { self.table = table }
+
+    var questions: [MessageQuery] { asked.withLockedValue { $0 } }
+
+    func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
+        asked.withLockedValue { $0.append(query) }
+        guard let message = table(query) else { throw UpstreamError(.unreachable, "no answer") }
+        return message
+    }
+
+    func answer(_ question: HTTPDNS.Question) async throws(UpstreamError) -> Answer {
+        var answer = Answer()
+        for family in question.families.members {
+            guard let name = DNSName(question.host.text) else { continue }
+            let query = MessageQuery(DNSQuestion(name, family == .v4 ? .a : .aaaa))
+            let addresses = ServerAnswer(try await response(to: query)).addresses
+            answer[family] =
+                addresses.isEmpty ? .absent(.noRecord, ttl: .seconds(60)) : .addresses(addresses, ttl: .seconds(60))
+        }
+        return answer
+    }
+
+    /// A response with records.
+    static func reply(
+        _ query: MessageQuery,
+        _ records: [DNSRecord] = [],
+        code: DNSResponseCode = .noError,
+        additionals: [DNSRecord] = []
+    ) -> DNSMessage {
+        var message = DNSMessage(questions: [query.question], answers: records, additionals: additionals)
+        message.flags.isResponse = true
+        message.flags.responseCode = code
+        return message
+    }
+
+    static func text(_ query: MessageQuery, _ count: Int = 1, ttl: UInt32 = 60) -> DNSMessage {
+        reply(
+            query,
+            (0..<count).map {
+                DNSRecord(
+                    query.question.name,
+                    ttl: ttl,
+                    .other(DNSType(rawValue: 16), [4, 0x74, 0x30, UInt8($0 / 256), UInt8($0 % 256)])
+                )
+            }
+        )
+    }
+}
+
+@Suite("DNS server")
+struct DNSServerTests {
+    static let text = DNSType(rawValue: 16)
+    static let client = IPAddress(v4: 0x7f00_0001)
+
+    private func query(_ name: String, _ type: DNSType, edns: [UInt8]? = nil, flags: [UInt8] = [1, 0]) -> [UInt8] {
+        var octets: [UInt8] = [0x12, 0x34] + flags + [0, 1, 0, 0, 0, 0, 0, edns == nil ? 0 : 1]
+        octets += DNSName(name)?.wire ?? []
+        octets += [UInt8(type.rawValue >> 8), UInt8(type.rawValue & 255), 0, 1]
+        return octets + (edns ?? [])
+    }
+
+    private static let plainEDNS: [UInt8] = [0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0]
+
+    private func service(
+        _ double: MessageDouble,
+        rules: String = "",
+        change: (inout DNSServerConfiguration) -> Void = { _ in }
+    ) throws -> DNSService {
+        var configuration = DNSServerConfiguration()
+        change(&configuration)
+        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
+        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        var names = NameRules()
+        names.add(parsing: rules)
+        answerer.rules = names
+        return DNSService(configuration, answerer: answerer)
+    }
+
+    private func ask(
+        _ service: DNSService,
+        _ octets: [UInt8],
+        from client: IPAddress = client,
+        over transport: DNSService.Transport = .udp
+    ) async -> [UInt8]? {
+        switch service.handle(octets, from: client, transport, now: .now()) {
+        case .silence: return nil
+        case .reply(let reply): return reply
+        case .later(let wait):
+            defer { service.ended() }
+            return await wait()
+        }
+    }
+
+    @Test("a record of another type comes from the upstream once, and its case is the client's")
+    func otherTypes() async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let service = try service(double)
+        let first = try #require(await ask(service, query("a.example", Self.text)))
+        let second = try #require(await ask(service, query("A.eXample", Self.text)))
+        let message = try DNSMessage(octets: second)
+        #expect(try DNSMessage(octets: first).answers.count == 1)
+        #expect(message.id == 0x1234)
+        #expect(message.questions[0].name.description == "A.eXample")
+        #expect(message.answers[0].name.description == "A.eXample")
+        #expect(message.flags.recursionAvailable && message.flags.recursionDesired && !message.flags.isAuthoritative)
+        #expect(double.questions.count == 1)
+    }
+
+    @Test("a reply that is too large for UDP is truncated, and whole over TCP")
+    func truncation() async throws {
+        let service = try service(MessageDouble { MessageDouble.text($0, 200) })
+        let short = try DNSMessage(octets: try #require(await ask(service, query("a.example", Self.text))))
+        #expect(short.flags.isTruncated && short.answers.isEmpty)
+        let memo = try DNSMessage(octets: try #require(await ask(service, query("a.example", Self.text))))
+        #expect(memo.flags.isTruncated)
+        let whole = try DNSMessage(octets: try #require(await ask(service, query("a.example", Self.text), over: .tcp)))
+        #expect(!whole.flags.isTruncated && whole.answers.count == 200)
+    }
+
+    @Test("what is no query gets no reply, and what cannot be read gets FORMERR")
+    func malformed() async throws {
+        let service = try service(MessageDouble { _ in nil })
+        #expect(await ask(service, []) == nil)
+        #expect(await ask(service, query("a.example", .a, flags: [0x81, 0x80])) == nil)
+        let cut = Array(query("a.example", .a).dropLast(3))
+        #expect(await ask(service, cut)?[2...3] == [0x81, 0x81])
+        let opcode = try #require(await ask(service, query("a.example", .a, flags: [0x28, 0])))
+        #expect(opcode[2] & 0x78 == 0x28 && opcode[3] & 15 == 4)
+        let version = try #require(
+            await ask(service, query("a.example", .a, edns: [0, 0, 41, 4, 208, 0, 1, 0, 0, 0, 0]))
+        )
+        #expect(version.suffix(6).first == 1)
+    }
+
+    @Test(
+        "blocked and rewritten names ask no upstream",
+        arguments: [
+            ("ads.example", DNSResponseCode.noSuchName, 0), ("printer.lan", .noError, 1),
+            ("www.evil.example", .noSuchName, 0),
+            ("lab.example", .noError, 1),
+        ]
+    )
+    func rules(name: String, code: DNSResponseCode, count: Int) async throws {
+        let double = MessageDouble { _ in nil }
+        let list =
+            "0.0.0.0 ads.example # no\n192.0.2.7 printer.lan\naddress=/evil.example/#\naddress=/lab.example/192.0.2.8\n"
+        let service = try service(double, rules: list)
+        let reply = try DNSMessage(octets: try #require(await ask(service, query(name, .a, edns: Self.plainEDNS))))
+        #expect(reply.flags.responseCode == code && reply.answers.count == count)
+        #expect(ExtendedError.errors(in: reply) == (count == 0 ? [.blocked] : []))
+        #expect(double.questions.isEmpty)
+    }
+
+    @Test("a loop of aliases and a loopback address do not reach a client", arguments: [true, false])
+    func wrongAnswers(isLoop: Bool) async throws {
+        let double = MessageDouble { query in
+            let name = query.question.name
+            return MessageDouble.reply(
+                query,
+                [DNSRecord(name, ttl: 60, isLoop ? .alias(name) : .address(IPAddress(v4: 0x7f00_0001)))]
+            )
+        }
+        let reply = try DNSMessage(
+            octets: try #require(
+                await ask(try service(double), query("a.example", .a, edns: [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0]))
+            )
+        )
+        #expect(reply.flags.responseCode == .serverFailure && reply.answers.isEmpty)
+        #expect(double.questions.first?.wantsSignatures == true)
+    }
+
+    @Test("the extended error of an upstream's failure is passed on")
+    func extendedErrors() async throws {
+        let option = DNSRecord(.root, ttl: 0, .other(.opt, [0, 15, 0, 4, 0, 6, 0x6f, 0x6b]), recordClass: 1_232)
+        let double = MessageDouble { MessageDouble.reply($0, code: .serverFailure, additionals: [option]) }
+        let octets = try #require(await ask(try service(double), query("a.example", Self.text, edns: Self.plainEDNS)))
+        let reply = try DNSMessage(octets: octets)
+        #expect(reply.flags.responseCode == .serverFailure)
+        #expect(ExtendedError.errors(in: reply) == [ExtendedError(code: 6, text: [0x6f, 0x6b])])
+    }
+
+    @Test("an expired answer is used while upstreams fail")
+    func stale() async throws {
+        let works = NIOLockedValueBox(true)
+        let double = MessageDouble { query in
+            works.withLockedValue { $0 } ? MessageDouble.text(query, ttl: 0) : nil
+        }
+        let service = try service(double)
+        _ = await ask(service, query("a.example", Self.text, edns: Self.plainEDNS))
+        works.withLockedValue { $0 = false }
+        let octets = try #require(await ask(service, query("a.example", Self.text, edns: Self.plainEDNS)))
+        let reply = try DNSMessage(octets: octets)
+        #expect(reply.answers.count == 1 && ExtendedError.errors(in: reply) == [.staleAnswer])
+    }
+
+    @Test("a client above its limit gets a truncated reply or none, and this machine has no limit")
+    func limit() async throws {
+        let service = try service(MessageDouble { MessageDouble.text($0) }) {
+            $0.questionsPerSecond = 0.001
+            $0.burst = 1
+        }
+        let far = IPAddress(v4: 0xc000_0201)
+        #expect(await ask(service, query("a.example", Self.text), from: far)?[2] == 0x81)
+        let limited = try #require(await ask(service, query("a.example", Self.text), from: far))
+        #expect(limited[2] & 2 == 2 && limited.count <= query("a.example", Self.text).count)
+        #expect(await ask(service, query("a.example", Self.text), from: far) == nil)
+        #expect(await ask(service, query("a.example", Self.text)) != nil)
+    }
+
+    @Test("special names ask no upstream", arguments: ["b.invalid", "c.onion", "1.0.168.192.in-addr.arpa"])
+    func specialNames(name: String) async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let reply = try DNSMessage(octets: try #require(await ask(try service(double), query(name, Self.text))))
+        #expect(reply.flags.responseCode == .noSuchName && double.questions.isEmpty)
+    }
+
+    @Test("private names are refused to other machines")
+    func privateNames() async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let service = try service(double)
+        let far = IPAddress(v4: 0xc000_0201)
+        #expect(try #require(await ask(service, query("printer.lan", .a), from: far))[3] & 15 == 5)
+        #expect(double.questions.isEmpty)
+    }
+
+    @Test("a flood of names leaves the caches bounded")
+    func flood() async throws {
+        let forwarder = MessageForwarder(
+            ResolverConfiguration(upstreams: [MessageDouble { MessageDouble.text($0) }], system: nil),
+            limits: .init(maxAnswers: 100)
+        )
+        for number in 0..<1_000 {
+            let name = try #require(DNSName("n\(number).example"))
+            _ = await forwarder.answer(MessageQuery(DNSQuestion(name, Self.text)))
+        }
+        #expect(forwarder.count <= 200)
+    }
+
+    @Test("mutated queries never trap, and every reply can be read")
+    func mutations() async throws {
+        let service = try service(MessageDouble { MessageDouble.text($0, 3) })
+        var random = SeededRandom(seed: 35)
+        let seed = query(
+            "www.example.com",
+            Self.text,
+            edns: [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 8, 0, 8, 0, 4, 0, 1, 0, 0]
+        )
+        for _ in 0..<20_000 {
+            var octets = seed
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                octets[Int.random(in: octets.indices, using: &random)] = .random(in: 0...255, using: &random)
+            }
+            if Bool.random(using: &random) { octets.removeLast(Int.random(in: 0..<octets.count, using: &random)) }
+            guard case .reply(let reply) = service.handle(octets, from: Self.client, .udp, now: .now()) else {
+                continue
+            }
+            #expect(reply.count >= 12 && reply[2] & 0x80 != 0 && reply[0] == octets[0])
+        }
+    }
+
+    @Test("over sockets: UDP, then TCP for a long answer, with random letter case")
+    func sockets() async throws {
+        let double = MessageDouble { MessageDouble.text($0, 200) }
+        var configuration = DNSServerConfiguration()
+        configuration.listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 0)
+        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
+        let server = try DNSServer(configuration, resolver: resolver)
+        let endpoint = try await server.start().plain
+        let client = try DNSUpstream(at: [endpoint])
+        let name = try #require(DNSName("Mixed.Case.Example"))
+        let message = try await client.response(to: MessageQuery(DNSQuestion(name, Self.text)))
+        #expect(message.answers.count == 200)
+        #expect(message.answers[0].name.description == "Mixed.Case.Example")
+        await server.stop()
+        await resolver.shutDown()
+    }
+
+    @Test("names in the content of a record are decompressed, so that they can be copied")
+    func compressedContent() throws {
+        var octets: [UInt8] = [0, 0, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0] + (DNSName("example.com")?.wire ?? [])
+        octets += [0, 15, 0, 1, 0xc0, 12, 0, 15, 0, 1, 0, 0, 0, 60, 0, 9, 0, 10, 4, 0x6d, 0x61, 0x69, 0x6c, 0xc0, 12]
+        let message = try DNSMessage(octets: octets)
+        let name = DNSName("mail.example.com")?.wire ?? []
+        #expect(message.answers[0].data == .other(DNSType(rawValue: 15), [0, 10] + name))
+    }
+}
