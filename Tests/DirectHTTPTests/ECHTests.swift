@@ -224,6 +224,21 @@ struct ECHTests {
         await site.stop()
     }
 
+    @Test("the handshake of a WebSocket is encrypted, too")
+    func webSocket() async throws {
+        let site = try await Site()
+        let answer = try await site.engine.upgrade(
+            WebSocketRequest(HTTPURL("wss://a.test:\(site.origin.port)/")),
+            from: site.endpoints(site.keys.configurations),
+            route: .direct,
+            tls: site.tls(.required),
+            settings: WebSocketSettings(),
+            limits: TimeLimits()
+        )
+        #expect(answer.connection.ech == .accepted(publicName: Self.cover))
+        await site.stop()
+    }
+
     @Test(
         "a proxy's tunnel carries a configured list, and no record describes it",
         arguments: [ProxyServer.Kind.http, .socks5]
