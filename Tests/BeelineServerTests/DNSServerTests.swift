@@ -232,6 +232,26 @@ struct DNSServerTests {
         #expect(reply.flags.responseCode == .noSuchName && double.questions.isEmpty)
     }
 
+    @Test("where NAT64 is known, a name without IPv6 addresses gets synthesized ones, but not for validators")
+    func dns64() async throws {
+        let double = MessageDouble { query in
+            let record = DNSRecord(query.question.name, ttl: 60, .address(IPAddress(v4: 0xc000_0201)))
+            return MessageDouble.reply(query, query.question.type == .a ? [record] : [])
+        }
+        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
+        let network = try #require(IPNetwork("64:ff9b::/96"))
+        let prefix = try #require(NAT64Prefix(network))
+        await resolver.networkChanged(to: Network(id: "six", families: .v6, nat64: [prefix]))
+        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        answerer.synthesizes = true
+        let service = DNSService(DNSServerConfiguration(), answerer: answerer)
+        let reply = try DNSMessage(octets: try #require(await ask(service, query("a.example", .aaaa))))
+        #expect(ServerAnswer(reply).addresses == [IPAddress(v6: 0x0064_ff9b_0000_0000, 0xc000_0201)])
+        let signed = query("a.example", .aaaa, edns: [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0])
+        #expect(try DNSMessage(octets: try #require(await ask(service, signed))).answers.isEmpty)
+        await resolver.shutDown()
+    }
+
     @Test("private names are refused to other machines")
     func privateNames() async throws {
         let double = MessageDouble { MessageDouble.text($0) }

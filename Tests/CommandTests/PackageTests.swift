@@ -94,6 +94,7 @@ extension ProcessTests {
                 ("usr/bin/beeline", "-rwxr-xr-x"), ("usr/share/man/man1/beeline.1.gz", "-rw-r--r--"),
                 ("etc/beeline/config.json", "-rw-r--r--"),
                 ("usr/lib/systemd/system/beeline-serve.socket", "-rw-r--r--"),
+                ("usr/lib/systemd/system/beeline-dns.service", "-rw-r--r--"),
                 ("usr/share/zsh/vendor-completions/_beeline", "-rw-r--r--"),
             ] {
                 let line = list.split(separator: "\n").first { $0.hasSuffix(" ./\(file)") }

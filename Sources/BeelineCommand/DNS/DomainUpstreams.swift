@@ -10,7 +10,7 @@ import Beeline
 /// | `server=/www.corp.example/#`, `[/www.corp.example/]#` | the upstreams of all other names |
 /// | `server=192.0.2.1`, `tls://dns.example#192.0.2.1`, `https://192.0.2.1/dns-query` | all other names |
 ///
-/// Other lines of dnsmasq are ignored; ``NameRules`` reads `address=`, `local=` and `server=/domain/`.
+/// Other lines of dnsmasq are ignored; the server's lists have `address=`, `local=` and `server=/domain/`.
 struct DomainUpstreams: Hashable, Sendable {
     /// The upstreams in the form of `--dns`, by domain. Empty: the upstreams of all other names.
     private(set) var domains: [String: [String]] = [:]
@@ -63,7 +63,8 @@ struct DomainUpstreams: Hashable, Sendable {
             // `server=/domain/`: the domain exists in lists only.
             if target.isEmpty { return }
             for domain in parts[..<end] { try add(String(domain), target == "#" ? nil : Self.spec(target[...])) }
-        } else if !line.contains("=") || line.contains("://") {
+        } else if line.contains("://") || !line.contains("=") && line.contains(where: { $0 == "." || $0 == ":" }) {
+            // Lines such as `no-resolv` and `cache-size=0` are dnsmasq's.
             others.append(try Self.spec(line))
         }
     }

@@ -24,6 +24,8 @@ struct Answerer: Sendable {
     /// Blocked names, and names with other addresses.
     var rules: NameRules?
     var privateNames = ServerConfiguration.PrivateNames.forLoopback
+    /// Whether a name without IPv6 addresses gets synthesized ones where the network has NAT64 (RFC 6147).
+    var synthesizes = false
     /// Whether the client may ask this machine's own resolver.
     private(set) var asksSystem = false
 
@@ -148,7 +150,12 @@ struct Answerer: Sendable {
         case .tables(let backend, let host, let family):
             return await tableAnswer(backend.resolver, host, name: name, family: family)
         case .addresses(let backend, let host, let family):
-            let answer = await addresses(backend.resolver, host, name: name, family: family, subnet: query.subnet)
+            var answer = await addresses(backend.resolver, host, name: name, family: family, subnet: query.subnet)
+            let prefixes = synthesizes && family == .v6 ? backend.resolver.network.nat64 : []
+            if !prefixes.isEmpty, answer.code == .noError, answer.addresses.isEmpty {
+                let v4 = await addresses(backend.resolver, host, name: name, family: .v4, subnet: query.subnet)
+                if !v4.addresses.isEmpty { answer = v4.synthesized(with: prefixes) }
+            }
             return answer.isFailure ? answer : prepending(step.finding, to: answer)
         case .existence(let backend, let host):
             var answer = await addresses(backend.resolver, host, name: name, family: .v4, subnet: nil)
@@ -312,4 +319,18 @@ struct HostAnswer: Sendable {
     func ttl(of part: ServerAnswer) -> UInt32 { hasFailure ? min(part.ttl, ServerAnswer.negativeTTL) : part.ttl }
 
     var source: String { (v4 ?? v6)?.source ?? "-" }
+}
+
+extension ServerAnswer {
+    /// The answer with IPv6 addresses in place of IPv4 ones (RFC 6147 §5.1.7).
+    func synthesized(with prefixes: [NAT64Prefix]) -> ServerAnswer {
+        var answer = self
+        answer.answers = answers.flatMap { record -> [DNSRecord] in
+            guard case .address(let address) = record.data else { return [record] }
+            return prefixes.compactMap { $0.synthesize(address) }.map {
+                DNSRecord(record.name, ttl: min(record.ttl, 600), .address($0))
+            }
+        }
+        return answer
+    }
 }

@@ -13,19 +13,9 @@ import Names
 /// | `address=/ads.example/0.0.0.0`, `address=/ads.example/#` | the same |
 /// | `local=/corp.lan/`, `server=/corp.lan/` | the domain has only the names of lists |
 /// | `address=/lab.example/192.0.2.8` | the domain and its subdomains have this address |
-public struct NameRules: Sendable {
-    /// The answer for a blocked name.
-    public struct BlockedAnswer: Hashable, Sendable {
-        fileprivate var hasAddress: Bool
-
-        /// The name does not exist (NXDOMAIN).
-        public static let noSuchName = BlockedAnswer(hasAddress: false)
-        /// The addresses 0.0.0.0 and ::, where nothing listens.
-        public static let unspecifiedAddress = BlockedAnswer(hasAddress: true)
-    }
-
+struct NameRules: Sendable {
     /// The answer for blocked names. Default: ``BlockedAnswer/noSuchName``.
-    public var blockedAnswer = BlockedAnswer.noSuchName
+    var blockedAnswer = DNSServerConfiguration.BlockedAnswer.noSuchName
     private var names = HostsTable()
     private var domains: DomainMap<[IPAddress]> = [:]
 
@@ -33,11 +23,11 @@ public struct NameRules: Sendable {
     private static let ttl: UInt32 = 10
 
     /// Rules without names.
-    public init() {}
+    init() {}
 
     /// Adds the lines of a list. Ignores comments, other lines of dnsmasq, and lines that cannot be read. A table has at most
     /// 1,000,000 names.
-    public mutating func add(parsing text: String) {
+    mutating func add(parsing text: String) {
         names.merge(HostsTable(parsing: text))
         for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
             let prefixes = ["address=/", "local=/", "server=/"]
@@ -61,7 +51,7 @@ public struct NameRules: Sendable {
     }
 
     /// The number of names and domains.
-    public var count: Int { names.count + domains.count }
+    var count: Int { names.count + domains.count }
 
     /// The answer for a name; nil if no rule applies.
     func answer(_ name: DNSName, _ type: DNSType) -> ServerAnswer? {

@@ -39,6 +39,7 @@ public final class DNSServer: Sendable {
         var answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
         answerer.domains = configuration.domains.mapValues { NameBackend($0) }
         answerer.rules = lists.rules
+        answerer.synthesizes = true
         backends = [answerer.backend] + answerer.domains.allValues
         service = DNSService(configuration, answerer: answerer)
         listeners = try DNSListeners(configuration, service)

@@ -5,6 +5,16 @@ public import Names
 
 /// The behaviour and the limits of a ``DNSServer``.
 public struct DNSServerConfiguration: Sendable {
+    /// The answer for a blocked name.
+    public struct BlockedAnswer: Hashable, Sendable {
+        let hasAddress: Bool
+
+        /// The name does not exist (NXDOMAIN).
+        public static let noSuchName = BlockedAnswer(hasAddress: false)
+        /// The addresses 0.0.0.0 and ::, where nothing listens.
+        public static let unspecifiedAddress = BlockedAnswer(hasAddress: true)
+    }
+
     /// The endpoint for UDP and TCP. With port 0 the system chooses a port. Default: 127.0.0.1, port 53, which needs a right of the system.
     public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 53)
     /// The endpoint for DNS over TLS (RFC 7858), which needs ``tls``. Nil: none. Default: nil.
@@ -13,11 +23,12 @@ public struct DNSServerConfiguration: Sendable {
     public var tls: ServerConfiguration.TLSFiles?
     /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.
     public var zones: [String] = []
-    /// The files of blocked names and of names with other addresses; see ``NameRules``. They are applied before everything else.
-    /// Default: none.
+    /// The files of blocked names and of names with other addresses, in the formats of hosts(5) and dnsmasq: `0.0.0.0 ads.example`
+    /// and `address=/ads.example/` block a name and a domain, `192.0.2.7 printer.lan` and `address=/lab.example/192.0.2.8` give
+    /// them an address. They are applied before everything else, and read again when they change. Default: none.
     public var lists: [String] = []
-    /// The answer for blocked names. Default: the name does not exist.
-    public var blockedAnswer = NameRules.BlockedAnswer.noSuchName
+    /// The answer for blocked names. Default: ``BlockedAnswer/noSuchName``.
+    public var blockedAnswer = BlockedAnswer.noSuchName
     /// Other resolvers for some domains and their subdomains. The caller owns them. Default: none.
     public var domains: DomainMap<Resolver> = [:]
     /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. Default: clients with

@@ -11,11 +11,11 @@ final class ListFiles: Sendable {
     }
 
     private let paths: [String]
-    private let blockedAnswer: NameRules.BlockedAnswer
+    private let blockedAnswer: DNSServerConfiguration.BlockedAnswer
     private let state = NIOLockedValueBox(State())
 
     /// - Throws: ``ServerError`` with code `badList` for a file that cannot be read.
-    init(_ paths: [String], blockedAnswer: NameRules.BlockedAnswer) throws(ServerError) {
+    init(_ paths: [String], blockedAnswer: DNSServerConfiguration.BlockedAnswer) throws(ServerError) {
         self.paths = paths
         self.blockedAnswer = blockedAnswer
         _ = try read()
