@@ -43,14 +43,18 @@ final class ServerLab: Sendable {
 
         """
 
-    init(_ change: (inout ServerConfiguration) throws -> Void = { _ in }) async throws {
+    /// - Parameter carrier: An upstream in place of the scripted one.
+    init(
+        carrier: (any Upstream)? = nil,
+        _ change: (inout ServerConfiguration) throws -> Void = { _ in }
+    ) async throws {
         folder = NSTemporaryDirectory() + "/beeline-server-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         authority = try TestAuthority()
         let certificate = try authority.certificate(for: "dns.test", "127.0.0.1").write(to: folder)
         try Data(Self.zone.utf8).write(to: URL(fileURLWithPath: "\(folder)/corp.zone"))
         upstream = ScriptedUpstream("script") { .answerFor($0) }
-        var settings = ResolverConfiguration(upstreams: [upstream], system: nil)
+        var settings = ResolverConfiguration(upstreams: [carrier ?? upstream], system: nil)
         settings.network.monitor = nil
         resolver = Resolver(settings)
         var configuration = ServerConfiguration()

@@ -150,6 +150,24 @@ struct OtherServicesTests {
         #expect(request.fields[.accept] == "application/dns-json")
     }
 
+    @Test(
+        "JSON: HTTPS records are read as text and as octets; one that is malformed makes the set absent",
+        arguments: [
+            ("1 . alpn=\\\"h2,h3\\\" port=8443", 1), ("\\\\# 9 0001000003000220fb", 1), ("1 . port=x", 0),
+        ]
+    )
+    func jsonServices(_ data: String, _ count: Int) async throws {
+        let body =
+            #"{"Status":0,"Question":[{"name":"www.example.com.","type":65}],"Answer":["#
+            + #"{"name":"www.example.com.","type":65,"TTL":60,"data":""# + data + #""}]}"#
+        let transport = ScriptedTransport(.text(body))
+        let name = try #require(DNSName("www.example.com"))
+        let reply = try await Self.json(transport).services(ServiceQuestion(name))
+        #expect(reply.records.count == count && reply.ttl == .seconds(60))
+        #expect(reply.records.allSatisfy { $0.port == 8_443 })
+        #expect(transport.requests.first?.target == "/resolve?name=www.example.com&type=65")
+    }
+
     @Test("JSON: a denial lasts for the lower of the SOA's TTL and its last number")
     func jsonNegative() async throws {
         let body = #"""

@@ -121,14 +121,20 @@ struct ServiceRecordTests {
         var fuzz = Fuzz(seed: 9_460)
         let seeds = Self.vectors.compactMap { Hex.decode($0.hex) }
         var read = 0
+        var reread = 0
         for _ in 0..<Fuzz.rounds {
             let octets = fuzz.mutate(seeds)
             guard let record = ServiceRecord(octets: octets) else { continue }
             read += 1
             #expect(record.octets == octets)
-            _ = record.description
             _ = ServiceRoute(record, target: nil)
+            // Names with escapes are not read from text.
+            guard let again = ServiceRecord(text: record.description), again.targetName == record.targetName else {
+                continue
+            }
+            #expect(again == record)
+            reread += 1
         }
-        #expect(read > 100)
+        #expect(read > 100 && reread > 50)
     }
 }

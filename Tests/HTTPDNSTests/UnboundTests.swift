@@ -57,6 +57,19 @@ struct UnboundTests {
         }
     }
 
+    @Test("each transport carries HTTPS records, and denies them with the zone's TTL")
+    func services() async throws {
+        try await Self.each { upstream in
+            let carrier = try #require(upstream as? any ServiceUpstream)
+            let www = try #require(DNSName("www.corp.test"))
+            let reply = try await carrier.services(ServiceQuestion(www))
+            #expect(reply.records.map(\.description) == ["1 . alpn=h2 port=8443"], "\(upstream.name)")
+            #expect(reply.ttl == .seconds(90), "\(upstream.name)")
+            let none = try await carrier.services(ServiceQuestion(try #require(DNSName("v4.corp.test"))))
+            #expect(none.records.isEmpty && none.ttl == .seconds(30), "\(upstream.name)")
+        }
+    }
+
     @Test("each transport reads 512 addresses and accepts any letter case")
     func large() async throws {
         try await Self.each { upstream in
@@ -89,6 +102,7 @@ private final class Unbound: Sendable {
         ns IN A 192.0.2.53
         www IN A 192.0.2.10
         www 120 IN AAAA 2001:db8::10
+        www 90 IN HTTPS 1 . alpn=h2 port=8443
         v4 IN A 192.0.2.11
         lettercase IN A 192.0.2.12
         one 60 IN CNAME two
