@@ -216,6 +216,21 @@ struct OriginLookupTests {
         )
     }
 
+    @Test("the questions end with their only caller, but those for records go on for the cache")
+    func cancelled() {
+        Self.play(
+            Self.script(),
+            [
+                (
+                    0, .askOrigin(1, "https://w.test.example/"),
+                    ["wake 2000", "ask a w.test.example", "ask a HTTPS w.test.example"]
+                ),
+                (2, .cancel(1), ["stop a", "resume 1: cancelled"]),
+                (5, .services("a", ["1 . port=8443"], ttl: 60), []),
+            ]
+        )
+    }
+
     @Test("when the resolver is shut down, callers of origins get an error")
     func shutDown() {
         Self.play(

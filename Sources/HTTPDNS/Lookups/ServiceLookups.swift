@@ -107,7 +107,7 @@ struct OriginLookups {
 
     /// Records the results for parts, and returns the other callers.
     mutating func take(_ callers: [CallerID], with result: Result<LookupResult, ResolutionError>) -> [CallerID] {
-        guard !parts.isEmpty else { return callers }
+        guard callers.contains(where: { $0 < 0 }) else { return callers }
         return callers.filter { caller in
             guard caller < 0 else { return true }
             if let part = parts.removeValue(forKey: caller) {
