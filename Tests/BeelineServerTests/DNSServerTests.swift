@@ -283,7 +283,7 @@ struct DNSServerTests {
             Self.text,
             edns: [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 8, 0, 8, 0, 4, 0, 1, 0, 0]
         )
-        for _ in 0..<20_000 {
+        for _ in 0..<FuzzRounds.count(ordinary: 20_000) {
             var octets = seed
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 octets[Int.random(in: octets.indices, using: &random)] = .random(in: 0...255, using: &random)

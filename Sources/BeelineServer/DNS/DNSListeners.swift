@@ -118,7 +118,9 @@ final class DNSListeners: Sendable {
                         try channel.pipeline.syncOperations.addHandler(DatagramHandler(service))
                     }
                 }
+            #if os(Linux)
             if count > 1 { bootstrap = bootstrap.channelOption(.socketOption(.init(rawValue: SO_REUSEPORT)), value: 1) }
+            #endif
             // A machine with several addresses must reply from the one that was asked.
             if isWildcard { bootstrap = bootstrap.channelOption(.receivePacketInfo, value: true) }
             let channel = try await bootstrap.bind(to: SocketAddress(endpoint)).get()
