@@ -50,7 +50,8 @@ extension Hop {
             timings: .none,
             cookiesSent: [],
             cookiesReceived: [],
-            receivedAt: receivedAt
+            receivedAt: receivedAt,
+            connection: nil
         )
     }
 }

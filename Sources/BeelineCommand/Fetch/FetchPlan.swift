@@ -138,10 +138,14 @@ struct FetchPlan: Sendable {
         urlPlan = try URLPlan(command, data: draft.query, files: files)
         hidesTunnelHeads = command.proxy.hidesTunnelHeads
         self.command = command
+        var ofClient = command.ofClient
+        if Self.staysInPlace(client, urls: command.urls, plan: urlPlan) {
+            (client.connectTo, ofClient.socket.connectTo) = ([], [])
+        }
         if transfer.raw { client.decodesContent = false }
         client.engine.apply(command.session)
         clientKey = ClientKey(
-            arguments: command.ofClient,
+            arguments: ofClient,
             userAgent: client.userAgent,
             accept: client.accept,
             decodesContent: client.decodesContent,

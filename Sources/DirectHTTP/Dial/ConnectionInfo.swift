@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOSSL
 public import Names
 
 /// How a connection was established. A class, because every response on the connection has it.
@@ -21,6 +22,10 @@ public final class ConnectionInfo: Sendable {
     package let connectTime: Duration
     /// How long TLS (and a proxy's CONNECT) took; nil if there was neither.
     package let handshakeTime: Duration?
+    /// The certificate that the peer of the last TLS handshake showed; nil without TLS.
+    private let certificate: NIOSSLCertificate?
+    /// The certificate of the origin in DER form, or of a proxy over TLS that forwards the request; nil without TLS.
+    package var certificateDER: [UInt8]? { try? certificate?.toDERBytes() }
 
     init(
         endpoint: Endpoint,
@@ -30,7 +35,8 @@ public final class ConnectionInfo: Sendable {
         applicationProtocol: String,
         resolveTime: Duration,
         connectTime: Duration,
-        handshakeTime: Duration?
+        handshakeTime: Duration?,
+        certificate: NIOSSLCertificate? = nil
     ) {
         self.endpoint = endpoint
         self.localEndpoint = localEndpoint
@@ -40,5 +46,6 @@ public final class ConnectionInfo: Sendable {
         self.resolveTime = resolveTime
         self.connectTime = connectTime
         self.handshakeTime = handshakeTime
+        self.certificate = certificate
     }
 }

@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import NIOCore
+import NIOSSL
 import Names
 
 /// Runs a ``RacePlan`` on one event loop, with its sockets, handshakes and timer. It ends exactly once and closes all sockets but
@@ -13,6 +14,8 @@ final class DialRace {
         var applicationProtocol: String
         var attempts: [Attempt]
         var winner: Attempt
+        /// The certificate that the peer of the last TLS handshake showed; nil without TLS.
+        var certificate: NIOSSLCertificate?
     }
 
     private final class Candidate {
@@ -20,6 +23,7 @@ final class DialRace {
         var channel: (any Channel)?
         var handshakeStart: NIODeadline?
         var applicationProtocol = "http/1.1"
+        var certificate: NIOSSLCertificate?
         /// Whether this is the second connection, which answers a proxy's challenge.
         var isAnswering = false
 
@@ -151,8 +155,9 @@ final class DialRace {
         candidate.handshakeStart = candidate.handshakeStart ?? loop.now
         Handshake(on: channel, to: target, isAnswering: candidate.isAnswering) { [self] result in
             switch result {
-            case .success(let applicationProtocol):
-                candidate.applicationProtocol = applicationProtocol
+            case .success(let secured):
+                candidate.applicationProtocol = secured.applicationProtocol
+                candidate.certificate = secured.certificate
                 send(.ready(index))
             case .failure(let error):
                 failed(index, with: error)
@@ -193,7 +198,8 @@ final class DialRace {
                     channel: channel,
                     applicationProtocol: candidate.applicationProtocol,
                     attempts: attempts,
-                    winner: candidate.attempt
+                    winner: candidate.attempt,
+                    certificate: candidate.certificate
                 )
             )
         )

@@ -78,7 +78,8 @@ struct Dialer: Sendable {
             applicationProtocol: won.applicationProtocol,
             resolveTime: resolveTime,
             connectTime: won.winner.start + (won.winner.connect ?? .zero),
-            handshakeTime: target.steps.isEmpty ? nil : won.winner.handshake
+            handshakeTime: target.steps.isEmpty ? nil : won.winner.handshake,
+            certificate: won.certificate
         )
     }
 }

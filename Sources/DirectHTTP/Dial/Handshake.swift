@@ -9,33 +9,41 @@ import Names
 /// Each step adds its handler after the earlier ones. TLS with the proxy carries the CONNECT, and the tunnel carries the origin's
 /// TLS.
 final class Handshake {
+    /// What the TLS handshakes of a connection led to.
+    struct Secured {
+        /// The protocol that the last ALPN chose, or `http/1.1`.
+        var applicationProtocol: String
+        /// The certificate that the peer of the last TLS handshake showed; nil without TLS.
+        var certificate: NIOSSLCertificate?
+    }
+
     private let channel: any Channel
     private let target: DialTarget
     private let isAnswering: Bool
     private var rest: ArraySlice<DialStep>
-    private var applicationProtocol: String
-    private var done: ((Result<String, DirectHTTPError>) -> Void)?
+    private var secured: Secured
+    private var done: ((Result<Secured, DirectHTTPError>) -> Void)?
 
     /// - Parameters:
     ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
-    ///   - done: called once, with the protocol that the last ALPN chose or the error.
+    ///   - done: called once.
     init(
         on channel: any Channel,
         to target: DialTarget,
         isAnswering: Bool,
-        done: @escaping (Result<String, DirectHTTPError>) -> Void
+        done: @escaping (Result<Secured, DirectHTTPError>) -> Void
     ) {
         self.channel = channel
         self.target = target
         self.isAnswering = isAnswering
         self.done = done
-        applicationProtocol = target.assumesHTTP2 ? "h2" : "http/1.1"
+        secured = Secured(applicationProtocol: target.assumesHTTP2 ? "h2" : "http/1.1")
         rest = target.steps[...]
     }
 
     func next() {
         guard let step = rest.popFirst() else {
-            done.take()?(.success(applicationProtocol))
+            done.take()?(.success(secured))
             return
         }
         switch step {
@@ -80,8 +88,9 @@ final class Handshake {
             let handler = try NIOSSLClientHandler(context: step.context, serverHostname: step.serverName)
             let waiter = HandshakeWaiter(for: handler) { [self] result in
                 let outcome = result.mapError(step.blame).flatMap { negotiated -> Result<Void, DirectHTTPError> in
-                    if let error = step.objection(to: handler.peerCertificate) { return .failure(error) }
-                    if !target.assumesHTTP2 { applicationProtocol = negotiated ?? "http/1.1" }
+                    secured.certificate = handler.peerCertificate
+                    if let error = step.objection(to: secured.certificate) { return .failure(error) }
+                    if !target.assumesHTTP2 { secured.applicationProtocol = negotiated ?? "http/1.1" }
                     return .success(())
                 }
                 if case .failure = outcome { step.forgetSessions() }
