@@ -142,6 +142,11 @@ struct FetchPlan: Sendable {
         if Self.staysInPlace(client, urls: command.urls, plan: urlPlan) {
             (client.connectTo, ofClient.socket.connectTo) = ([], [])
         }
+        if Self.asksNoNames(client, urls: command.urls, plan: urlPlan) {
+            // Without a name there is no answer to allow.
+            client.resolver.check.allowsLocalAnswers = defaults.allowsLocalAnswers
+            ofClient.names.allowsLocalAnswers = false
+        }
         if transfer.raw { client.decodesContent = false }
         client.engine.apply(command.session)
         clientKey = ClientKey(
