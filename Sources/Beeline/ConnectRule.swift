@@ -22,7 +22,7 @@ package struct ConnectRule: Hashable, Sendable {
     }
 
     /// Where the connection for an origin leads; nil if the rule is not for it.
-    func target(of origin: Origin) -> Origin? {
+    package func target(of origin: Origin) -> Origin? {
         guard host ?? origin.host == origin.host, port ?? origin.port == origin.port else { return nil }
         return Origin(scheme: origin.scheme, host: targetHost ?? origin.host, port: targetPort ?? origin.port)
     }

@@ -43,6 +43,11 @@ public struct Hop: Sendable {
     /// When the head of the response arrived. Cookie ages count from this time.
     let receivedAt: CookieTime
 
+    /// The connection; `nil` if an interceptor gave the response.
+    let connection: ConnectionInfo?
+
+    /// The certificate that the origin showed, in DER form; `nil` without TLS. The rest of its chain is not known.
+    package var certificate: [UInt8]? { url.origin.scheme.isSecure ? connection?.certificateDER : nil }
     /// The method.
     public var method: HTTPRequest.Method { request.method }
     /// The status of the response.
@@ -84,6 +89,7 @@ extension Hop {
             headerFields: fields
         )
         self.response = response.head
+        connection = response.connection
         endpoint = response.connection.endpoint
         localEndpoint = response.connection.localEndpoint
         resolution = response.connection.context as? Resolution

@@ -27,9 +27,12 @@ enum StartUp {
 extension FetchPlan {
     /// Whether no transfer can ask an upstream: all URLs have addresses, no redirect is followed, and no rule of `--connect-to`
     /// leads elsewhere. The standard upstreams are then not created.
-    var needsNoNames: Bool {
-        client.ownUpstreams == nil && client.redirects == RedirectPolicy.none && client.connectTo.isEmpty
-            && urls.allSatisfy { (try? urlPlan.url($0.text, upload: nil))?.host.address != nil }
+    var needsNoNames: Bool { client.ownUpstreams == nil && Self.asksNoNames(client, urls: urls, plan: urlPlan) }
+
+    /// Whether all URLs have addresses, no redirect is followed, and no rule of `--connect-to` leads elsewhere.
+    static func asksNoNames(_ client: ClientConfiguration, urls: [URLArgument], plan: URLPlan) -> Bool {
+        client.redirects == RedirectPolicy.none && client.connectTo.isEmpty
+            && urls.allSatisfy { (try? plan.url($0.text, upload: nil))?.host.address != nil }
     }
 }
 

@@ -25,7 +25,7 @@ public struct PreparedRequest: Sendable {
         let expectsContinue: Bool
     }
 
-    private let checked: Shared<Checked>
+    private var checked: Shared<Checked>
     /// The origin of the request. It decides Host, SNI, the certificate check and the connection.
     package var origin: Origin { checked.value.origin }
     /// The method.
@@ -62,6 +62,9 @@ public struct PreparedRequest: Sendable {
     /// Called with the lines that could be read of a head that broke off or is malformed, over HTTP/1. As for ``onHead``. Default
     /// nil.
     package var onBrokenHead: (@Sendable (ByteBuffer) -> Void)?
+    /// Called with the 407 of a proxy that forwards the request, before the request is sent again with credentials. Returns the Cookie
+    /// field to send then. Default nil: the field stays as it is.
+    package var onProxyChallenge: (@Sendable (HTTPResponse) -> HTTPField?)?
     /// The request target in place of ``target``. Nil: the URL's. It must pass ``setTarget(_:)``.
     private(set) var otherTarget: String?
     /// The credentials for the proxy that forwards the request; nil if none are sent.
@@ -179,6 +182,28 @@ public struct PreparedRequest: Sendable {
         var request = self
         request.proxyAuthorization = proxyAuthorization
         request.proxyFields = fields
+        return request
+    }
+
+    /// The request with another Cookie field; nil removes it.
+    package func with(cookie: HTTPField?) -> PreparedRequest {
+        let old = checked.value
+        var fields = old.fields
+        fields[.cookie] = nil
+        if let cookie { fields.append(cookie) }
+        var request = self
+        request.checked = Shared(
+            Checked(
+                origin: old.origin,
+                method: old.method,
+                target: old.target,
+                fields: fields,
+                body: old.body,
+                authority: old.authority,
+                framing: old.framing,
+                expectsContinue: old.expectsContinue
+            )
+        )
         return request
     }
 

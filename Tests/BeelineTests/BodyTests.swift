@@ -60,6 +60,27 @@ struct BodyTests {
         await site.stop()
     }
 
+    @Test("the pace of an upload restarts when the body is sent again")
+    func paceOfARepeatedUpload() async throws {
+        let site = try await LoopbackOrigin.start { request in
+            request.path == "/moved" ? .redirect(to: "/here", status: .temporaryRedirect) : .text("\(request.bodySize)")
+        }
+        let client = try plainClient()
+        let uploads = NIOLockedValueBox<[[Int64]]>([])
+        let body = RequestBody.bytes([UInt8](repeating: 0x78, count: 40_000)).paced {
+            let upload = uploads.withLockedValue { uploads in
+                uploads.append([])
+                return uploads.count - 1
+            }
+            return { sent in uploads.withLockedValue { $0[upload].append(sent) } }
+        }
+        #expect(try await client.post(site.url("/moved"), body: body).text() == "40000")
+        let counts: [Int64] = [16_384, 32_768, 40_000]
+        #expect(uploads.withLockedValue { $0 } == [counts, counts])
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test("a multipart form streams its files with a known length, and is sent again after a redirect")
     func multipart() async throws {
         let folder = try TemporaryFolder()

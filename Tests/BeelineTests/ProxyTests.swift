@@ -213,6 +213,42 @@ struct ProxyTests {
         await proxy.stop()
     }
 
+    @Test(
+        "the cookies of a 407 of a proxy that forwards are kept, and sent with the credentials",
+        arguments: [true, false]
+    )
+    func cookiesOfAChallenge(keepsCookies: Bool) async throws {
+        let site = try await LoopbackOrigin.start { .text($0.fields[.cookie] ?? "-") }
+        let server = try await ProxyServer.start(
+            .http,
+            instead: { request in
+                guard request.credentials != "me:secret" else { return nil }
+                return .text("who?", status: .proxyAuthenticationRequired)
+                    .adding(.proxyAuthenticate, "Basic realm=\"r\"").adding(.setCookie, "a=b; Path=/")
+            },
+            route: { _, _ in site.endpoint }
+        )
+        var proxy = try #require(Proxy(parsing: "http://me:secret@\(server.endpoint)"))
+        proxy.waitsForChallenge = true
+        var configuration = ClientConfiguration()
+        configuration.upstreams = []
+        configuration.proxies = ProxySettings(http: proxy)
+        let jar = CookieJar()
+        let client = try BeelineClient(configuration, jar: jar)
+        var options = RequestOptions()
+        options.keepsCookies = keepsCookies
+        let response = try await client.get("http://a.test/", fields: [.cookie: "own=1"], options: options)
+        let expected = keepsCookies ? "a=b; own=1" : "own=1"
+        #expect(try await response.text() == expected)
+        #expect(response.hop.request.headerFields[.cookie] == expected && response.hops.count == 1)
+        #expect(response.hop.cookiesSent == (keepsCookies ? ["a", "own"] : ["own"]))
+        #expect(server.requests.map(\.credentials) == [nil, "me:secret"])
+        #expect(jar.allCookies().map(\.domain) == (keepsCookies ? ["a.test"] : []))
+        await client.shutDown()
+        await server.stop()
+        await site.stop()
+    }
+
     @Test("a request and a WebSocket use the Unix socket of their origin instead of a proxy")
     func unixSocket() async throws {
         let daemon = try await UnixSocketServer.start()

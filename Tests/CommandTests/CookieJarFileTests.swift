@@ -30,6 +30,22 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("-c leaves out a cookie with a tab in its value, which curl would cut there, and --jar keeps it")
+        func tabInAValue() async throws {
+            let lab = try await CommandLab { _ in
+                Reply.text("").adding(.setCookie, "a=one\ttwo").adding(.setCookie, "b=whole")
+            }
+            let run = try await lab.beeline(["-s", "--jar", "jar.txt", "-c", "curl.txt", lab.plainURL()])
+            #expect(run.status == 0, "\(run.errors)")
+            let curls = try lab.folder.text("curl.txt")
+            #expect(curls.contains("\tb\twhole\n") && !curls.contains("\ta\t"), "\(curls)")
+            let own = try lab.folder.text("jar.txt")
+            #expect(own.contains("\tb\twhole\n") && own.contains("\ta\tone\ttwo\n"), "\(own)")
+            #expect(try await lab.beeline(["-s", "--jar", "jar.txt", lab.plainURL()]).status == 0)
+            #expect(lab.plain.requests.last?.fields[.cookie]?.contains("a=one\ttwo") == true)
+            await lab.stop()
+        }
+
         @Test func aPipeIsWrittenToAndNotReplacedByAFile() async throws {
             let lab = try await CommandLab()
             let pipe = "\(lab.folder.path)/pipe"

@@ -24,6 +24,27 @@ extension ProcessTests {
             return reply
         }
 
+        @Test("--compressed decodes also with the user's own Accept-Encoding, and with a range")
+        func compressedWithOwnFields() async throws {
+            let lab = try await CommandLab { request in
+                var reply = Reply.text("plain text").compressed(.gzip)
+                if request.fields[.range] != nil { reply.status = .partialContent }
+                return reply
+            }
+            for (options, offer) in [(["-H", "Accept-Encoding: gzip"], "gzip"), (["-r", "0-99"], nil)]
+                as [([String], String?)]
+            {
+                let run = try await lab.beeline(["-s", "--compressed"] + options + [lab.plainURL()])
+                #expect(run.status == 0 && run.text == "plain text", "\(options): \(run.errors)")
+                let sent = lab.plain.requests.last?.fields[.acceptEncoding]
+                #expect(offer.map { sent == $0 } ?? (sent?.contains("gzip") == true))
+                // Without --compressed the body stays as received.
+                let raw = try await lab.beeline(["-s"] + options + [lab.plainURL()])
+                #expect(raw.status == 0 && raw.output.first == 0x1f, "\(options): \(raw.errors)")
+            }
+            await lab.stop()
+        }
+
         @Test func goesOnWhereItStopped() async throws {
             let lab = try await CommandLab { Self.serve($0) }
             try lab.folder.write(String(Self.whole.prefix(40_000)), to: "part")

@@ -32,6 +32,45 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("%{certs} prints the fields of the server's certificate and its PEM form, and nothing without TLS")
+        func certificates() async throws {
+            let lab = try await CommandLab()
+            let format = ["-s", "-o", "/dev/null", "-w", "%{num_certs}\\n%{certs}"]
+            let run = try await lab.beeline(lab.names + format + [lab.url("a.test")])
+            let lines = run.text.split(separator: "\n").map(String.init)
+            #expect(run.status == 0 && lines.first == "1", "\(run.errors)")
+            for name in ["Subject", "Issuer", "Serial Number", "Signature Algorithm", "Start date", "Expire date"] {
+                #expect(lines.contains { $0.hasPrefix("\(name):") && $0.count > name.count + 1 }, "\(name): \(lines)")
+            }
+            #expect(lines.contains("Version:2") && lines.contains("X509v3 Subject Alternative Name:DNS:a.test"))
+            let begin = try #require(lines.firstIndex(of: "-----BEGIN CERTIFICATE-----"))
+            let end = try #require(lines.firstIndex(of: "-----END CERTIFICATE-----"))
+            let der = try #require(Data(base64Encoded: lines[(begin + 1)..<end].joined()))
+            #expect(der.firstRange(of: Data("a.test".utf8)) != nil && run.text.hasSuffix("-----\n"))
+            #expect(try await lab.beeline(format + [lab.plainURL()]).text == "0\n")
+            await lab.stop()
+        }
+
+        @Test("%{url_effective} has an international host as it was written, also after a redirect to another path")
+        func internationalHostOfURLEffective() async throws {
+            let lab = try await CommandLab { request in
+                request.path == "/moved" ? .redirect(to: "/x%20y?q") : .text("ok")
+            }
+            let (port, host) = (lab.plain.port, "bücher.test")
+            let line = [
+                "-s", "-L", "-o", "/dev/null", "-w", "%{url_effective}", "--resolve", "\(host):\(port):127.0.0.1",
+            ]
+            for (path, last) in [("/a", "/a"), ("/moved", "/x%20y?q")] {
+                let run = try await lab.beeline(line + ["http://\(host):\(port)\(path)"])
+                #expect(run.status == 0 && run.text == "http://\(host):\(port)\(last)", "\(run.text)\(run.errors)")
+            }
+            #expect(lab.plain.requests.allSatisfy { $0.authority == "xn--bcher-kva.test:\(port)" })
+            // The ASCII form stays if it was written, and another host of a redirect is not replaced.
+            let ascii = try await lab.beeline(line + ["http://xn--bcher-kva.test:\(port)/a"])
+            #expect(ascii.text == "http://xn--bcher-kva.test:\(port)/a", "\(ascii.errors)")
+            await lab.stop()
+        }
+
         @Test func aDeadFirstAddressIsPassedOver() async throws {
             let lab = try await CommandLab()
             let dead = try RefusedEndpoint(address: "127.0.0.3", port: lab.site.port)

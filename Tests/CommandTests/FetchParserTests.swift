@@ -133,6 +133,16 @@ struct FetchParserTests {
         )
     }
 
+    @Test("an argument @FILE is a file of URLs also without --url, and after two dashes")
+    func positionalFileOfURLs() throws {
+        let urls = [URLArgument("http://a/{b}", isFromFile: true), URLArgument("http://c/", isFromFile: true)]
+        for line in [["x", "@urls", "y"], ["--", "x", "@urls", "y"]] {
+            #expect(try one(line).urls == ["x"] + urls + ["y"], "\(line)")
+        }
+        let failure = #expect(throws: CommandFailure.self) { try parse(["@missing"]) }
+        #expect(failure?.status == .readFailed)
+    }
+
     /// No command line and no file of options makes the parser trap.
     @Test func survivesAnything() {
         var random = SeededRandom(seed: 1)

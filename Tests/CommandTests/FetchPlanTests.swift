@@ -263,6 +263,20 @@ struct FetchPlanTests {
         }
     }
 
+    @Test("parts that ask no upstream share a client, whatever answers they allow, and other parts do not")
+    func sharedClients() throws {
+        let (address, name, allow) = ("http://127.0.0.1/", "http://a.test/", "--allow-local-answers")
+        for (line, isShared) in [
+            ([allow, address, "--next", address], true), ([allow, name, "--next", name], false),
+            ([allow, "-L", address, "--next", "-L", address], false), ([allow, address, "--next", name], true),
+        ] {
+            guard case .fetch(let parts) = try FetchParser.parse(line, files: Self.files) else { continue }
+            let session = try FetchSession(parts, defaults: Defaults(), files: Self.files)
+            #expect((Set(session.parts.map(\.clientKey)).count == 1) == isShared, "\(line)")
+            #expect(session.parts[0].client.resolver.check.allowsLocalAnswers != isShared, "\(line)")
+        }
+    }
+
     // MARK: Errors
 
     /// A command line that is refused, with its exit code and a part of the message.

@@ -55,6 +55,17 @@ struct HSTSCommandTests {
         await lab.stop()
     }
 
+    @Test("a file that cannot be read leaves no SQLite jar open")
+    func unreadableFileClosesTheJar() async throws {
+        let lab = try await CommandLab(handler: Self.handler)
+        #expect(try await lab.beeline(["-s", "--jar", "jar.sqlite", lab.plainURL()]).status == 0)
+        let run = try await lab.beeline(["--jar", "jar.sqlite", "--hsts", lab.folder.path, lab.plainURL()])
+        #expect(run.status == 26 && lab.plain.requests.count == 1, "\(run.errors)")
+        // An open jar keeps its log and its lock on the disk.
+        #expect(lab.folder.has("jar.sqlite") && !lab.folder.has("jar.sqlite-wal") && !lab.folder.has("jar.sqlite-lock"))
+        await lab.stop()
+    }
+
     @Test("the URL of a failed request is the one with TLS")
     func failure() async throws {
         let lab = try await CommandLab(handler: Self.handler)

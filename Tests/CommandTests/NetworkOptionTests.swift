@@ -191,6 +191,24 @@ struct NetworkOptionTests {
 
     // MARK: Sockets
 
+    @Test(
+        "a rule of --connect-to that leads to the URL's own host and port is no rule, unless a redirect may follow another",
+        arguments: [
+            ("::a.test:81", "http://a.test:81/", true), ("other.test::b.test:", "http://a.test:81/x", true),
+            ("::a.test:81", "-L http://a.test:81/", false), ("::b.test:81", "http://a.test:81/", false),
+            ("::a.test:82", "http://a.test:81/", false), ("::a.test:81", "http://a.test:81/ http://b.test:81/", false),
+            ("::a.test:81", "--connect-to ::b.test: http://a.test:81/", true),
+            // HSTS may change the URL to https://a.test:443/.
+            ("a.test:443:b.test:", "http://a.test/", false),
+        ]
+    )
+    func idleConnectRule(_ rule: String, _ rest: String, isIdle: Bool) throws {
+        let line = ["--connect-to", rule] + rest.split(separator: " ").map(String.init)
+        guard case .fetch(let parts) = try FetchParser.parse(line, files: Self.files) else { return }
+        let plan = try FetchPlan(try #require(parts.first), defaults: Defaults(), files: Self.files)
+        #expect(plan.client.connectTo.isEmpty == isIdle)
+    }
+
     @Test func optionsSetTheSockets() throws {
         let client = try plan(
             "--connect-to",

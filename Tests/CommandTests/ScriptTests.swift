@@ -172,6 +172,42 @@ extension ProcessTests {
             )
         }
 
+        #if os(Linux)
+        @Test(
+            "Scripts/package fails if the tar archive breaks off or cannot be compressed",
+            arguments: ["tar", "gzip"]
+        )
+        func brokenTarArchive(broken: String) async throws {
+            let package = try Package()
+            let folder = package.folder
+            for name in ["LICENSE", "README.md", "NOTICE"] { try folder.write("\(name)\n", to: name) }
+            // In place of a release build and of pages for the program of the build.
+            try folder.write("#!/bin/bash\necho '\(folder.path)/bin/beeline'\n", to: "Scripts/lib/build-release")
+            try folder.write("#!/bin/bash\ncat >/dev/null\n", to: "Scripts/lib/man-pages")
+            for name in ["package-deb", "package-zips"] {
+                try folder.write("#!/bin/bash\necho '\(name)'\n", to: "Scripts/lib/\(name)")
+            }
+            try package.program("strip", "exit 0")
+            try package.program("objdump", "echo 'NEEDED libc.so.6'; echo GLIBC_2.34")
+            // The notices of packages that need not be there.
+            let edit = """
+                printf '#!/bin/bash\\necho 1.2.3\\n' >bin/beeline && chmod +x bin/beeline Scripts/lib/*
+                sed -i 's/^    for part in libsqlite3-dev .*/    for part in; do/' Scripts/package
+                """
+            try #require(try await package.run(edit).status == 0)
+            let line = "SOURCE_DATE_EPOCH=1767225600 Scripts/package --to '\(folder.path)/out'"
+            let archive = "out/beeline-1.2.3-linux-$(uname -m).tar.gz"
+            let whole = try await package.run("\(line) && tar -tzf \(archive)")
+            #expect(whole.status == 0 && whole.text.contains("package-zips"), "\(whole.text)\(whole.errors)")
+            #expect(whole.text.contains("/bin/beeline\n"), "\(whole.text)")
+
+            try package.program(broken, "head -c 100 /dev/zero; exit 1")
+            let run = try await package.run("rm -r out; \(line); code=$?; ls out; exit $code")
+            #expect(run.status == 1 && run.text.isEmpty, "\(run.text)\(run.errors)")
+            #expect(run.errors.contains("the tar archive could not be written"), "\(run.errors)")
+        }
+        #endif
+
         @Test func appleCheckNeedsNoGNUSed() async throws {
             let package = try Package()
             try package.folder.write("Names:\nDirectHTTP: Names\n", to: "Scripts/lib/layers")

@@ -3,6 +3,7 @@
 import Beeline
 import BeelineTesting
 import Foundation
+import NIOConcurrencyHelpers
 import Testing
 
 extension ProcessTests {
@@ -45,6 +46,21 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("parts share a connection although one has a rule of --connect-to that leads to the URL's own place")
+        func connectToOfTheSamePlace() async throws {
+            let lab = try await CommandLab { Self.serve($0) }
+            let (url, port) = (lab.plainURL("/x"), lab.plain.port)
+            func line(_ rule: String) -> [String] {
+                let part = ["-w", "%{num_connects}", "-o", "out", url]
+                return ["-s"] + part + ["--next", "--connect-to", rule] + part + ["--next"] + part
+            }
+            let same = try await lab.beeline(line("::127.0.0.1:\(port)"))
+            #expect(same.status == 0 && same.text == "100", "\(same.text)\(same.errors)")
+            let other = try await lab.beeline(line("::127.0.0.2:\(port)"))
+            #expect(other.status == 0 && other.text == "110", "\(other.text)\(other.errors)")
+            await lab.stop()
+        }
+
         @Test func transfersRunAtTheSameTime() async throws {
             let gate = Gate()
             let lab = try await CommandLab { request in
@@ -57,6 +73,29 @@ extension ProcessTests {
             }
             #expect(run.status == 0, "\(run.errors)")
             for name in ["1", "2", "3"] { #expect(try lab.folder.text(name) == "/\(name)\n") }
+            await lab.stop()
+        }
+
+        @Test("--parallel-max-host lets so many transfers of -Z to one origin run at a time, and the others wait")
+        func parallelMaxHost() async throws {
+            let (gate, running) = (Gate(), NIOLockedValueBox((now: 0, most: 0)))
+            let lab = try await CommandLab { request in
+                guard request.path != "/other" else { return .text("other") }
+                running.withLockedValue { ($0.now, $0.most) = ($0.now + 1, max($0.most, $0.now + 1)) }
+                defer { running.withLockedValue { $0.now -= 1 } }
+                try await gate.wait()
+                return .text("\(request.path)\n")
+            }
+            let line = ["-s", "-Z", "--parallel-max-host", "2", lab.plainURL("/[1-5]"), "-o", "#1"]
+            let run = try await CommandRun.run(CommandRun.beeline, line, in: lab.folder) { [lab] _ in
+                try await gate.arrivals(atLeast: 2)
+                // While another command has its response, the third transfer would have arrived.
+                #expect(try await lab.beeline(["-s", lab.plainURL("/other")]).text == "other")
+                gate.open()
+            }
+            #expect(run.status == 0, "\(run.errors)")
+            for name in ["1", "2", "3", "4", "5"] { #expect(try lab.folder.text(name) == "/\(name)\n") }
+            #expect(running.withLockedValue { $0.most } == 2)
             await lab.stop()
         }
 

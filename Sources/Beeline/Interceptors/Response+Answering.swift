@@ -51,7 +51,8 @@ extension Hop {
             timings: .none,
             cookiesSent: [],
             cookiesReceived: [],
-            receivedAt: receivedAt
+            receivedAt: receivedAt,
+            connection: nil
         )
     }
 }

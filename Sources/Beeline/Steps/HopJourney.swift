@@ -18,6 +18,8 @@ struct HopJourney {
         fileprivate let credentials: Credentials?
         fileprivate let answer: AuthMemory.Answer?
         fileprivate let observation: HopObservation?
+        /// Nil if no proxy that forwards the request can ask for credentials.
+        fileprivate var challengeCookies: ProxyChallengeCookies?
     }
 
     /// What to do after a response.
@@ -61,12 +63,7 @@ struct HopJourney {
             _ = hop.upgradeByRecord()
         }
         let context = request.options.cookieContext(of: hop.url, method: hop.method)
-        let cookies = CookieStep.outgoing(
-            request.options.sendsCookies ? call.jar(of: request) : nil,
-            url: hop.cookieURL,
-            explicit: hop.explicitCookies,
-            context: context
-        )
+        let cookies = outgoingCookies(of: request, context, call)
         let credentials =
             hop.fields[.authorization] == nil
             ? hop.credentials ?? client.configuration.credentials(for: hop.url.origin) : nil
@@ -98,6 +95,18 @@ struct HopJourney {
             prepared.keepsTransferCoding = request.options.keepsTransferCoding
             prepared.onBrokenHead = request.options.onBrokenHead
             if request.options.httpVersion != .http11 { try prepared.setVersion(request.options.httpVersion) }
+            var challengeCookies: ProxyChallengeCookies?
+            if routing.route.forwarder(for: hop.url.origin)?.user != nil {
+                let cookies = ProxyChallengeCookies()
+                prepared.onProxyChallenge = { [self] response in
+                    cookies.renew(after: response) { response in
+                        incomingCookies(of: response, to: request, context, call)
+                    } outgoing: {
+                        outgoingCookies(of: request, context, call)
+                    }
+                }
+                challengeCookies = cookies
+            }
             return PendingHop(
                 prepared: prepared,
                 routing: routing,
@@ -105,7 +114,8 @@ struct HopJourney {
                 cookies: cookies.names,
                 credentials: credentials,
                 answer: answer,
-                observation: observation
+                observation: observation,
+                challengeCookies: challengeCookies
             )
         } catch {
             throw failure(error, routing: routing, observation: observation)
@@ -145,21 +155,18 @@ struct HopJourney {
         request: ClientRequest,
         of call: Call
     ) throws(BeelineError) -> NextStep {
-        let keepsCookies = request.options.keepsCookies && request.options.keepsCookiesOf?(hop.url) ?? true
-        let received = CookieStep.incoming(
-            keepsCookies ? call.jar(of: request) : nil,
-            url: hop.cookieURL,
-            fields: response.head.headerFields,
-            context: pending.context
-        )
+        let received =
+            (pending.challengeCookies?.received ?? [])
+            + incomingCookies(of: response.head, to: request, pending.context, call)
+        let resent = pending.challengeCookies?.sent
         recordTLSRequirement(of: response.head, client: call.client)
         hops.append(
             Hop(
                 hop,
-                request: pending.prepared,
+                request: resent.map { pending.prepared.with(cookie: $0.field) } ?? pending.prepared,
                 response: response,
                 route: pending.routing.route,
-                cookiesSent: pending.cookies,
+                cookiesSent: resent?.names ?? pending.cookies,
                 cookiesReceived: received,
                 receivedAt: call.client.clock.date()
             )
@@ -181,6 +188,36 @@ struct HopJourney {
             return .resend
         }
         return Redirect.applies(to: response.head) ? .redirect : .done
+    }
+
+    /// Makes the Cookie field of this hop.
+    private func outgoingCookies(
+        of request: ClientRequest,
+        _ context: CookieContext,
+        _ call: Call
+    ) -> (field: HTTPField?, names: [String]) {
+        CookieStep.outgoing(
+            request.options.sendsCookies ? call.jar(of: request) : nil,
+            url: hop.cookieURL,
+            explicit: hop.explicitCookies,
+            context: context
+        )
+    }
+
+    /// Keeps the cookies of a response to this hop.
+    private func incomingCookies(
+        of response: HTTPResponse,
+        to request: ClientRequest,
+        _ context: CookieContext,
+        _ call: Call
+    ) -> [ReceivedCookieOutcome] {
+        let keepsCookies = request.options.keepsCookies && request.options.keepsCookiesOf?(hop.url) ?? true
+        return CookieStep.incoming(
+            keepsCookies ? call.jar(of: request) : nil,
+            url: hop.cookieURL,
+            fields: response.headerFields,
+            context: context
+        )
     }
 
     /// Records that the host requires TLS, or no longer does (RFC 6797 §8.1): from the first field of a response over TLS whose

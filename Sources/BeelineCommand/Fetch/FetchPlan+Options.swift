@@ -15,6 +15,23 @@ extension EngineConfiguration {
     }
 }
 
+extension FetchPlan {
+    /// Whether every URL is connected to at its own host and port although there are rules of `--connect-to`. The part then shares
+    /// the connections of parts without rules, as in curl. False if a redirect may lead elsewhere.
+    static func staysInPlace(_ client: ClientConfiguration, urls: [URLArgument], plan: URLPlan) -> Bool {
+        guard client.redirects == RedirectPolicy.none else { return false }
+        return urls.allSatisfy { url in
+            guard let origin = (try? plan.url(url.text, upload: nil))?.origin else { return false }
+            // HSTS may change the scheme, and with it the standard port.
+            let port: UInt16 = origin.port == 80 ? 443 : origin.port
+            let places = [origin, Origin(scheme: .https, host: origin.host, port: port)]
+            return places.allSatisfy { place in
+                client.connectTo.lazy.compactMap { $0.target(of: place) }.first ?? place == place
+            }
+        }
+    }
+}
+
 extension Transfer.Resume {
     /// Parses the value of `-C`; nil if there is none.
     init?(_ text: String?) throws(CommandFailure) {

@@ -138,10 +138,19 @@ struct FetchPlan: Sendable {
         urlPlan = try URLPlan(command, data: draft.query, files: files)
         hidesTunnelHeads = command.proxy.hidesTunnelHeads
         self.command = command
+        var ofClient = command.ofClient
+        if Self.staysInPlace(client, urls: command.urls, plan: urlPlan) {
+            (client.connectTo, ofClient.socket.connectTo) = ([], [])
+        }
+        if Self.asksNoNames(client, urls: command.urls, plan: urlPlan) {
+            // Without a name there is no answer to allow.
+            client.resolver.check.allowsLocalAnswers = defaults.allowsLocalAnswers
+            ofClient.names.allowsLocalAnswers = false
+        }
         if transfer.raw { client.decodesContent = false }
         client.engine.apply(command.session)
         clientKey = ClientKey(
-            arguments: command.ofClient,
+            arguments: ofClient,
             userAgent: client.userAgent,
             accept: client.accept,
             decodesContent: client.decodesContent,

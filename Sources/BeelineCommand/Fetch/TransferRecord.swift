@@ -26,8 +26,6 @@ struct TransferRecord: Sendable {
     var isComplete = false
     /// Whether the response does not meet the condition of `-z`.
     var isUnmodified = false
-    /// The certificates of the server in PEM form, its own first.
-    var certificates: [String] = []
     /// The number of body bytes written, after decoding.
     var received: Int64 = 0
     /// The number of bytes written, heads included.

@@ -7,8 +7,8 @@ extension WriteOutVariable {
     func value(_ record: TransferRecord) -> Value {
         let hop = record.lastHop
         switch self {
-        case .certificates: return .string(record.certificates.joined())
-        case .certificateCount: return .number(Int64(record.certificates.count))
+        case .certificates: return .string(hop?.certificate.map(CertificateText.text) ?? "")
+        case .certificateCount: return .number(hop?.certificate == nil ? 0 : 1)
         case .connectionID, .transferID: return .number(Int64(record.transfer.id))
         case .contentType: return Value(hop?.response.headerFields[.contentType])
         case .errorMessage: return Value(record.failure?.message)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOSSL
 public import Names
 
 /// How a connection was established. A class, because every response on the connection has it.
@@ -23,6 +24,10 @@ public final class ConnectionInfo: Sendable {
     package let connectTime: Duration
     /// How long TLS (and a proxy's CONNECT) took; nil if there was neither.
     package let handshakeTime: Duration?
+    /// The certificate that the peer of the last TLS handshake showed; nil without TLS.
+    private let certificate: NIOSSLCertificate?
+    /// The certificate of the origin in DER form, or of a proxy over TLS that forwards the request; nil without TLS.
+    package var certificateDER: [UInt8]? { try? certificate?.toDERBytes() }
 
     init(
         endpoint: Endpoint,
@@ -33,7 +38,8 @@ public final class ConnectionInfo: Sendable {
         resolveTime: Duration,
         connectTime: Duration,
         handshakeTime: Duration?,
-        ech: ECHOutcome = .notOffered
+        ech: ECHOutcome = .notOffered,
+        certificate: NIOSSLCertificate? = nil
     ) {
         self.endpoint = endpoint
         self.localEndpoint = localEndpoint
@@ -44,5 +50,6 @@ public final class ConnectionInfo: Sendable {
         self.connectTime = connectTime
         self.handshakeTime = handshakeTime
         self.ech = ech
+        self.certificate = certificate
     }
 }

@@ -80,7 +80,8 @@ struct Dialer: Sendable {
             resolveTime: resolveTime,
             connectTime: won.winner.start + (won.winner.connect ?? .zero),
             handshakeTime: target.steps.isEmpty ? nil : won.winner.handshake,
-            ech: won.secured.ech
+            ech: won.secured.ech,
+            certificate: won.secured.certificate
         )
     }
 }

@@ -9,6 +9,15 @@ import Names
 /// Each step adds its handler after the earlier ones. TLS with the proxy carries the CONNECT, and the tunnel carries the origin's
 /// TLS.
 final class Handshake {
+    /// What the TLS handshakes of a connection led to.
+    struct Secured {
+        /// The protocol that the last ALPN chose, or `http/1.1`.
+        var applicationProtocol: String
+        /// The certificate that the peer of the last TLS handshake showed; nil without TLS.
+        var certificate: NIOSSLCertificate?
+        var ech = ECHOutcome.notOffered
+    }
+
     private let channel: any Channel
     private let target: DialTarget
     private let isAnswering: Bool
@@ -16,13 +25,6 @@ final class Handshake {
     private var rest: ArraySlice<DialStep>
     private var secured: Secured
     private var done: ((Result<Secured, DirectHTTPError>) -> Void)?
-
-    /// The result of the steps.
-    struct Secured {
-        /// The protocol that the last ALPN chose.
-        var applicationProtocol: String
-        var ech = ECHOutcome.notOffered
-    }
 
     /// - Parameters:
     ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
@@ -95,7 +97,8 @@ final class Handshake {
             let waiter = HandshakeWaiter(for: handler) { [self] result in
                 let outcome = result.mapError { step.blame(hello?.explain($0) ?? $0) }.flatMap { negotiated in
                     Result { () throws(DirectHTTPError) in
-                        if let error = step.objection(to: handler.peerCertificate) { throw error }
+                        secured.certificate = handler.peerCertificate
+                        if let error = step.objection(to: secured.certificate) { throw error }
                         if let hello { secured.ech = try hello.outcome() }
                         if !target.assumesHTTP2 { secured.applicationProtocol = negotiated ?? "http/1.1" }
                     }

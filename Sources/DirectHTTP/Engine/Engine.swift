@@ -89,6 +89,7 @@ public final class Engine: Sendable {
         tls: TLSSettings = TLSSettings(),
         limits: TimeLimits = TimeLimits()
     ) async throws(DirectHTTPError) -> ExchangeResponse {
+        var request = request
         var clock = ExchangeClock(limits: limits)
         var course = Course(request, route: route, tls: tls)
         while true {
@@ -102,7 +103,7 @@ public final class Engine: Sendable {
             if let response = try response(
                 from: sent,
                 exchange: exchange,
-                request: request,
+                request: &request,
                 clock: clock,
                 course: &course
             ) {
@@ -156,7 +157,7 @@ public final class Engine: Sendable {
     private func response(
         from sent: Sent,
         exchange: Exchange,
-        request: PreparedRequest,
+        request: inout PreparedRequest,
         clock: ExchangeClock,
         course: inout Course
     ) throws(DirectHTTPError) -> ExchangeResponse? {
@@ -167,6 +168,7 @@ public final class Engine: Sendable {
                 isChallenge(head.response, key: course.key, used: course.answer, isRemembered: course.challenges == 0)
             {
                 course.challenges += 1
+                if let renew = request.onProxyChallenge { request = request.with(cookie: renew(head.response)) }
                 return nil
             }
             return ExchangeResponse(
