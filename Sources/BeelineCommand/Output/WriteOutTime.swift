@@ -19,9 +19,10 @@ enum WriteOutTime {
     static let limit = 256
 
     static func now(_ format: String) -> String {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return text(format, seconds: Int(time.tv_sec), microseconds: Int(time.tv_nsec / 1000))
+        // Not clock_gettime: which module declares the fields of timespec differs from build to build (see `FileKind`).
+        let time = Date().timeIntervalSince1970
+        let seconds = time.rounded(.down)
+        return text(format, seconds: Int(seconds), microseconds: Int((time - seconds) * 1_000_000))
     }
 
     /// Formats a time; empty if the text is longer than ``limit``.
