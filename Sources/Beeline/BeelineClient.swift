@@ -31,7 +31,7 @@ public final class BeelineClient: Sendable {
     /// requests and redirects, before it sends anything. It records hosts from responses whose certificate was verified. `nil`:
     /// the client changes no URL.
     public let hsts: HSTSStore?
-    let engine: Engine
+    package let engine: Engine
     let auth = AuthMemory()
     let telemetry: Telemetry?
     let clock: CallClock

@@ -13,7 +13,19 @@ extension CommandFailure {
     init(_ error: BeelineError) {
         // The resolver's message says why there is no address.
         let message = (error.underlyingError as? ResolutionError)?.message ?? error.message
-        self.init(CommandStatus(error), message + Self.advice(error.code))
+        self.init(CommandStatus(error), Self.withOptions(message) + Self.advice(error.code))
+    }
+
+    /// The message with the command's options in place of the settings of ECH.
+    static func withOptions(_ message: String) -> String {
+        ECHRemedy.allCases.reduce(message) { text, remedy in
+            let options =
+                switch remedy {
+                case .turnOff: "--ech false shows the server name instead"
+                case .configure: "write --ech ecl:@FILE, with a list of the site, or --ech true"
+                }
+            return text.replacing(remedy.rawValue, with: options)
+        }
     }
 
     /// Makes a failure from an incomplete response body.

@@ -82,6 +82,46 @@ struct GatewayWebSocketTests {
         await lab.stop()
     }
 
+    /// An upstream that answers each name with 127.0.0.1 and one HTTPS record with this list.
+    private struct RecordUpstream: ServiceUpstream {
+        let name = "records"
+        let list: [UInt8]
+
+        func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+            Answer(v4: .addresses([IPAddress(v4: 0x7f00_0001)], ttl: .seconds(60)))
+        }
+
+        func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
+            let record = ServiceRecord(text: "1 a.test. ech=\(Base64.encode(list))")
+            return ServiceReply(record.map { [$0] } ?? [], owner: question.name, ttl: .seconds(60))
+        }
+    }
+
+    @Test("the gateway encrypts the server name of a WebSocket where a record has a configuration")
+    func encryptedClientHello() async throws {
+        let keys = try ServerECH(publicName: "b.test")
+        let lab = try await ProxyLab(
+            configure: { $0.gatewayHosts = ["a.test"] },
+            client: {
+                $0.upstreams = []
+                $0.resolver.upstreams = [RecordUpstream(list: keys.configurations)]
+                $0.resolver.limits.resolutionDelay = .seconds(5)
+                $0.tls.ech = .required
+            }
+        )
+        var tls = ServerTLS(try lab.authority.certificate(for: ["a.test", "b.test"]))
+        tls.ech = keys
+        let site = try await LoopbackOrigin.start(tls: tls) { Routes.webSocketEcho($0) }
+        let player = try Self.player()
+        let local = try #require(lab.proxy.gateway).localURL(for: try HTTPURL("wss://a.test:\(site.port)/"))
+        let socket = try await player.webSocket(local)
+        #expect(site.requests.first?.connection.serverName == "b.test", "the name that observers see")
+        await socket.close()
+        await player.shutDown()
+        await site.stop()
+        await lab.stop()
+    }
+
     @Test("a response that opens no WebSocket keeps its status, and an unreachable origin is a 502")
     func refusals() async throws {
         let lab = try await Self.lab()

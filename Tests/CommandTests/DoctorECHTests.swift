@@ -6,6 +6,21 @@ import Testing
 
 @testable import BeelineCommand
 
+/// An upstream that answers each name with 127.0.0.1 and this text of an HTTPS record, if there is one.
+private struct RecordUpstream: ServiceUpstream {
+    let name = "records"
+    var record: String?
+
+    func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        Answer(v4: .addresses([IPAddress(v4: 0x7f00_0001)], ttl: .seconds(60)), v6: .absent(.noRecord, ttl: nil))
+    }
+
+    func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
+        let record = record.flatMap { ServiceRecord(text: $0) }
+        return ServiceReply(record.map { [$0] } ?? [], owner: question.name, ttl: .seconds(60))
+    }
+}
+
 /// `beeline doctor` compares handshakes with and without Encrypted Client Hello.
 @Suite("doctor and ECH", .timeLimit(.minutes(1)))
 struct DoctorECHTests {
@@ -42,6 +57,70 @@ struct DoctorECHTests {
         #expect(text.contains(words) && DoctorPage(diagnosis).text.contains(words))
         #expect(DoctorReport(diagnosis).places[0].ech == (hasECH ? "accepted" : "not offered"))
         #expect(DoctorReport(diagnosis).places[0].echPublicName == (hasECH ? "cover.test" : nil))
+    }
+
+    /// Examines `a.test` at a port that refuses connections, with an HTTPS record of this text; `ECH` and `PORT` in it stand for
+    /// those of a site.
+    private func examine(record: String?, ech: TLSSettings.ECH = .automatic) async throws -> Diagnosis {
+        let authority = try TestAuthority()
+        let keys = try ServerECH(publicName: "cover.test")
+        var settings = ServerTLS(try authority.certificate(for: ["a.test", "cover.test"]))
+        settings.ech = keys
+        let site = try await LoopbackOrigin.start(tls: settings, handler: Routes.standard)
+        var tls = TLSSettings()
+        tls.trustsSystemRoots = false
+        tls.rootPEMs = [authority.rootPEM]
+        tls.ech = ech
+        let text = record?.replacing("ECH", with: "ech=\(Base64.encode(keys.configurations))")
+            .replacing("PORT", with: "port=\(site.port)")
+        var configuration = ResolverConfiguration(upstreams: [RecordUpstream(record: text)])
+        configuration.check.allowsLocalAnswers = true
+        // A request would not wait for the record.
+        configuration.limits.resolutionDelay = .zero
+        let resolver = Resolver(configuration)
+        let examination = Examination(resolver: resolver, tls: tls, patience: .seconds(60))
+        let refused = try RefusedEndpoint()
+        let isElsewhere = record?.contains("PORT") ?? false
+        let port = isElsewhere ? refused.endpoint.port : site.port
+        let diagnosis = await examination.run(try HTTPURL("https://a.test:\(port)/"))
+        await resolver.shutDown()
+        await site.stop()
+        return diagnosis
+    }
+
+    /// `doctor` said of every handshake without ECH that the site publishes no configuration.
+    @Test("the reason for no ECH is what doctor knows")
+    func reasons() async throws {
+        let cases: [(String?, TLSSettings.ECH, String)] = [
+            ("1 a.test. ECH", .automatic, "ECH accepted, with the public name cover.test"),
+            ("1 a.test. ECH", .off, "ECH not offered: it is turned off"),
+            ("1 a.test. alpn=h2", .automatic, "ECH not offered: no resolver returned a configuration of the site"),
+            (nil, .automatic, "ECH not offered: no resolver returned a configuration of the site"),
+            ("1 a.test. ech=AAAA", .automatic, "ECH not offered: the settings do not allow"),
+        ]
+        for (record, ech, words) in cases {
+            let text = DoctorText(try await examine(record: record, ech: ech)).text
+            #expect(text.contains(words), "\(record ?? "-") \(ech): \(text)")
+        }
+        let notAsked = try await examine(["a.test"], isRotated: false, hasECH: false)
+        #expect(DoctorText(notAsked).text.contains("ECH not offered: no resolver was asked for HTTPS records"))
+    }
+
+    @Test("the endpoint of an HTTPS record is dialled, too, and requests use it")
+    func recordEndpoint() async throws {
+        let diagnosis = try await examine(record: "1 a.test. PORT ECH")
+        #expect(diagnosis.places.map(\.serves) == [true, false])
+        #expect(diagnosis.places.first?.saidBy == ["the HTTPS record"])
+        #expect(diagnosis.places.first?.ech == .outcome(.accepted(publicName: "cover.test")))
+        #expect(diagnosis.verdict.status == .ok)
+    }
+
+    @Test("errors name the options of ECH, not the settings of the library")
+    func wording() {
+        let failure = CommandFailure(BeelineError(.echFailed, "no list: \(ECHRemedy.configure.rawValue)"))
+        #expect(failure.message == "no list: write --ech ecl:@FILE, with a list of the site, or --ech true")
+        let silent = CommandFailure(BeelineError(.connectTimeout, "no answer; \(ECHRemedy.turnOff.rawValue)"))
+        #expect(silent.message.hasPrefix("no answer; --ech false shows the server name instead"))
     }
 
     @Test("a handshake that fails only with ECH is a finding")

@@ -90,6 +90,7 @@ struct DialTests {
         let origin = try await LoopbackOrigin.start { _ in .text("ok") }
         let endpoint = origin.endpoints[0]
         let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let engine = Engine()
         let (kept, keep) = AsyncStream.makeStream(of: Bool.self)
         let dialed = loop.makePromise(of: Void.self)
         let bound = NIOLoopBoundBox<(waiting: () -> Waiting?, dial: ChannelDial?)?>.makeEmptyBox(
@@ -105,6 +106,7 @@ struct DialTests {
                 on: loop,
                 settings: DialSettings(),
                 tls: TLSSettings(),
+                engine: engine,
                 isTunnel: false,
                 attempted: { _ in }
             ) { result in
@@ -121,6 +123,7 @@ struct DialTests {
         for _ in 0..<20 { try await loop.submit {}.get() }
         loop.execute { keep.yield(bound.value?.waiting() != nil) }
         #expect(await kept.first { _ in true } == false)
+        await engine.shutDown()
         await origin.stop()
     }
 

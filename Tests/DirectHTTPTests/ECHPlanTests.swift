@@ -36,7 +36,7 @@ struct ECHPlanTests {
         )
             -> ECHPlan.Offer
         {
-            ECHPlan(settings(ech, grease: grease), service: service, rejectedName: off).offer
+            ECHPlan(settings(ech, grease: grease), service: service) { _ in off }.offer
         }
         #expect(offer(.automatic, record) == .list(list))
         #expect(offer(.automatic, plain) == .list(list), "it reveals no more than a handshake without ECH")
@@ -52,14 +52,29 @@ struct ECHPlanTests {
         #expect(offer(.configured(list), nil) == .list(list))
         var old = settings(.automatic)
         old.maxVersion = .tls12
-        #expect(ECHPlan(old, service: record, rejectedName: nil).offer == .nothing)
+        #expect(ECHPlan(old, service: record).offer == .nothing)
+    }
+
+    /// A rejection without a verified certificate cannot be believed, so that `-k` failed behind a device that intercepts TLS.
+    @Test("an optional ECH is not offered without verification")
+    func unverified() throws {
+        let record = EndpointService(echConfigurations: bytes)
+        let list = try ECHConfigList(bytes)
+        for (ech, offer) in [
+            (TLSSettings.ECH.automatic, ECHPlan.Offer.nothing), (.required, .list(list)),
+            (.configured(list), .list(list)),
+        ] {
+            var tls = settings(ech)
+            tls.verifiesCertificate = false
+            #expect(ECHPlan(tls, service: record).offer == offer)
+        }
     }
 
     @Test("retry configurations are used once")
     func retry() throws {
         let record = EndpointService(echConfigurations: bytes)
         for ech in [TLSSettings.ECH.automatic, .required] {
-            var plan = ECHPlan(settings(ech), service: record, rejectedName: nil)
+            var plan = ECHPlan(settings(ech), service: record)
             #expect(plan.handle(rejection(newer)) == .retry)
             #expect(plan.offer == .list(try ECHConfigList(newer)))
             #expect(plan.outcome(isAccepted: true) == .accepted(publicName: "newer.test"))
@@ -72,16 +87,16 @@ struct ECHPlanTests {
 
     @Test(
         "without retry configurations ECH is turned off, unless it is required",
-        arguments: [[UInt8]]([[], [0, 2, 1, 1]])
+        arguments: [[UInt8]]([[], [0, 6, 0xfe, 0x0a, 0, 2, 1, 1]])
     )
     func turnOff(_ retry: [UInt8]) throws {
         let record = EndpointService(echConfigurations: bytes)
-        var plan = ECHPlan(settings(.automatic), service: record, rejectedName: nil)
+        var plan = ECHPlan(settings(.automatic), service: record)
         #expect(plan.handle(rejection(retry)) == .turnOff)
         #expect(plan.offer == .nothing)
         #expect(plan.outcome(isAccepted: false) == .rejected(publicName: "cover.test"))
         for ech in [TLSSettings.ECH.required, .configured(try ECHConfigList(bytes))] {
-            var strict = ECHPlan(settings(ech), service: record, rejectedName: nil)
+            var strict = ECHPlan(settings(ech), service: record)
             guard case .fail = strict.handle(rejection(retry)) else {
                 Issue.record("\(ech) must not be downgraded")
                 return
@@ -89,19 +104,42 @@ struct ECHPlanTests {
         }
     }
 
+    @Test("retry configurations of a known version that cannot be used do not turn ECH off")
+    func unusableRetry() {
+        let unusable = ECHConfigListTests.list(ECHConfigListTests.configuration(name: "10.1.1.1"))
+        for retry in [unusable, [0, 2, 1, 1], [0, 0], [7]] {
+            var plan = ECHPlan(settings(.automatic), service: EndpointService(echConfigurations: bytes))
+            #expect(plan.handle(rejection(retry)) == .fail("rejected ECH and sent configurations that cannot be used"))
+        }
+    }
+
+    /// A plain DNS server could otherwise turn ECH off for an origin with a list that names the attacker's own public name.
+    @Test("a rejection of one list does not turn off another")
+    func otherList() throws {
+        var table = ECHTable()
+        let now = NIODeadline.uptimeNanoseconds(1_000_000)
+        let origin = Origin(scheme: .https, host: try Host("a.test"), port: 443)
+        let forged = try ECHConfigList(newer)
+        table.turnOff(origin, list: forged, publicName: "newer.test", now: now)
+        #expect(table.rejectedName(of: origin, list: forged, now: now) == "newer.test")
+        #expect(table.rejectedName(of: origin, list: try ECHConfigList(bytes), now: now) == nil)
+    }
+
     @Test("origins that turned ECH off are remembered for ten minutes, up to a limit")
     func table() throws {
+        let list = try ECHConfigList(bytes)
         var table = ECHTable()
         let now = NIODeadline.uptimeNanoseconds(1_000_000)
         func origin(_ number: Int) throws -> Origin {
             Origin(scheme: .https, host: try Host("n\(number).test"), port: 443)
         }
-        for number in 0...ECHTable.maxOrigins {
-            table.turnOff(try origin(number), publicName: "cover.test", now: now + .nanoseconds(Int64(number)))
+        for number in 0...ECHTable.maxRejections {
+            let later = now + .nanoseconds(Int64(number))
+            table.turnOff(try origin(number), list: list, publicName: "cover.test", now: later)
         }
-        #expect(table.count == ECHTable.maxOrigins)
-        #expect(table.rejectedName(of: try origin(0), now: now) == nil, "the oldest is evicted")
-        #expect(table.rejectedName(of: try origin(1), now: now) == "cover.test")
-        #expect(table.rejectedName(of: try origin(1), now: now + .minutes(11)) == nil)
+        #expect(table.count == ECHTable.maxRejections)
+        #expect(table.rejectedName(of: try origin(0), list: list, now: now) == nil, "the oldest is evicted")
+        #expect(table.rejectedName(of: try origin(1), list: list, now: now) == "cover.test")
+        #expect(table.rejectedName(of: try origin(1), list: list, now: now + .minutes(11)) == nil)
     }
 }

@@ -3,6 +3,8 @@
 import BeelineTesting
 import HTTPTypes
 import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
 import NIOSSL
 import Names
 import Testing
@@ -162,9 +164,10 @@ struct ECHTests {
             #expect(error?.code == .certificateRejected)
             #expect(error?.message.contains("rejected ECH") == true)
         }
-        var unverified = site.tls()
+        var unverified = site.tls(.required)
         unverified.verifiesCertificate = false
-        #expect(await site.failure(list, unverified)?.code == .echFailed)
+        let error = await site.failure(list, unverified)
+        #expect(error?.code == .echFailed && error?.message.contains(ECHRemedy.turnOff.rawValue) == true)
         #expect(site.origin.connections.accepted == 3, "there is no second connection")
         await site.stop()
     }
@@ -189,6 +192,146 @@ struct ECHTests {
         #expect(accepted.withLockedValue { $0 } == 1)
         await engine.shutDown()
         await server.stop()
+    }
+
+    /// It did not: the device has no certificate for the public name that could be believed.
+    @Test("without verification a connection through a device that intercepts TLS succeeds")
+    func intercepted() async throws {
+        let site = try await Site(names: ["a.test"], isOn: false)
+        var tls = site.tls()
+        tls.verifiesCertificate = false
+        let answer = try await site.get(site.endpoints(site.keys.configurations), tls)
+        #expect(answer.ech == .notOffered && site.origin.connections.accepted == 1)
+        await site.stop()
+    }
+
+    @Test("a timeout in a handshake with ECH names ECH and the setting that may help")
+    func droppedHello() async throws {
+        let keys = try ServerECH(publicName: Self.cover)
+        let server = try await RawServer.start { connection in
+            while try await connection.receive() != nil {}
+        }
+        var list = EndpointList([server.endpoint])
+        list.services = [server.endpoint: EndpointService(echConfigurations: keys.configurations)]
+        var configuration = EngineConfiguration()
+        configuration.dial.stagger = .milliseconds(1)
+        let engine = Engine(configuration: configuration)
+        var limits = TimeLimits()
+        limits.connect = .seconds(1)
+        let request = try PreparedRequest(.get, HTTPURL("https://a.test/"))
+        for (ech, isNamed) in [(TLSSettings.ECH.automatic, true), (.off, false)] {
+            var tls = TLSSettings()
+            tls.trustsSystemRoots = false
+            tls.ech = ech
+            let (source, settings, time) = (list, tls, limits)
+            let error = await #expect(throws: DirectHTTPError.self) {
+                _ = try await engine.exchange(request, from: source, tls: settings, limits: time)
+            }
+            #expect(error?.code == .connectTimeout)
+            let words = "did not finish the handshake, with ECH for the public name \(Self.cover); "
+            #expect(error?.message.contains(words + ECHRemedy.turnOff.rawValue) == isNamed)
+            #expect(error?.message.contains("ECH") == isNamed)
+        }
+        await engine.shutDown()
+        await server.stop()
+    }
+
+    @Test("a configuration from plain DNS that is rejected does not turn off one from an authenticated source")
+    func forgedList() async throws {
+        let site = try await Site(isOn: false)
+        let other = try ServerECH(publicName: Self.cover)
+        let forged = site.endpoints(other.configurations, isAuthenticated: false)
+        #expect(try await site.get(forged).ech == .rejected(publicName: Self.cover))
+        #expect(try await site.get(forged).ech == .rejected(publicName: Self.cover))
+        #expect(site.origin.connections.accepted == 3, "the second request does not offer the list again")
+        #expect(try await site.get(site.endpoints(site.keys.configurations)).ech == .rejected(publicName: Self.cover))
+        #expect(site.origin.connections.accepted == 5, "another list is offered")
+        await site.stop()
+    }
+
+    @Test("a dial for a bare channel uses the memory of its engine, which a change of network clears")
+    func memoryOfTheEngine() async throws {
+        let site = try await Site(isOn: false)
+        let list = site.endpoints(site.keys.configurations)
+        let origin = Origin(scheme: .https, host: try Host("a.test"), port: site.origin.port)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let dialed = loop.makePromise(of: Void.self)
+        loop.execute {
+            ChannelDial(
+                to: list,
+                for: origin,
+                route: .direct,
+                on: loop,
+                settings: DialSettings(),
+                tls: site.tls(),
+                engine: site.engine,
+                isTunnel: false,
+                attempted: { _ in }
+            ) { result in
+                if case .success(let won) = result { won.channel.close(promise: nil) }
+                dialed.completeWith(result.map { _ in }.mapError { $0 as any Error })
+            }.start()
+        }
+        try await dialed.futureResult.get()
+        let offered = try ECHConfigList(site.keys.configurations)
+        #expect(site.engine.ech.rejectedName(of: origin, list: offered, now: .now()) == Self.cover)
+        site.engine.retireConnections()
+        #expect(site.engine.ech.rejectedName(of: origin, list: offered, now: .now()) == nil)
+        await site.stop()
+    }
+
+    @Test("the error of a required ECH names its cause")
+    func requiredCauses() async throws {
+        let site = try await Site()
+        let good = site.endpoints(site.keys.configurations)
+        var old = site.tls(.required)
+        old.maxVersion = .tls12
+        let cases: [(EndpointList, TLSSettings, String)] = [
+            (EndpointList(site.origin.endpoints), site.tls(.required), "no configuration is known"),
+            (site.endpoints([0, 1]), site.tls(.required), "its configuration cannot be used"),
+            (
+                site.endpoints(site.keys.configurations, isAuthenticated: false), site.tls(.required),
+                "came by plain DNS"
+            ),
+            (good, old, "do not allow TLS 1.3"),
+        ]
+        for (list, tls, cause) in cases {
+            let error = await site.failure(list, tls)
+            #expect(error?.code == .echFailed && error?.message.contains(cause) == true)
+        }
+        let proxy = Proxy(origin: Origin(scheme: .http, host: try Host("proxy.test"), port: site.origin.port))
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await site.get(good, site.tls(.required), route: .proxy(proxy))
+        }
+        #expect(error?.code == .echFailed && error?.message.contains("a proxy") == true)
+        #expect(site.origin.connections.accepted == 0)
+        await site.stop()
+    }
+
+    /// Has the same endpoints after all of them failed, one of which has no configuration.
+    private struct UnchangedSource: EndpointSource {
+        let list: EndpointList
+
+        func endpoints(for origin: Origin) -> EndpointList { list }
+        func endpoints(for origin: Origin, insteadOf failed: EndpointList) -> EndpointList? { list }
+    }
+
+    @Test("endpoints without a configuration do not make a failed list look new")
+    func unchangedList() async throws {
+        let refused = try RefusedEndpoint()
+        let keys = try ServerECH(publicName: Self.cover)
+        var list = EndpointList([refused.endpoint, Endpoint(refused.endpoint.address, port: 9)])
+        list.services = [refused.endpoint: EndpointService(echConfigurations: keys.configurations)]
+        var tls = TLSSettings()
+        tls.ech = .required
+        let engine = Engine()
+        let request = try PreparedRequest(.get, HTTPURL("https://a.test/"))
+        let (source, settings) = (UnchangedSource(list: list), tls)
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await engine.exchange(request, from: source, tls: settings)
+        }
+        #expect(error?.attempts.map(\.endpoint) == [refused.endpoint])
+        await engine.shutDown()
     }
 
     @Test("without a configuration that can be trusted, a required ECH connects to nothing")

@@ -8,7 +8,7 @@ struct Diagnosis: Sendable {
     let origin: Origin
     /// The upstreams' answers in the order of the queries; the system's resolver is last.
     var answers: [UpstreamAnswer] = []
-    /// The result for each address, in the order in which the upstreams named them.
+    /// The result for each address: those of HTTPS records alone, then the others in the order in which the upstreams named them.
     var places: [Place] = []
     /// The duration of all upstream queries.
     var asking = Duration.zero
@@ -60,8 +60,10 @@ struct Diagnosis: Sendable {
         }
 
         let endpoint: Endpoint
-        /// The upstreams that named the address.
+        /// The upstreams that named the address, or the HTTPS record.
         let saidBy: [String]
+        /// Whether an HTTPS record leads to the endpoint. Requests then dial it first.
+        var isOfRecord = false
         /// The start of the dial, relative to the first dial.
         var start = Duration.zero
         /// The duration of the TCP connect; nil if it failed.
@@ -92,8 +94,24 @@ struct Diagnosis: Sendable {
     enum ECHFinding: Hashable, Sendable {
         /// The handshake succeeded, with or without ECH.
         case outcome(ECHOutcome)
+        /// The handshake succeeded without ECH, for this reason.
+        case notOffered(NoECH)
         /// The handshake with ECH failed, for this reason, and one without ECH succeeded.
         case broken(String, publicName: String)
+    }
+
+    /// Why a handshake had no ECH.
+    enum NoECH: Hashable, Sendable {
+        /// The settings turn it off.
+        case off
+        /// No upstream was asked for HTTPS records.
+        case notAsked
+        /// The upstreams returned no configuration of the site.
+        case nonePublished
+        /// The records with a configuration do not lead to the address.
+        case elsewhere
+        /// The settings do not allow the configuration of the record, or it is malformed.
+        case unusable
     }
 
     /// Returns the results for the addresses of an upstream's answer.

@@ -84,6 +84,7 @@ struct DoctorReport: Encodable {
             case .outcome(let outcome)?:
                 ech = outcome.description
                 echPublicName = outcome.publicName
+            case .notOffered?: ech = ECHOutcome.notOffered.description
             case .broken(_, let name)?:
                 ech = "broken"
                 echPublicName = name

@@ -52,7 +52,14 @@ struct DoctorText {
         switch ech {
         case .outcome(.accepted(let name)): "accepted, with the public name \(name)"
         case .outcome(.rejected(let name)): "turned off by the server, with the public name \(name)"
-        case .outcome(.notOffered), .outcome(.grease): "not offered: the site publishes no configuration"
+        case .outcome(.notOffered), .outcome(.grease): "not offered"
+        case .notOffered(.off): "not offered: it is turned off"
+        case .notOffered(.notAsked): "not offered: no resolver was asked for HTTPS records"
+        case .notOffered(.nonePublished): "not offered: no resolver returned a configuration of the site"
+        case .notOffered(.elsewhere):
+            "not offered: the site's HTTPS records with a configuration lead to other addresses"
+        case .notOffered(.unusable):
+            "not offered: the settings do not allow the site's configuration, or it is malformed"
         case .broken(_, let name): "fails with the public name \(name); without ECH the address works"
         }
     }

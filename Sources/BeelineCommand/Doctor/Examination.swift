@@ -48,20 +48,18 @@ struct Examination: Sendable {
                 }
             }
         }
-        let services = await services(of: origin)
+        let record = await record(of: origin)
         diagnosis.asking = clock.now - begin
         // Load the root certificates first: otherwise the first dials would include that time.
         let engine = Engine()
         try? engine.prepare(tls, for: origin)
         let dialling = clock.now
-        let places = named.prefix(maxPlaces).map { name in
-            Diagnosis.Place(endpoint: Endpoint(name.address, port: origin.port), saidBy: name.by)
-        }
+        let places = places(named, of: origin, record: record)
         diagnosis.places = await withTaskGroup(of: (Int, Diagnosis.Place).self) { group in
             var done = places
             for (index, place) in places.enumerated() {
                 if index >= Self.width, let (index, place) = await group.next() { done[index] = place }
-                group.addTask { (index, await dial(place, url, services: services, beside: engine, since: dialling)) }
+                group.addTask { (index, await dial(place, url, record: record, beside: engine, since: dialling)) }
             }
             for await (index, place) in group { done[index] = place }
             return done
@@ -71,18 +69,59 @@ struct Examination: Sendable {
         return diagnosis
     }
 
-    /// What the HTTPS records of the origin say about its endpoints; empty if they cannot be had.
-    private func services(of origin: Origin) async -> [Endpoint: EndpointService] {
-        guard origin.scheme.isSecure, origin.host.address == nil else { return [:] }
-        let source = OriginEndpoints(.resolve, resolver: resolver, screen: nil)
-        return (try? await source.endpoints(for: origin))?.services ?? [:]
+    /// What the HTTPS records of an origin say, in the order of a request's dials.
+    private struct Record {
+        var endpoints: [Endpoint] = []
+        var services: [Endpoint: EndpointService] = [:]
+        /// Whether an upstream was asked for the records.
+        var isAsked = false
+    }
+
+    /// Asks for the HTTPS records of an origin, and waits for them longer than a request would.
+    private func record(of origin: Origin) async -> Record {
+        let configuration = resolver.configuration
+        guard origin.scheme.isSecure, origin.host.address == nil, configuration.usesHTTPSRecords,
+            configuration.upstreams.contains(where: { $0 is any ServiceUpstream })
+        else { return Record() }
+        guard let answer = try? await resolver.resolve(origin, fresh: true, waitsForServices: true) else {
+            return Record(isAsked: true)
+        }
+        let services = answer.endpointServices
+        return Record(
+            endpoints: answer.endpoints.filter { services[$0] != nil },
+            services: services,
+            isAsked: true
+        )
+    }
+
+    /// The endpoints to dial: those of the records, which requests dial first, and the addresses that the upstreams named.
+    private func places(
+        _ named: [(address: IPAddress, by: [String])],
+        of origin: Origin,
+        record: Record
+    ) -> [Diagnosis.Place] {
+        var places = named.map { name in
+            Diagnosis.Place(endpoint: Endpoint(name.address, port: origin.port), saidBy: name.by)
+        }
+        var others: [Diagnosis.Place] = []
+        for endpoint in record.endpoints {
+            let index = places.firstIndex {
+                $0.endpoint == endpoint || resolver.network.reachable($0.endpoint).contains(endpoint)
+            }
+            if let index {
+                places[index].isOfRecord = true
+            } else {
+                others.append(Diagnosis.Place(endpoint: endpoint, saidBy: ["the HTTPS record"], isOfRecord: true))
+            }
+        }
+        return Array((others + places).prefix(maxPlaces))
     }
 
     /// Sends a request to this endpoint only and reads its certificate.
     private func dial(
         _ place: Diagnosis.Place,
         _ url: HTTPURL,
-        services: [Endpoint: EndpointService],
+        record: Record,
         beside first: Engine,
         since beginning: ContinuousClock.Instant
     ) async -> Diagnosis.Place {
@@ -97,7 +136,9 @@ struct Examination: Sendable {
         limits.idle = patience
         limits.whole = patience + patience
         var list = EndpointList(resolver.network.reachable(place.endpoint))
-        for endpoint in list.endpoints { list.services[endpoint] = services[endpoint] ?? services[place.endpoint] }
+        for endpoint in list.endpoints {
+            list.services[endpoint] = record.services[endpoint] ?? record.services[place.endpoint]
+        }
         let publicName = publicName(of: list)
         do throws(DirectHTTPError) {
             let response = try await engine.exchange(
@@ -111,7 +152,7 @@ struct Examination: Sendable {
             place.firstByte = response.timings.firstByte
             let version = response.connection.applicationProtocol
             place.outcome = .serves(status: response.head.status.code, version: version)
-            if url.origin.scheme.isSecure { place.ech = .outcome(response.connection.ech) }
+            if url.origin.scheme.isSecure { place.ech = finding(response.connection.ech, list, record) }
         } catch {
             let attempt = error.attempts.first
             place.connect = attempt?.connect
@@ -120,7 +161,7 @@ struct Examination: Sendable {
             if case .failed(let code, let reason)? = attempt?.outcome {
                 place.outcome = .failed(code, reason)
             } else {
-                place.outcome = .failed(error.code, error.message)
+                place.outcome = .failed(error.code, CommandFailure.withOptions(error.message))
             }
             if let publicName, place.connect != nil, case .failed(_, let reason) = place.outcome,
                 await serves(url, list, withoutECHBy: engine, limits: limits)
@@ -139,13 +180,18 @@ struct Examination: Sendable {
 
     /// The public name that the ClientHello to the endpoints of a list has; nil without ECH.
     private func publicName(of list: EndpointList) -> String? {
-        switch tls.ech {
-        case .off: return nil
-        case .configured(let list): return list.publicName
-        case .automatic, .required:
-            let bytes = list.endpoints.lazy.compactMap { list.services[$0]?.echConfigurations }.first
-            return bytes.flatMap { try? ECHConfigList($0) }?.publicName
+        list.endpoints.lazy.compactMap { tls.echList(for: list.services[$0])?.publicName }.first
+    }
+
+    /// The finding about a handshake that succeeded.
+    private func finding(_ outcome: ECHOutcome, _ list: EndpointList, _ record: Record) -> Diagnosis.ECHFinding {
+        guard outcome == .notOffered else { return .outcome(outcome) }
+        if tls.ech == .off { return .notOffered(.off) }
+        if list.endpoints.contains(where: { list.services[$0]?.echConfigurations != nil }) {
+            return .notOffered(.unusable)
         }
+        if record.services.values.contains(where: { $0.echConfigurations != nil }) { return .notOffered(.elsewhere) }
+        return .notOffered(record.isAsked ? .nonePublished : .notAsked)
     }
 
     /// Whether the endpoints answer a request that does not encrypt the server name.

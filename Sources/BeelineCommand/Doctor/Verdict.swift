@@ -34,9 +34,10 @@ struct Verdict: Hashable, Sendable {
             + Self.dead(diagnosis)
             + Self.disagreement(answering, diagnosis) + Self.silent(diagnosis) + Self.failing(serving)
             + Self.certificates(serving) + Self.slow(serving, slowness)
-        // A request dials the first answer in query order, or the URL's own IP address.
+        // A request dials the endpoints of the HTTPS record and the first answer in query order, or the URL's own IP address.
         let isAddress = host.address != nil
-        let first = isAddress ? diagnosis.places : answering.first.map(diagnosis.places(of:)) ?? []
+        let own = answering.first?.addresses ?? []
+        let first = diagnosis.places.filter { isAddress || $0.isOfRecord || own.contains($0.endpoint.address) }
         if answering.isEmpty, !isAddress {
             level = .broken
             status = .hostUnresolved

@@ -132,6 +132,7 @@ final class OriginConnector {
             on: server.loop,
             settings: server.client.configuration.engine.dial,
             tls: server.client.configuration.tls,
+            engine: server.client.engine,
             isTunnel: isTunnel,
             attempted: { [source, origin] in source.attempted($0, for: origin) },
             done: { [self] result in

@@ -16,7 +16,6 @@ package final class ChannelDial {
     /// For origins and proxies with TLS.
     private static let contexts = TLSContexts()
     private static let proxies = AuthMemory()
-    private static let ech = ECHMemory()
 
     private let race: Result<DialRace, DirectHTTPError>
     private let done: (Result<Dialed, DirectHTTPError>) -> Void
@@ -28,6 +27,7 @@ package final class ChannelDial {
     ///   - origin: the origin. Through a proxy, a secure scheme asks for a tunnel.
     ///   - earlier: the attempts at other endpoints before, which are part of the errors.
     ///   - tls: the TLS settings. HTTP/2 is never offered.
+    ///   - engine: the engine that remembers which origins have turned ECH off.
     ///   - isTunnel: whether the caller does TLS with an origin with a secure scheme.
     ///   - attempted: called on the loop for each attempt as soon as its outcome is known.
     ///   - done: called once, on the loop, perhaps before ``start()`` returns.
@@ -39,6 +39,7 @@ package final class ChannelDial {
         on loop: any EventLoop,
         settings: DialSettings,
         tls: TLSSettings,
+        engine: Engine,
         isTunnel: Bool,
         attempted: @escaping (Attempt) -> Void,
         done: @escaping (Result<Dialed, DirectHTTPError>) -> Void
@@ -52,7 +53,7 @@ package final class ChannelDial {
                 key: key,
                 contexts: Self.contexts,
                 proxies: Self.proxies,
-                ech: Self.ech,
+                ech: engine.ech,
                 isTunnel: isTunnel
             )
             var list = list

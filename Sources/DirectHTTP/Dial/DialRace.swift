@@ -185,7 +185,9 @@ final class DialRace {
             switch candidate.ech.handle(rejection) {
             case .retry: return reconnect(index)
             case .turnOff:
-                target.ech.turnOff(target.key.origin, publicName: rejection.publicName, now: loop.now)
+                if let list = candidate.ech.list {
+                    target.ech.turnOff(target.key.origin, list: list, publicName: rejection.publicName, now: loop.now)
+                }
                 return reconnect(index)
             case .fail(let reason): error.message = reason
             }
@@ -238,7 +240,8 @@ final class DialRace {
                 .connectTimeout,
             ].first(where: codes.contains) ?? .connectFailed
         let list = attempts.map(\.description).joined(separator: "; ")
-        var error = DirectHTTPError(code, "cannot connect to \(target.key.origin): \(list)", attempts: attempts)
+        let message = "cannot connect to \(target.key.origin): \(list)\(remedy)"
+        var error = DirectHTTPError(code, message, attempts: attempts)
         if code == .proxyRefused { error.response = refusal }
         finish(.failure(error))
     }
@@ -250,16 +253,28 @@ final class DialRace {
             let elapsed = elapsed
             for candidate in candidates
             where candidate.attempt.outcome == .abandoned && elapsed - candidate.attempt.start >= settings.stagger {
-                candidate.attempt.outcome = .failed(
-                    .connectTimeout,
-                    candidate.attempt.connect == nil ? "did not answer" : "did not finish the handshake"
-                )
+                var reason = candidate.attempt.connect == nil ? "did not answer" : "did not finish the handshake"
+                if candidate.handshakeStart != nil, let name = candidate.ech.offeredName {
+                    reason += ", with ECH for the public name \(name)"
+                }
+                candidate.attempt.outcome = .failed(.connectTimeout, reason)
                 ended(candidate.attempt)
             }
         }
         let attempts = attempts
         let list = attempts.isEmpty ? "" : ": " + attempts.map(\.description).joined(separator: "; ")
-        finish(.failure(DirectHTTPError(code, message + list, attempts: attempts)))
+        finish(.failure(DirectHTTPError(code, message + list + remedy, attempts: attempts)))
+    }
+
+    /// The setting that may help if handshakes with ECH failed.
+    private var remedy: String {
+        let hasFailed = candidates.contains { candidate in
+            guard case .failed(let code, _) = candidate.attempt.outcome, candidate.handshakeStart != nil else {
+                return false
+            }
+            return candidate.ech.offeredName != nil && [.tlsFailed, .echFailed, .connectTimeout].contains(code)
+        }
+        return hasFailed ? "; \(ECHRemedy.turnOff.rawValue)" : ""
     }
 
     private func finish(_ result: Result<Won, DirectHTTPError>) {

@@ -62,8 +62,9 @@ struct DialTarget: Sendable {
 
     /// The plan for the ClientHello to the origin. An HTTPS record describes the origin's own endpoints, not those of a proxy.
     func echPlan(for service: EndpointService?, now: NIODeadline) -> ECHPlan {
-        let rejectedName = key.tls.ech == .automatic ? ech.rejectedName(of: key.origin, now: now) : nil
-        return ECHPlan(key.tls, service: key.route == .direct ? service : nil, rejectedName: rejectedName)
+        ECHPlan(key.tls, service: key.route == .direct ? service : nil) {
+            ech.rejectedName(of: key.origin, list: $0, now: now)
+        }
     }
 
     /// Whether the connection uses TLS.

@@ -41,6 +41,24 @@ public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
     /// The public name, for logs.
     public var description: String { "ECHConfigList(\(publicName))" }
 
+    /// Whether a server's retry configurations say that it has turned ECH off (RFC 9849 §6.1.6): there are none, or none has a
+    /// version that this library knows. False for malformed bytes.
+    static func hasNoKnownVersion(_ bytes: [UInt8]) -> Bool {
+        guard !bytes.isEmpty else { return true }
+        do throws(ECHReader.Malformed) {
+            var reader = ECHReader(bytes[...])
+            var configurations = ECHReader(try reader.vector16())
+            guard reader.isAtEnd, !configurations.isAtEnd else { return false }
+            while !configurations.isAtEnd {
+                if try configurations.uint16() == version { return false }
+                _ = try configurations.vector16()
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// The version of RFC 9849.
     private static let version: UInt16 = 0xfe0d
     private static let maxBytes = 65_537

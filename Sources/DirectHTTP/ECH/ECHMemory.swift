@@ -5,17 +5,21 @@ import NIOCore
 import Names
 
 /// Remembers for ten minutes which origins have turned ECH off, each confirmed by a certificate for its public name
-/// (RFC 9849 §6.1.6). At most 128 origins.
+/// (RFC 9849 §6.1.6). At most 128 rejections.
+///
+/// A rejection counts only for the list that was offered: the public name of a list from plain DNS may be an attacker's, whose
+/// rejection must not turn off a list from an authenticated source. The retry configurations of servers are not remembered, which
+/// the RFC forbids: a server could recognise a client by them.
 final class ECHMemory: Sendable {
     private let table = NIOLockedValueBox(ECHTable())
 
-    /// The public name with which an origin has turned ECH off; nil if it has not.
-    func rejectedName(of origin: Origin, now: NIODeadline) -> String? {
-        table.withLockedValue { $0.rejectedName(of: origin, now: now) }
+    /// The public name with which an origin has turned ECH off for a list; nil if it has not.
+    func rejectedName(of origin: Origin, list: ECHConfigList, now: NIODeadline) -> String? {
+        table.withLockedValue { $0.rejectedName(of: origin, list: list, now: now) }
     }
 
-    func turnOff(_ origin: Origin, publicName: String, now: NIODeadline) {
-        table.withLockedValue { $0.turnOff(origin, publicName: publicName, now: now) }
+    func turnOff(_ origin: Origin, list: ECHConfigList, publicName: String, now: NIODeadline) {
+        table.withLockedValue { $0.turnOff(origin, list: list, publicName: publicName, now: now) }
     }
 
     func forget() { table.withLockedValue { $0 = ECHTable() } }
@@ -23,24 +27,35 @@ final class ECHMemory: Sendable {
 
 /// The rules of ``ECHMemory``, as a value.
 struct ECHTable: Sendable {
-    static let maxOrigins = 128
+    static let maxRejections = 128
+    /// Longer lists are not remembered. Usual ones have about 70 bytes.
+    static let maxListBytes = 4096
     static let pause = TimeAmount.minutes(10)
 
-    private var origins: [Origin: (publicName: String, until: NIODeadline)] = [:]
+    private struct Key: Hashable {
+        var origin: Origin
+        var list: ECHConfigList
+    }
 
-    var count: Int { origins.count }
+    private var rejections: [Key: (publicName: String, until: NIODeadline)] = [:]
 
-    func rejectedName(of origin: Origin, now: NIODeadline) -> String? {
-        guard !origins.isEmpty, let known = origins[origin], known.until > now else { return nil }
+    var count: Int { rejections.count }
+
+    func rejectedName(of origin: Origin, list: ECHConfigList, now: NIODeadline) -> String? {
+        guard !rejections.isEmpty, let known = rejections[Key(origin: origin, list: list)], known.until > now else {
+            return nil
+        }
         return known.publicName
     }
 
-    mutating func turnOff(_ origin: Origin, publicName: String, now: NIODeadline) {
-        if origins[origin] == nil, origins.count >= Self.maxOrigins,
-            let first = origins.min(by: { $0.value.until < $1.value.until })
+    mutating func turnOff(_ origin: Origin, list: ECHConfigList, publicName: String, now: NIODeadline) {
+        guard list.bytes.count <= Self.maxListBytes else { return }
+        let key = Key(origin: origin, list: list)
+        if rejections[key] == nil, rejections.count >= Self.maxRejections,
+            let first = rejections.min(by: { $0.value.until < $1.value.until })
         {
-            origins[first.key] = nil
+            rejections[first.key] = nil
         }
-        origins[origin] = (publicName, now + Self.pause)
+        rejections[key] = (publicName, now + Self.pause)
     }
 }

@@ -31,6 +31,8 @@ struct ECHPlan {
     }
 
     private(set) var offer: Offer
+    /// The list of the settings or of the record; nil if there is none.
+    let list: ECHConfigList?
     /// Whether a connection without ECH is not allowed.
     let isRequired: Bool
     private let grease: Offer
@@ -39,21 +41,22 @@ struct ECHPlan {
 
     /// - Parameters:
     ///   - service: what the HTTPS record of the origin says about the endpoint; nil without a record, and for a proxy's endpoint.
-    ///   - rejectedName: the public name with which the server has turned ECH off recently; nil if it has not.
-    init(_ settings: TLSSettings, service: EndpointService?, rejectedName: String?) {
+    ///   - rejectedName: the public name with which the server has turned ECH off recently for this list; nil if it has not. Not
+    ///     called where ECH is required.
+    init(_ settings: TLSSettings, service: EndpointService?, rejectedName: (ECHConfigList) -> String? = { _ in nil }) {
         grease = settings.sendsECHGrease ? .grease : .nothing
         isRequired = settings.requiresECH
-        if let list = settings.echList(for: service), isRequired || rejectedName == nil {
-            offer = .list(list)
-        } else {
-            offer = grease
-            self.rejectedName = settings.ech == .automatic ? rejectedName : nil
-        }
+        list = settings.echList(for: service)
+        self.rejectedName = isRequired ? nil : list.flatMap(rejectedName)
+        offer = self.rejectedName == nil ? list.map(Offer.list) ?? grease : grease
     }
 
     /// Decides what follows from a rejection, and changes the offer.
     mutating func handle(_ rejection: Rejection) -> Step {
-        if !rejection.retryConfigurations.isEmpty, let list = try? ECHConfigList(rejection.retryConfigurations) {
+        if !ECHConfigList.hasNoKnownVersion(rejection.retryConfigurations) {
+            guard let list = try? ECHConfigList(rejection.retryConfigurations) else {
+                return .fail("rejected ECH and sent configurations that cannot be used")
+            }
             // A server that rejects its own retry configurations is misconfigured, and could go on for ever (§6.1.6).
             if hasRetried { return .fail("rejected ECH twice, with \(rejection.publicName) as its public name") }
             hasRetried = true
@@ -65,6 +68,9 @@ struct ECHPlan {
         offer = grease
         return .turnOff
     }
+
+    /// The public name that the ClientHello offers; nil without a list.
+    var offeredName: String? { if case .list(let list) = offer { list.publicName } else { nil } }
 
     /// The outcome of a completed handshake.
     func outcome(isAccepted: Bool) -> ECHOutcome {
@@ -84,14 +90,17 @@ extension TLSSettings {
     }
 
     /// The configurations for an endpoint; nil if there are none that these settings use.
-    func echList(for service: EndpointService?) -> ECHConfigList? {
+    package func echList(for service: EndpointService?) -> ECHConfigList? {
         // TLS 1.2 has no ECH.
         guard maxVersion.map({ $0 >= .tls13 }) ?? true else { return nil }
         switch ech {
         case .off: return nil
         case .configured(let list): return list
         case .automatic, .required:
-            guard let service, let bytes = service.echConfigurations, ech == .automatic || service.isAuthenticated
+            guard let service, let bytes = service.echConfigurations,
+                // Without verification a rejection cannot be believed, so that a device that intercepts TLS would end every
+                // connection.
+                ech == .automatic ? verifiesCertificate : service.isAuthenticated
             else { return nil }
             // A malformed list is the same as none (RFC 9848 §4).
             return try? ECHConfigList(bytes)

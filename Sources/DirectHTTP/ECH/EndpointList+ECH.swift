@@ -2,6 +2,12 @@
 
 import Names
 
+/// The ends of error messages that name a setting of ECH. The command replaces them by its options.
+package enum ECHRemedy: String, CaseIterable, Sendable {
+    case turnOff = "TLSSettings.ech = .off shows the server name instead"
+    case configure = "set TLSSettings.ech to configured, with a list of the site, or to automatic"
+}
+
 extension EndpointList {
     /// Removes the endpoints without a configuration, if ECH is required for a connection. They are not dialled, and do not count
     /// as failed.
@@ -11,12 +17,29 @@ extension EndpointList {
         guard key.tls.requiresECH, key.origin.scheme.isSecure else { return }
         // An HTTPS record describes the origin's own endpoints, not those of a proxy.
         let services = key.route == .direct ? services : [:]
+        let all = endpoints
         endpoints.removeAll { key.tls.echList(for: services[$0]) == nil }
         guard endpoints.isEmpty else { return }
-        throw DirectHTTPError(
-            .echFailed,
-            "ECH is required, and no address of \(key.origin) has an ECH configuration from an authenticated source: use DNS over "
-                + "HTTPS, or set TLSSettings.ech to configured or automatic"
-        )
+        let reason = Self.reasonWithoutECH(for: key, services: all.compactMap { services[$0] })
+        throw DirectHTTPError(.echFailed, "ECH is required for \(key.origin), but \(reason)")
+    }
+
+    /// Why no endpoint has a configuration that may be used, and what to do.
+    private static func reasonWithoutECH(for key: PoolKey, services: [EndpointService]) -> String {
+        if key.origin.host.address != nil { return "an address has no name that ECH could encrypt" }
+        if let max = key.tls.maxVersion, max < .tls13 { return "the settings do not allow TLS 1.3, which it needs" }
+        let configure = ECHRemedy.configure.rawValue
+        if key.route != .direct { return "no HTTPS record describes a proxy or a Unix domain socket: \(configure)" }
+        let published = services.filter { $0.echConfigurations != nil }
+        if published.isEmpty {
+            return
+                "no configuration is known: the site publishes none, or no HTTPS record was asked for or arrived in time: "
+                + configure
+        }
+        if published.contains(where: { !$0.isAuthenticated }) {
+            return "its configuration came by plain DNS, where it could be changed on the way: use DNS over HTTPS, or "
+                + configure
+        }
+        return "its configuration cannot be used: \(configure)"
     }
 }

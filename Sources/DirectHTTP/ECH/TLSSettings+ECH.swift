@@ -13,7 +13,8 @@ extension TLSSettings {
         case off
         /// Where an HTTPS record of the origin has a configuration. If the server has turned ECH off, as confirmed by its
         /// certificate for the public name, the client connects without ECH, and does so for ten minutes. A configuration from
-        /// plain DNS is used too: it reveals no more than a handshake without ECH.
+        /// plain DNS is used too: it reveals no more than a handshake without ECH. If ``TLSSettings/verifiesCertificate`` is
+        /// false, ECH is not used: the client could not believe a server that has other keys or has turned ECH off.
         case automatic
         /// Always, or the connection fails with code `echFailed`. Addresses whose configuration came by plain DNS, where others
         /// may have changed it, are not connected to.

@@ -200,6 +200,11 @@ extension Engine {
         list.endpoints.removeAll(where: dialer.avoided.contains)
         guard !list.endpoints.isEmpty else { return nil }
         do throws(DirectHTTPError) { try list.requireECH(for: key) } catch { return nil }
+        // The source compares with all of its endpoints, although those without ECH were not dialled.
+        let isKnown = list.endpoints.allSatisfy {
+            failed.endpoints.contains($0) && failed.services[$0] == list.services[$0]
+        }
+        if key.tls.requiresECH, isKnown { return nil }
         var other = dialer
         other.list = remembering(list, of: key.origin)
         other.earlier = error.attempts
