@@ -13,10 +13,14 @@ import Testing
 final class MessageDouble: MessageUpstream {
     let name = "double"
     let answersOneFamily = true
+    let isAuthenticated: Bool
     private let table: @Sendable (MessageQuery) -> DNSMessage?
     private let asked = NIOLockedValueBox<[MessageQuery]>([])
 
-    init(_ table: @escaping @Sendable (MessageQuery) -> DNSMessage?) { self.table = table }
+    init(isAuthenticated: Bool = true, _ table: @escaping @Sendable (MessageQuery) -> DNSMessage?) {
+        self.isAuthenticated = isAuthenticated
+        self.table = table
+    }
 
     var questions: [MessageQuery] { asked.withLockedValue { $0 } }
 

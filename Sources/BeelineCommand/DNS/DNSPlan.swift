@@ -96,7 +96,8 @@ struct DNSPlan: Sendable {
         configuration.domains = domains
         configuration.accessLog = log
         configuration.onReloadFailure = { error in
-            Terminal.standardError.writeLine("beeline: the previous state stays in use: \(error)".singleLine)
+            let state = error.code == .cannotListen ? "" : "the previous state stays in use: "
+            Terminal.standardError.writeLine("beeline: \(state)\(error)".singleLine)
         }
         return configuration
     }

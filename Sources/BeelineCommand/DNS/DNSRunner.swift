@@ -29,7 +29,7 @@ struct DNSRunner: Sendable {
             server = try DNSServer(plan.configuration(domains: domains, log: log?.add), resolver: client.resolver)
             endpoints = try await server.start()
         } catch {
-            throw Self.failure(error, plan.configuration.listen)
+            throw Self.failure(error)
         }
         do throws(CommandFailure) {
             let tls = endpoints.tls.map { " and tls://\($0)" } ?? ""
@@ -61,11 +61,8 @@ struct DNSRunner: Sendable {
         }
     }
 
-    private static func failure(_ error: ServerError, _ listen: Endpoint) -> CommandFailure {
-        guard error.code == .cannotListen else { return CommandFailure(.usage, error.message) }
-        let hint =
-            listen.port > 0 && listen.port < 1_024 ? "; ports below 1024 need root, or give --listen with another" : ""
-        return CommandFailure(.connectFailed, error.message + hint)
+    private static func failure(_ error: ServerError) -> CommandFailure {
+        CommandFailure(error.code == .cannotListen ? .connectFailed : .usage, error.message)
     }
 
     /// Reloads the files and reopens the log. An error is printed and changes nothing.

@@ -38,6 +38,11 @@ struct DomainUpstreams: Hashable, Sendable {
             let text = line.prefix { $0 != " " && $0 != "\t" && $0 != ";" }
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }
             do throws(CommandFailure) {
+                if IPAddress(String(text)) != nil, let name = line.dropFirst(text.count).split(separator: " ").first,
+                    !name.hasPrefix("#"), !name.hasPrefix(";"), IPAddress(String(name)) == nil
+                {
+                    throw CommandFailure(.usage, "\"\(line)\" is a line of a hosts file; give the file to --list")
+                }
                 try add(line: text)
             } catch {
                 throw CommandFailure(.usage, "\(path), line \(index + 1): \(error.message)")

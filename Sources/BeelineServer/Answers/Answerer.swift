@@ -10,7 +10,7 @@ final class NameBackend: Sendable {
 
     init(_ resolver: Resolver) {
         self.resolver = resolver
-        forwarder = MessageForwarder(resolver.configuration)
+        forwarder = MessageForwarder(resolver.configuration) { resolver.network.id }
     }
 }
 
@@ -53,10 +53,10 @@ struct Answerer: Sendable {
         case here(ServerAnswer)
         /// The resolver.
         case addresses(NameBackend, Host, IPAddress.Family)
-        /// An upstream that carries messages.
-        case message(NameBackend)
+        /// The tables of the user if they have the host, otherwise an upstream that carries messages.
+        case message(NameBackend, Host?)
         /// Tables only, because this client may not ask this machine's resolver.
-        case tables(NameBackend, Host, IPAddress.Family)
+        case tables(NameBackend, Host)
         /// This machine's resolver, which has addresses only: it tells whether the name exists.
         case existence(NameBackend, Host)
     }
@@ -83,27 +83,33 @@ struct Answerer: Sendable {
         let (name, type) = (query.question.name, query.question.type)
         if type == .any { return .here(.refusalOfAny(name)) }
         let family = Self.family(type)
-        guard let host = Self.host(name) else {
-            guard family == nil, backend.isForwarding, name != .root || !SpecialName.isUnasked(type) else {
+        guard let key = NameHost(name) else {
+            // The root, which has no addresses.
+            if name == .root, SpecialName.isUnasked(type) { return .here(ServerAnswer(.noError)) }
+            guard family == nil, backend.isForwarding else {
                 return .here(ServerAnswer(family == nil ? .notImplemented : .noSuchName))
             }
-            return .message(backend)
+            return .message(backend, nil)
         }
+        let host = key.host
         let group = domains[host]
         let backend = group ?? backend
         if group == nil, let answer = SpecialName.answer(name, host: host, type: type) { return .here(answer) }
         // A single label is private as a host, and public as a zone, which validators ask for.
         let isZone = SpecialName.isOfZones(type) && name.labels.count == 1
         let isKept = group == nil && !host.isLocalhost && !isZone && backend.resolver.isKeptFromUpstreams(host)
+        // This machine's resolver and tables know hosts only.
+        if isKept, !key.isName { return .here(ServerAnswer(.noSuchName)) }
         if isKept, !asksSystem, !isPublished {
-            guard let family, backend.resolver.hasTables else {
-                return .here(ServerAnswer(.refused, errors: [.prohibited]))
-            }
-            return .tables(backend, host, family)
+            guard backend.resolver.hasTables else { return .here(ServerAnswer(.refused, errors: [.prohibited])) }
+            return .tables(backend, host)
         }
         // Validators need the signatures, which only messages have.
-        let needsMessage = family == nil || query.wantsSignatures || query.isUnchecked
-        if needsMessage, !isKept, !host.isLocalhost, backend.isForwarding { return .message(backend) }
+        let needsMessage = family == nil || query.wantsSignatures || query.isUnchecked || !key.isName
+        if needsMessage, !isKept, !host.isLocalhost, backend.isForwarding {
+            return .message(backend, key.isName ? host : nil)
+        }
+        guard key.isName else { return .here(ServerAnswer(family == nil ? .notImplemented : .noSuchName)) }
         if let family { return .addresses(backend, host, family) }
         if isKept || host.isLocalhost { return .existence(backend, host) }
         return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
@@ -128,7 +134,9 @@ struct Answerer: Sendable {
         let step = step(query)
         switch step.route {
         case .here(let answer): return prepending(step.finding, to: answer)
-        case .message(let backend):
+        case .message(let backend, let host):
+            // Reading a table may take time.
+            if host != nil, backend.resolver.hasTables { return nil }
             return backend.forwarder.known(step.query).map { prepending(step.finding, to: $0) }
         case .addresses(let backend, let host, let family):
             let cached = backend.resolver.current(host, families: Families(family), subnet: query.subnet)
@@ -146,9 +154,15 @@ struct Answerer: Sendable {
         let name = step.query.question.name
         switch step.route {
         case .here(let answer): return prepending(step.finding, to: answer)
-        case .message(let backend): return prepending(step.finding, to: await backend.forwarder.answer(step.query))
-        case .tables(let backend, let host, let family):
-            return await tableAnswer(backend.resolver, host, name: name, family: family)
+        case .message(let backend, let host):
+            let type = step.query.question.type
+            if let host, let answer = await tableAnswer(backend.resolver, host, name: name, type: type) {
+                return prepending(step.finding, to: answer)
+            }
+            return prepending(step.finding, to: await backend.forwarder.answer(step.query))
+        case .tables(let backend, let host):
+            let answer = await tableAnswer(backend.resolver, host, name: name, type: step.query.question.type)
+            return answer ?? ServerAnswer(.refused, errors: [.prohibited])
         case .addresses(let backend, let host, let family):
             var answer = await addresses(backend.resolver, host, name: name, family: family, subnet: query.subnet)
             let prefixes = synthesizes && family == .v6 ? backend.resolver.network.nat64 : []
@@ -216,16 +230,12 @@ struct Answerer: Sendable {
         }
     }
 
-    private func tableAnswer(
-        _ resolver: Resolver,
-        _ host: Host,
-        name: DNSName,
-        family: IPAddress.Family
-    ) async -> ServerAnswer {
-        let records = await resolver.tableAnswer(to: Question(host, families: Families(family)))?[family]
-        guard let records else { return ServerAnswer(.refused, errors: [.prohibited]) }
+    /// The answer of the tables: for a host that one of them has, its addresses are all there is. Nil for other hosts.
+    private func tableAnswer(_ resolver: Resolver, _ host: Host, name: DNSName, type: DNSType) async -> ServerAnswer? {
+        guard resolver.hasTables, let found = await resolver.tableAnswer(to: Question(host)) else { return nil }
         var answer = ServerAnswer()
         answer.source = UpstreamKind.fixed.description
+        guard let family = Self.family(type), let records = found[family] else { return answer }
         let ttl = UInt32(clamping: records.ttl?.components.seconds ?? 0)
         answer.answers = records.addresses.map { DNSRecord(name, ttl: ttl, .address($0)) }
         return answer
@@ -278,12 +288,6 @@ struct Answerer: Sendable {
 
     private static func family(_ type: DNSType) -> IPAddress.Family? {
         type == .a ? .v4 : type == .aaaa ? .v6 : nil
-    }
-
-    /// The host of a name. Nil if the name is not a valid host, or is an IP address.
-    private static func host(_ name: DNSName) -> Host? {
-        guard let host = try? Host(name.description), host.address == nil else { return nil }
-        return host
     }
 }
 

@@ -17,6 +17,7 @@ struct NameRules: Sendable {
     /// The answer for blocked names. Default: ``BlockedAnswer/noSuchName``.
     var blockedAnswer = DNSServerConfiguration.BlockedAnswer.noSuchName
     private var names = HostsTable()
+    /// The addresses of domains. Empty: the domain has only the names of lists.
     private var domains: DomainMap<[IPAddress]> = [:]
 
     /// The TTL of answers, in seconds. Lists change rarely, but a name that was blocked by mistake must come back soon.
@@ -38,16 +39,20 @@ struct NameRules: Sendable {
             let last = parts.last?.split(separator: " ").first ?? ""
             // `server=/domain/address` is about upstreams.
             guard last.isEmpty || prefix == prefixes[0] else { continue }
+            if prefix != prefixes[0] {
+                for domain in parts.dropLast() where !domain.isEmpty { add(nil, toDomain: String(domain)) }
+                continue
+            }
             let address = last.isEmpty || last == "#" ? IPAddress(v4: 0) : IPAddress(String(last))
             guard let address else { continue }
             for domain in parts.dropLast() where !domain.isEmpty { add(address, toDomain: String(domain)) }
         }
     }
 
-    private mutating func add(_ address: IPAddress, toDomain domain: String) {
+    private mutating func add(_ address: IPAddress?, toDomain domain: String) {
         guard let host = try? Host(domain) else { return }
         let known = domains.exact(host) ?? []
-        if known.count < HostsTable.maxAddresses { domains.set(domain, known + [address]) }
+        if known.count < HostsTable.maxAddresses { domains.set(domain, known + [address].compactMap(\.self)) }
     }
 
     /// The number of names and domains.
@@ -55,11 +60,15 @@ struct NameRules: Sendable {
 
     /// The answer for a name; nil if no rule applies.
     func answer(_ name: DNSName, _ type: DNSType) -> ServerAnswer? {
-        guard count > 0, let host = try? Host(name.description), let addresses = names[host] ?? domains[host] else {
-            return nil
-        }
+        guard count > 0, let key = NameHost(name),
+            let addresses = (key.isName ? names[key.host] : nil) ?? domains[key.host]
+        else { return nil }
         var answer = ServerAnswer()
         answer.source = UpstreamKind.fixed.description
+        if addresses.isEmpty {
+            answer.code = .noSuchName
+            return answer
+        }
         let isBlocked = addresses.allSatisfy(\.isUnspecified)
         if isBlocked { answer.errors = [.blocked] }
         if isBlocked, !blockedAnswer.hasAddress {

@@ -45,6 +45,7 @@ struct ServerAnswer: Sendable {
             code = DNSResponseCode(rawValue: UInt8(high) << 4 | code.rawValue)
         }
         answeredType = message.questions.first?.type
+        clearInvalidTTLs()
         source = "fresh"
     }
 
@@ -54,6 +55,16 @@ struct ServerAnswer: Sendable {
         answers.age(by: seconds)
         authorities.age(by: seconds)
         additionals.age(by: seconds)
+    }
+
+    /// Sets TTLs with the top bit to 0 (RFC 2181 §8).
+    private mutating func clearInvalidTTLs() {
+        func clear(_ records: inout [DNSRecord]) {
+            for index in records.indices where records[index].ttl > UInt32(Int32.max) { records[index].ttl = 0 }
+        }
+        clear(&answers)
+        clear(&authorities)
+        clear(&additionals)
     }
 
     /// Lowers all TTLs to a bound.
@@ -100,7 +111,7 @@ struct ServerAnswer: Sendable {
     }
 
     /// Whether the requested records are missing: there are at most aliases and their signatures.
-    private var isNegative: Bool {
+    var isNegative: Bool {
         answers.allSatisfy { $0.type == .cname || $0.type == .signature } && answeredType != .cname
     }
 }

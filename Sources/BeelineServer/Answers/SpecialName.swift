@@ -11,9 +11,8 @@ enum SpecialName {
     /// knows.
     static func answer(_ name: DNSName, host: Host, type: DNSType) -> ServerAnswer? {
         if absent.contains(host) { return ServerAnswer(.noSuchName) }
-        guard let network = ReverseName.network(name) else { return nil }
-        guard isLocal(network) else { return nil }
-        if type == .pointer, network.first.isLoopback, network.prefixLength >= 32 {
+        guard let (network, isWhole) = ReverseName.network(name), isLocal(network) else { return nil }
+        if type == .pointer, isWhole, network.first.isLoopback, network.prefixLength >= 32 {
             var answer = ServerAnswer()
             let target = DNSName(wire: [9] + Array("localhost".utf8) + [0])
             answer.answers = [DNSRecord(name, ttl: 3_600, .other(.pointer, target.wire))]
@@ -37,25 +36,44 @@ enum SpecialName {
 
 /// Names below `in-addr.arpa` and `ip6.arpa`.
 enum ReverseName {
-    /// The network of a name, with one octet or four bits a label; nil for other names.
-    static func network(_ name: DNSName) -> IPNetwork? {
+    /// The network that the last labels of a name spell, with one octet or four bits a label, and whether all labels belong to
+    /// it. Others may precede it, as in `b._dns-sd._udp.0.1.168.192.in-addr.arpa` and `0-63.1.168.192.in-addr.arpa` (RFC 2317).
+    /// Nil for other names, and without such a label.
+    static func network(_ name: DNSName) -> (network: IPNetwork, isWhole: Bool)? {
         let labels = name.labels.map { String(decoding: $0, as: UTF8.self).lowercased() }
         guard labels.count > 2, labels.last == "arpa" else { return nil }
         let parts = labels.dropLast(2).reversed()
+        let octets: [UInt8]
+        let prefixLength: Int
+        let used: Int
         switch labels[labels.count - 2] {
         case "in-addr":
-            let octets = parts.compactMap { UInt8($0) }
-            guard octets.count == parts.count, octets.count <= 4 else { return nil }
-            let full = octets + [UInt8](repeating: 0, count: 4 - octets.count)
-            return IPAddress(octets: full).flatMap { IPNetwork($0, prefixLength: octets.count * 8) }
+            let found = numbers(parts.prefix(4)) { UInt8($0) }
+            octets = found + [UInt8](repeating: 0, count: 4 - found.count)
+            used = found.count
+            prefixLength = used * 8
         case "ip6":
-            let digits = parts.compactMap { $0.count == 1 ? UInt8($0, radix: 16) : nil }
-            guard digits.count == parts.count, digits.count <= 32 else { return nil }
+            let digits = numbers(parts.prefix(32)) { $0.utf8.count == 1 ? UInt8($0, radix: 16) : nil }
             let full = digits + [UInt8](repeating: 0, count: 32 - digits.count)
-            let octets = stride(from: 0, to: 32, by: 2).map { full[$0] << 4 | full[$0 + 1] }
-            return IPAddress(octets: octets).flatMap { IPNetwork($0, prefixLength: digits.count * 4) }
+            octets = stride(from: 0, to: 32, by: 2).map { full[$0] << 4 | full[$0 + 1] }
+            used = digits.count
+            prefixLength = used * 4
         default: return nil
         }
+        guard used > 0, let address = IPAddress(octets: octets),
+            let network = IPNetwork(address, prefixLength: prefixLength)
+        else { return nil }
+        return (network, used == parts.count)
+    }
+
+    /// The numbers of the first labels, up to one that is no number.
+    private static func numbers(_ labels: some Sequence<String>, _ number: (String) -> UInt8?) -> [UInt8] {
+        var numbers: [UInt8] = []
+        for label in labels {
+            guard let number = number(label) else { break }
+            numbers.append(number)
+        }
+        return numbers
     }
 }
 

@@ -23,15 +23,15 @@ final class DNSListeners: Sendable {
     private let tls: NIOLockedValueBox<NIOSSLContext?>
     private let listening = NIOLockedValueBox<[any Channel]>([])
     private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
+    let datagrams: DatagramSockets
 
-    /// The maximum number of UDP sockets, of which the system gives each a part of the clients.
-    private static let maxSockets = 4
     /// The maximum number of ports to try if the system chooses one that is in use for UDP.
     private static let maxTries = 16
 
     init(_ configuration: DNSServerConfiguration, _ service: DNSService) throws(ServerError) {
         self.configuration = configuration
         self.service = service
+        datagrams = DatagramSockets(service)
         guard configuration.listenTLS == nil || configuration.tls != nil else {
             throw ServerError(.badCertificate, "DNS over TLS needs a certificate and its key")
         }
@@ -53,10 +53,12 @@ final class DNSListeners: Sendable {
 
     /// Starts to listen. Returns the endpoints of UDP and TCP, and of TLS.
     func start() async throws(ServerError) -> (plain: Endpoint, tls: Endpoint?) {
+        var place = configuration.listen
         do {
             let plain = try await startPlain()
             var encrypted: Endpoint?
             if let endpoint = configuration.listenTLS {
+                place = endpoint
                 encrypted = try Self.endpoint(of: try await listen(endpoint, .tls))
             }
             // `stop` may have run meanwhile.
@@ -64,8 +66,17 @@ final class DNSListeners: Sendable {
             return (plain, encrypted)
         } catch {
             await close()
-            let place = "\(configuration.listen)\(configuration.listenTLS.map { " or \($0)" } ?? "")"
-            throw error as? ServerError ?? ServerError(.cannotListen, "cannot listen on \(place): \(error)")
+            throw error as? ServerError
+                ?? ServerError(.cannotListen, "cannot listen on \(place): \(error)\(Self.hint(error))")
+        }
+    }
+
+    /// What helps against an error of the system.
+    private static func hint(_ error: any Error) -> String {
+        switch (error as? IOError)?.errnoCode {
+        case EACCES: "; ports below 1024 need root, or give --listen with another"
+        case EADDRINUSE: "; another server has the port"
+        default: ""
         }
     }
 
@@ -76,7 +87,7 @@ final class DNSListeners: Sendable {
             let channel = try await listen(configuration.listen, .tcp)
             let endpoint = try Self.endpoint(of: channel)
             do {
-                try await bindDatagrams(endpoint)
+                try await datagrams.start(on: SocketAddress(endpoint))
                 return endpoint
             } catch  where configuration.listen.port == 0 && tries < Self.maxTries {
                 // The port that the system chose for TCP is in use for UDP.
@@ -98,36 +109,6 @@ final class DNSListeners: Sendable {
         return channel
     }
 
-    /// Binds one UDP socket for each event loop, or one where the system does not share a port among sockets.
-    private func bindDatagrams(_ endpoint: Endpoint) async throws {
-        #if os(Linux)
-        let count = min(Self.maxSockets, max(1, System.coreCount))
-        #else
-        let count = 1
-        #endif
-        let isWildcard = endpoint.address.isUnspecified
-        for _ in 0..<count {
-            var bootstrap = DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
-                .channelOption(.datagramVectorReadMessageCount, value: DatagramHandler.batch)
-                .channelOption(
-                    .recvAllocator,
-                    value: FixedSizeRecvByteBufferAllocator(capacity: DatagramHandler.batch * DatagramHandler.maxQuery)
-                )
-                .channelInitializer { [service] channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(DatagramHandler(service))
-                    }
-                }
-            #if os(Linux)
-            if count > 1 { bootstrap = bootstrap.channelOption(.socketOption(.init(rawValue: SO_REUSEPORT)), value: 1) }
-            #endif
-            // A machine with several addresses must reply from the one that was asked.
-            if isWildcard { bootstrap = bootstrap.channelOption(.receivePacketInfo, value: true) }
-            let channel = try await bootstrap.bind(to: SocketAddress(endpoint)).get()
-            listening.withLockedValue { $0.append(channel) }
-        }
-    }
-
     private static func endpoint(of channel: any Channel) throws(ServerError) -> Endpoint {
         guard let endpoint = ConnectionEnds(channel, trusting: []).local else {
             throw ServerError(.cannotListen, "the socket has no IP address")
@@ -141,6 +122,7 @@ final class DNSListeners: Sendable {
             return channels
         }
         for channel in channels { try? await channel.close().get() }
+        await datagrams.close()
     }
 
     // MARK: Connections

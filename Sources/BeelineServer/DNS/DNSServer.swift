@@ -22,7 +22,7 @@ public final class DNSServer: Sendable {
     private let lists: ListFiles
     private let backends: [NameBackend]
     private let service: DNSService
-    private let listeners: DNSListeners
+    let listeners: DNSListeners
     /// Checks the files while the server runs, because a file on a network disk may block for any time.
     private let work = BlockingWork(threads: 1, maxWaiting: 2)
 
@@ -37,10 +37,15 @@ public final class DNSServer: Sendable {
         zones = try ZoneFiles(configuration.zones)
         lists = try ListFiles(configuration.lists, blockedAnswer: configuration.blockedAnswer)
         var answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
-        answerer.domains = configuration.domains.mapValues { NameBackend($0) }
+        // Domains with the same resolver share its answers and its bound of queries.
+        var byResolver = [ObjectIdentifier(resolver): answerer.backend]
+        for resolver in configuration.domains.allValues where byResolver[ObjectIdentifier(resolver)] == nil {
+            byResolver[ObjectIdentifier(resolver)] = NameBackend(resolver)
+        }
+        answerer.domains = configuration.domains.mapValues { byResolver[ObjectIdentifier($0)] ?? NameBackend($0) }
         answerer.rules = lists.rules
         answerer.synthesizes = true
-        backends = [answerer.backend] + answerer.domains.allValues
+        backends = Array(byResolver.values)
         service = DNSService(configuration, answerer: answerer)
         listeners = try DNSListeners(configuration, service)
     }
@@ -79,10 +84,11 @@ public final class DNSServer: Sendable {
     ///
     /// - Throws: ``ServerError`` for the first invalid file.
     public func reload() throws(ServerError) {
-        let (readings, rules, tls) = (try zones.read(), try lists.read(), try listeners.read())
+        let (readings, list, tls) = (try zones.read(), try lists.read(), try listeners.read())
         zones.use(readings)
+        lists.use(list)
         listeners.use(tls)
-        service.use { $0.rules = rules }
+        service.use { $0.rules = list?.rules }
     }
 
     /// Stops the server: refuses new connections, finishes pending answers, then closes the sockets.

@@ -47,6 +47,12 @@ public struct DNSServerConfiguration: Sendable {
     package var maxClients = 65_536
     /// The maximum number of questions that wait for upstreams. Further ones get SERVFAIL. Default: 4,096.
     public var maxWaiting = 4_096
+    /// The maximum number of questions of one client that wait for upstreams, so that it cannot take all lookups. Clients with a
+    /// loopback address have no limit. Default: 256.
+    package var waitingPerClient = 256
+    /// How long a question for a private name waits for an earlier one for the same name. Afterwards it is refused, because it
+    /// may be the earlier question, which this machine's resolver has sent to this server. Default: 500 ms.
+    package var loopTime = Duration.milliseconds(500)
     /// The maximum number of TCP and TLS connections; further ones are closed at once. Default: 1,000.
     public var maxConnections = 1_000
     /// The maximum number of connections of one client. Default: 100.
@@ -62,7 +68,8 @@ public struct DNSServerConfiguration: Sendable {
     public var passesSubnets = false
     /// Called with the record of every answered question. Runs on event loops, so it must not block. Default: nil.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
-    /// Called with the error of each changed file that cannot be used, while ``DNSServer/run()`` runs. Default: nil.
+    /// Called with the error of each changed file that cannot be used, while ``DNSServer/run()`` runs, and of a UDP socket that the
+    /// system closed and that cannot be bound again. Default: nil.
     public var onReloadFailure: (@Sendable (ServerError) -> Void)?
 
     /// Makes a configuration with the defaults.

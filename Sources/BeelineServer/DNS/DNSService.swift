@@ -57,9 +57,11 @@ final class DNSService: Sendable {
         var limiter: RateLimiter?
         var counters = DNSCounters()
         var waiting = 0
-        /// The names that this machine's resolver is being asked for. If it asks this server, its question is refused here
-        /// instead of waiting for itself. Bounded by `waiting`.
-        var askingSystem: Set<DNSQuestion> = []
+        /// The names that this machine's resolver is being asked for, with the questions that wait until it has answered. If the
+        /// resolver asks this server, its question is among them. Bounded by `waiting`.
+        var askingSystem: [DNSQuestion: [AsyncStream<Void>.Continuation]] = [:]
+        /// The part of `waiting` that each limited client has.
+        var waitingOf: [IPAddress: Int] = [:]
         var isDraining = false
         var connections: [IPAddress: Int] = [:]
         var connectionCount = 0
@@ -76,6 +78,8 @@ final class DNSService: Sendable {
     /// wrong by less than this.
     private static let memoTime = TimeAmount.seconds(1)
     private static let memoTTL: UInt32 = 1
+    /// The maximum number of questions that wait for one private name.
+    private static let maxJoined = 256
 
     init(_ configuration: DNSServerConfiguration, answerer: Answerer) {
         self.configuration = configuration
@@ -152,20 +156,86 @@ final class DNSService: Sendable {
         if configuration.passesSubnets { asked.subnet = query.options.subnet.flatMap(SubnetPolicy.standard.allowed) }
         let answerer = answerer.withLockedValue { $0 }.serving(arrival.client)
         if let answer = answerer.known(asked) { return .reply(finish(answer)) }
+        let isLimited = configuration.questionsPerSecond != nil && !arrival.client.isLoopback
+        let subscriber = isLimited ? arrival.client.ofSubscriber : nil
         let system = answerer.systemQuestion(asked)
-        let refusal = state.withLockedValue { state -> ServerAnswer? in
-            guard state.waiting < configuration.maxWaiting else { return ServerAnswer(.serverFailure, source: "busy") }
-            if let system, !state.askingSystem.insert(system).inserted {
-                return ServerAnswer(.refused, source: "loop", errors: [.prohibited])
+        let admission = state.withLockedValue { admit(system, of: subscriber, in: &$0) }
+        switch admission {
+        case .refused(let answer): return .reply(finish(answer))
+        case .first:
+            return .later { [asked, self] in
+                let answer = await answerer.answer(asked)
+                left(system, of: subscriber)
+                return finish(answer)
             }
-            state.waiting += 1
-            return nil
+        case .joined(let first):
+            return .later { [asked, self] in
+                let hasEnded = await Self.hasEnded(first, within: configuration.loopTime)
+                // The answer to the first question is in the cache now.
+                let answer = hasEnded ? await answerer.answer(asked) : Self.loop
+                left(nil, of: subscriber)
+                return finish(answer)
+            }
         }
-        if let refusal { return .reply(finish(refusal)) }
-        return .later { [asked] in
-            let answer = await answerer.answer(asked)
-            if let system { _ = self.state.withLockedValue { $0.askingSystem.remove(system) } }
-            return finish(answer)
+    }
+
+    // MARK: Waiting
+
+    private enum Admission {
+        case first
+        /// Another question asks this machine's resolver for the same name. The stream ends with it.
+        case joined(AsyncStream<Void>)
+        case refused(ServerAnswer)
+    }
+
+    private static let loop = ServerAnswer(.refused, source: "loop", errors: [.prohibited])
+
+    /// Counts a question that waits for upstreams, unless there are too many.
+    private func admit(_ system: DNSQuestion?, of subscriber: IPAddress?, in state: inout State) -> Admission {
+        let own = subscriber.flatMap { state.waitingOf[$0] } ?? 0
+        guard state.waiting < configuration.maxWaiting, own < configuration.waitingPerClient else {
+            return .refused(ServerAnswer(.serverFailure, source: "busy"))
+        }
+        var admission = Admission.first
+        if let system {
+            if let joined = state.askingSystem[system] {
+                guard joined.count < Self.maxJoined else { return .refused(Self.loop) }
+                let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+                state.askingSystem[system]?.append(continuation)
+                admission = .joined(stream)
+            } else {
+                state.askingSystem[system] = []
+            }
+        }
+        if let subscriber { state.waitingOf[subscriber] = own + 1 }
+        state.waiting += 1
+        return admission
+    }
+
+    /// Records that a question has its answer.
+    private func left(_ system: DNSQuestion?, of subscriber: IPAddress?) {
+        let joined = state.withLockedValue { state in
+            if let subscriber, let own = state.waitingOf[subscriber] {
+                state.waitingOf[subscriber] = own > 1 ? own - 1 : nil
+            }
+            return system.flatMap { state.askingSystem.removeValue(forKey: $0) } ?? []
+        }
+        for continuation in joined { continuation.finish() }
+    }
+
+    /// Waits until a stream ends. Returns false if that takes too long.
+    private static func hasEnded(_ stream: AsyncStream<Void>, within limit: Duration) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                for await _ in stream {}
+                return !Task.isCancelled
+            }
+            group.addTask {
+                try? await ContinuousClock().sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
         }
     }
 
@@ -215,6 +285,9 @@ final class DNSService: Sendable {
             usesSubnets: configuration.passesSubnets
         )
     }
+
+    /// Counts a reply over UDP that the socket could not take.
+    func dropped() { state.withLockedValue { $0.counters.dropped += 1 } }
 
     /// Records that the reply of a ``Handling/later(_:)`` was sent.
     func ended() { state.withLockedValue { $0.waiting -= 1 } }

@@ -45,16 +45,15 @@ final class DatagramHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) { context.flush() }
 
-    /// Sends a reply from the address that the query was sent to.
+    /// Sends a reply. If the socket cannot take it, the reply is lost, as any datagram may be: replies that wait would take
+    /// memory without bound.
     private func write(_ octets: [UInt8], to query: AddressedEnvelope<ByteBuffer>, context: ChannelHandlerContext) {
         guard context.channel.isActive else { return }
-        var metadata: AddressedEnvelope<ByteBuffer>.Metadata?
-        if let info = query.metadata?.packetInfo {
-            metadata = .init(ecnState: .transportNotCapable, packetInfo: info)
-        }
+        // The replies to the queries of one read may exceed the buffer.
+        if !context.channel.isWritable { context.flush() }
+        guard context.channel.isWritable else { return service.dropped() }
         let buffer = context.channel.allocator.buffer(bytes: octets)
-        // A reply that the socket cannot take is lost, as any datagram may be.
-        let reply = AddressedEnvelope(remoteAddress: query.remoteAddress, data: buffer, metadata: metadata)
+        let reply = AddressedEnvelope(remoteAddress: query.remoteAddress, data: buffer)
         context.write(wrapOutboundOut(reply), promise: nil)
     }
 

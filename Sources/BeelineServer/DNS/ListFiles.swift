@@ -5,6 +5,12 @@ import NIOConcurrencyHelpers
 
 /// The files of blocked and rewritten names, read again when they change.
 final class ListFiles: Sendable {
+    /// The rules of all files, and the versions that were read.
+    struct Reading: Sendable {
+        fileprivate(set) var rules: NameRules
+        fileprivate var stamps: [FileStamp?]
+    }
+
     private struct State {
         var rules: NameRules?
         var stamps: [FileStamp?] = []
@@ -18,7 +24,7 @@ final class ListFiles: Sendable {
     init(_ paths: [String], blockedAnswer: DNSServerConfiguration.BlockedAnswer) throws(ServerError) {
         self.paths = paths
         self.blockedAnswer = blockedAnswer
-        _ = try read()
+        use(try read())
     }
 
     /// Nil without files.
@@ -28,14 +34,18 @@ final class ListFiles: Sendable {
     func reload() throws(ServerError) -> NameRules? {
         let stamps = paths.map { FileStamp($0) }
         guard stamps != state.withLockedValue({ $0.stamps }) else { return nil }
+        let result = Result { () throws(ServerError) in try read() }
+        // A file changed during the read, so the content may be incomplete. It is read again at the next check.
+        guard paths.map({ FileStamp($0) }) == stamps else { return nil }
         // An invalid file is not read again until it changes.
         state.withLockedValue { $0.stamps = stamps }
-        return try read()
+        let reading = try result.get()
+        use(reading)
+        return reading?.rules
     }
 
-    /// Reads all files.
-    @discardableResult
-    func read() throws(ServerError) -> NameRules? {
+    /// Reads all files without using them. Call ``use(_:)`` to use the result. Nil without files.
+    func read() throws(ServerError) -> Reading? {
         guard !paths.isEmpty else { return nil }
         var rules = NameRules()
         rules.blockedAnswer = blockedAnswer
@@ -50,7 +60,12 @@ final class ListFiles: Sendable {
             }
             rules.add(parsing: String(decoding: octets, as: UTF8.self))
         }
-        state.withLockedValue { $0 = State(rules: rules, stamps: stamps) }
-        return rules
+        return Reading(rules: rules, stamps: stamps)
+    }
+
+    /// Uses the result of ``read()``.
+    func use(_ reading: Reading?) {
+        guard let reading else { return }
+        state.withLockedValue { $0 = State(rules: reading.rules, stamps: reading.stamps) }
     }
 }

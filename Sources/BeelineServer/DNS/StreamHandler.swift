@@ -14,7 +14,10 @@ final class StreamHandler: ChannelInboundHandler {
     private let transport: DNSService.Transport
     private var received = ByteBuffer()
     private var waiting = 0
-    private var isReading = false
+    /// Whether received questions are being answered. Flushing may call the handler again.
+    private var isAnswering = false
+    /// The octets of replies since the last flush. TLS does not count them for `isWritable`.
+    private var unflushed = 0
     /// Whether `read` was held back because of too many questions or unread replies.
     private var hasHeldRead = false
     private var isEnding = false
@@ -27,6 +30,9 @@ final class StreamHandler: ChannelInboundHandler {
         self.client = client
         self.transport = transport
     }
+
+    /// Replies are flushed when they have this many octets.
+    private static let maxUnflushed = 65_536
 
     private var limit: Int { service.configuration.questionsPerConnection }
 
@@ -46,11 +52,10 @@ final class StreamHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var part = unwrapInboundIn(data)
         received.writeBuffer(&part)
-        readFrames(context)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        context.flush()
+        answerReceived(context)
         hold(context)
     }
 
@@ -74,23 +79,44 @@ final class StreamHandler: ChannelInboundHandler {
 
     private var mayRead: Bool { waiting < limit }
 
-    private func readFrames(_ context: ChannelHandlerContext) {
-        while mayRead, context.channel.isWritable, !isEnding,
-            let length = received.getInteger(at: received.readerIndex, as: UInt16.self),
-            received.readableBytes >= 2 + Int(length)
-        {
-            received.moveReaderIndex(forwardBy: 2)
-            guard let message = received.readBytes(length: Int(length)) else { return }
-            lastUse = context.eventLoop.now
-            handle(message, context)
-        }
+    /// Answers the received questions until too many wait or the client does not read its replies.
+    private func answerReceived(_ context: ChannelHandlerContext) {
+        guard !isAnswering else { return }
+        isAnswering = true
+        defer { isAnswering = false }
+        repeat {
+            while unflushed < Self.maxUnflushed, let message = nextMessage(context) { handle(message, context) }
+            flush(context)
+            // Flushing usually makes room for further replies.
+        } while hasMessage(context)
         received.discardReadBytes()
+    }
+
+    /// Whether a whole message was received that may be answered now.
+    private func hasMessage(_ context: ChannelHandlerContext) -> Bool {
+        guard mayRead, context.channel.isWritable, !isEnding,
+            let length = received.getInteger(at: received.readerIndex, as: UInt16.self)
+        else { return false }
+        return received.readableBytes >= 2 + Int(length)
+    }
+
+    private func nextMessage(_ context: ChannelHandlerContext) -> [UInt8]? {
+        guard hasMessage(context), let length = received.readInteger(as: UInt16.self) else { return nil }
+        lastUse = context.eventLoop.now
+        return received.readBytes(length: Int(length))
+    }
+
+    private func flush(_ context: ChannelHandlerContext) {
+        unflushed = 0
+        context.flush()
     }
 
     private func handle(_ message: [UInt8], _ context: ChannelHandlerContext) {
         switch service.handle(message, from: client, transport, now: .now()) {
         // Over a connection the source is not forged: a client that gets no reply must not wait for one.
-        case .silence: context.close(promise: nil)
+        case .silence:
+            isEnding = true
+            context.close(promise: nil)
         case .reply(let octets): write(octets, context)
         case .later(let wait):
             waiting += 1
@@ -111,7 +137,7 @@ final class StreamHandler: ChannelInboundHandler {
         waiting -= 1
         guard context.channel.isActive else { return }
         write(octets, context)
-        context.flush()
+        flush(context)
         if isEnding, waiting == 0 { return context.close(promise: nil) }
         resume(context)
     }
@@ -122,6 +148,7 @@ final class StreamHandler: ChannelInboundHandler {
         var frame = context.channel.allocator.buffer(capacity: octets.count + 2)
         frame.writeInteger(length)
         frame.writeBytes(octets)
+        unflushed += frame.readableBytes
         context.write(wrapOutboundOut(frame), promise: nil)
     }
 
@@ -135,10 +162,9 @@ final class StreamHandler: ChannelInboundHandler {
     }
 
     private func resume(_ context: ChannelHandlerContext) {
-        guard hasHeldRead, mayRead, context.channel.isWritable, !isEnding else { return }
+        guard hasHeldRead, mayRead, context.channel.isWritable, !isEnding, !isAnswering else { return }
         // Questions that were received before reading stopped.
-        readFrames(context)
-        context.flush()
+        answerReceived(context)
         guard mayRead, context.channel.isWritable else { return }
         hasHeldRead = false
         context.channel.setOption(.autoRead, value: true).whenFailure { _ in }

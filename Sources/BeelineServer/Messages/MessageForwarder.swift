@@ -14,8 +14,11 @@ final class MessageForwarder: Sendable {
         let subnet: IPNetwork?
         /// DO and CD.
         let checks: UInt8
+        /// The network that the answer comes from.
+        let network: String
 
-        init(_ query: MessageQuery) {
+        init(_ query: MessageQuery, in network: String) {
+            self.network = network
             question = query.question
             subnet = query.subnet
             checks = (query.wantsSignatures ? 2 : 0) | (query.isUnchecked ? 1 : 0)
@@ -35,6 +38,10 @@ final class MessageForwarder: Sendable {
         /// How long an answer is kept at most, and how long after its TTL it may be used.
         var maxTTL = Duration.seconds(86_400)
         var maxStale = Duration.seconds(43_200)
+        /// How long the absence of records is kept at most.
+        var maxNegativeTTL = Duration.seconds(300)
+        /// How long another upstream is asked first after the preferred one has failed.
+        var failover = Duration.seconds(60)
         /// How long a failure is kept (RFC 9520 §3.2), and how long a stale answer is used before upstreams are asked again.
         var failureTTL = Duration.seconds(1)
         var staleRecheck = Duration.seconds(30)
@@ -51,23 +58,33 @@ final class MessageForwarder: Sendable {
     private struct State {
         var answers: GenerationCache<Key, Entry>
         var queries: [Key: Task<ServerAnswer, Never>] = [:]
-        /// The index of the upstream that answered last.
+        /// The index of the upstream to ask first, and until when that is not the preferred one.
         var first = 0
+        var preferredAt: ContinuousClock.Instant?
         var isClosed = false
     }
 
     private let upstreams: [any MessageUpstream]
     private let check: AnswerCheck
     private let limits: Limits
+    private let network: @Sendable () -> String
     private let clock = ContinuousClock()
     private let state: NIOLockedValueBox<State>
 
-    init(_ configuration: ResolverConfiguration, limits: Limits = Limits()) {
+    /// - Parameter network: The identity of the current network. Answers are kept for each network, because upstreams may answer
+    ///   otherwise in another.
+    init(
+        _ configuration: ResolverConfiguration,
+        limits: Limits = Limits(),
+        network: @escaping @Sendable () -> String = { "" }
+    ) {
+        self.network = network
         upstreams = configuration.upstreams.compactMap { $0 as? any MessageUpstream }
         check = configuration.check
         var limits = limits
         (limits.upstream, limits.whole) = (configuration.limits.upstream, configuration.limits.whole)
         limits.maxStale = configuration.cache.maxStale
+        limits.maxNegativeTTL = configuration.cache.maxNegativeTTL
         self.limits = limits
         let answers = GenerationCache<Key, Entry>(maxCount: limits.maxAnswers, maxCost: limits.maxOctets) {
             $0.answer.cost
@@ -84,7 +101,8 @@ final class MessageForwarder: Sendable {
     /// The answer within its TTL, or past it if upstreams have failed a moment ago. Nil if an upstream must be asked.
     func known(_ query: MessageQuery) -> ServerAnswer? {
         let now = clock.now
-        guard let entry = state.withLockedValue({ $0.answers.find(Key(query)) }) else { return nil }
+        let network = self.network()
+        guard let entry = state.withLockedValue({ $0.answers.find(Key(query, in: network)) }) else { return nil }
         guard entry.expiresAt > now else {
             return entry.recheckAt.map { $0 > now } ?? false ? Self.stale(entry) : nil
         }
@@ -108,7 +126,7 @@ final class MessageForwarder: Sendable {
     /// The answer. Asks upstreams if necessary.
     func answer(_ query: MessageQuery) async -> ServerAnswer {
         if let known = known(query) { return known }
-        let key = Key(query)
+        let key = Key(query, in: network())
         let task = state.withLockedValue { state -> Task<ServerAnswer, Never>? in
             if let task = state.queries[key] { return task }
             guard state.queries.count < limits.maxQueries, !state.isClosed else { return nil }
@@ -127,8 +145,6 @@ final class MessageForwarder: Sendable {
         }
         for task in tasks { task.cancel() }
     }
-
-    func forgetAll() { state.withLockedValue { $0.answers.removeAll() } }
 
     // MARK: Asking
 
@@ -165,42 +181,55 @@ final class MessageForwarder: Sendable {
     /// Asks one upstream after another until one answers. Nil if none responds; a failure if that is the last response.
     private func askUpstreams(_ query: MessageQuery) async -> ServerAnswer? {
         let start = clock.now
-        let first = state.withLockedValue { $0.first }
+        let first = state.withLockedValue { state in
+            if let preferredAt = state.preferredAt, preferredAt <= start { (state.first, state.preferredAt) = (0, nil) }
+            return state.first
+        }
+        var query = query
+        // The verdict is kept for clients that ask for it later.
+        query.wantsVerdict = true
         var failure: ServerAnswer?
         for step in upstreams.indices {
             let left = limits.whole - (clock.now - start)
             guard left > .zero, !Task.isCancelled else { break }
             let index = (first + step) % upstreams.count
             let upstream = upstreams[index]
-            let response = await Self.within(min(limits.upstream, left), on: clock) { () -> DNSMessage? in
+            let response = await Self.within(min(limits.upstream, left), on: clock) { [query] () -> DNSMessage? in
                 try? await upstream.response(to: query)
             }
-            guard let response, let answer = usable(response, query) else { continue }
+            guard let response, let answer = usable(response, query, isTrusted: upstream.isAuthenticated) else {
+                continue
+            }
             guard !answer.isFailure else {
                 failure = answer
                 continue
             }
-            if step > 0 { state.withLockedValue { $0.first = index } }
+            if step > 0 { prefer(index) }
             return answer
         }
         return failure
     }
 
+    /// Asks an upstream first for a while, because those before it have failed.
+    private func prefer(_ index: Int) {
+        let preferredAt = index == 0 ? nil : clock.now + limits.failover
+        state.withLockedValue { ($0.first, $0.preferredAt) = (index, preferredAt) }
+    }
+
     /// The answer of a response that passes the checks of addresses and aliases; nil for one that does not.
-    private func usable(_ message: DNSMessage, _ query: MessageQuery) -> ServerAnswer? {
-        let answer = ServerAnswer(message)
+    ///
+    /// - Parameter isTrusted: Whether others cannot have changed the response on its way.
+    private func usable(_ message: DNSMessage, _ query: MessageQuery, isTrusted: Bool) -> ServerAnswer? {
+        var answer = ServerAnswer(message)
+        if !isTrusted { answer.isVerified = false }
         guard !answer.isFailure else { return answer }
-        guard message.questions == [query.question], !message.hasAliasLoop(from: query.question.name) else {
-            return nil
-        }
-        let addresses = answer.addresses
-        if !addresses.isEmpty {
-            let both = Answer(
-                v4: .addresses(addresses.filter { $0.family == .v4 }, ttl: nil),
-                v6: .addresses(addresses.filter { $0.family == .v6 }, ttl: nil)
-            )
-            guard (try? check.checked(both)) != nil else { return nil }
-        }
+        guard message.questions == [query.question], answer.keepRecords(of: query.question.name),
+            answer.answers.allSatisfy(check.accepts)
+        else { return nil }
+        answer.authorities.removeAll { !check.accepts($0) }
+        answer.additionals.removeAll { !check.accepts($0) }
+        let bound = answer.isNegative ? min(limits.maxTTL, limits.maxNegativeTTL) : limits.maxTTL
+        answer.limitTTL(to: UInt32(clamping: bound.components.seconds))
         return answer
     }
 
@@ -218,24 +247,5 @@ final class MessageForwarder: Sendable {
             defer { group.cancelAll() }
             return await group.next() ?? nil
         }
-    }
-}
-
-extension DNSMessage {
-    /// The maximum number of aliases of a name.
-    private static let maxAliases = 16
-
-    /// Whether the aliases of a name lead in a circle, or are too many.
-    fileprivate func hasAliasLoop(from name: DNSName) -> Bool {
-        var targets: [DNSName: DNSName] = [:]
-        for record in answers {
-            if case .alias(let target) = record.data { targets[record.name] = target }
-        }
-        var name = name
-        for _ in 0...Self.maxAliases {
-            guard let target = targets[name] else { return false }
-            name = target
-        }
-        return true
     }
 }

@@ -9,6 +9,8 @@ struct DNSCounters: Sendable {
     /// Questions that an encoded reply answered.
     private(set) var memos = 0
     var limited = 0
+    /// Replies over UDP that the socket could not take.
+    var dropped = 0
     var connectionsRefused = 0
 
     mutating func add(_ transport: DNSService.Transport, _ code: DNSResponseCode, isMemo: Bool) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Names
+
+/// Which UDP sockets a server needs.
+///
+/// A reply must come from the address that was asked, and NIO cannot choose the source of a datagram. So a server that listens
+/// on all addresses has sockets for each address of the machine.
+struct DatagramPlan {
+    /// The addresses that need a socket, once for each socket.
+    let missing: [SocketAddress]
+    /// The addresses whose sockets are not needed any more.
+    let unneeded: [SocketAddress]
+
+    /// The maximum number of addresses.
+    static let maxAddresses = 64
+
+    /// - Parameters:
+    ///   - addresses: The addresses to have sockets for.
+    ///   - open: The number of open sockets of each address.
+    ///   - count: The number of sockets that each address needs.
+    init(_ addresses: [SocketAddress], open: [SocketAddress: Int], count: Int) {
+        missing = addresses.flatMap { Array(repeating: $0, count: max(0, count - (open[$0] ?? 0))) }
+        unneeded = open.keys.filter { !addresses.contains($0) }
+    }
+
+    /// The addresses to have sockets for: the one to listen on, or all of the machine if that is 0.0.0.0 or `::`.
+    static func addresses(listening listen: SocketAddress, interfaces: [SocketAddress]) -> [SocketAddress] {
+        guard IPAddress(listen)?.isUnspecified ?? false else { return [listen] }
+        var addresses: [SocketAddress] = []
+        for var address in interfaces where addresses.count < maxAddresses {
+            switch (listen, address) {
+            // A socket for `::` takes both families.
+            case (.v4, .v4), (.v6, .v4), (.v6, .v6): break
+            default: continue
+            }
+            address.port = listen.port
+            if !addresses.contains(address) { addresses.append(address) }
+        }
+        return addresses.isEmpty ? [listen] : addresses
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import Names
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The UDP sockets of a ``DNSServer``.
+///
+/// NIO closes a socket after most failed sends, for example to a forged source. Such sockets are bound again at once. A check every
+/// two seconds binds the others, and follows the addresses of the machine.
+final class DatagramSockets: Sendable {
+    private struct State {
+        /// Nil before ``DatagramSockets/start(on:)`` and after ``DatagramSockets/close()``.
+        var listen: SocketAddress?
+        var open: [SocketAddress: [ObjectIdentifier: any Channel]] = [:]
+        /// The number of sockets being bound by a check.
+        var binding = 0
+        /// Whether a socket was closed while others were being bound.
+        var needsCheck = false
+        /// The number of checks since the last periodic one.
+        var extraChecks = 0
+        /// How often in a row an address could not be bound.
+        var failures: [SocketAddress: Int] = [:]
+        var checks: RepeatedTask?
+    }
+
+    private let service: DNSService
+    private let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    private let state = NIOLockedValueBox(State())
+
+    /// The maximum number of sockets of an address, of which the system gives each a part of the clients.
+    private static let maxSockets = 4
+    /// How often missing sockets and new addresses are looked for.
+    private static let checkInterval = TimeAmount.seconds(2)
+    /// The maximum number of checks between two periodic ones, so that a socket that fails always cannot keep a processor busy.
+    private static let maxExtraChecks = 200
+    /// The failure in a row that is reported.
+    private static let reportedFailure = 2
+
+    /// The number of sockets of an address: one for each event loop, or one where the system does not share a port among sockets.
+    private static var count: Int {
+        #if os(Linux)
+        min(maxSockets, max(1, System.coreCount))
+        #else
+        1
+        #endif
+    }
+
+    init(_ service: DNSService) {
+        self.service = service
+    }
+
+    /// The open sockets.
+    var channels: [any Channel] { state.withLockedValue { $0.open.values.flatMap(\.values) } }
+
+    /// Binds the sockets and starts to check them.
+    ///
+    /// - Throws: An error of the system if an address is in use, or none can be bound.
+    func start(on listen: SocketAddress) async throws {
+        state.withLockedValue { $0.listen = listen }
+        var failure: (any Error)?
+        for address in Self.addresses(listen) {
+            for _ in 0..<Self.count {
+                do {
+                    try await bind(address).get()
+                } catch {
+                    // An address of the machine may be gone, or not ready: IPv6 first looks for duplicates.
+                    if address == listen || (error as? IOError)?.errnoCode == EADDRINUSE { throw error }
+                    failure = error
+                }
+            }
+        }
+        if let failure, channels.isEmpty { throw failure }
+        let checks = loop.scheduleRepeatedTask(initialDelay: Self.checkInterval, delay: Self.checkInterval) {
+            [self] _ in
+            state.withLockedValue { $0.extraChecks = 0 }
+            check()
+        }
+        let isClosed = state.withLockedValue { state in
+            state.checks = checks
+            return state.listen == nil
+        }
+        if isClosed { checks.cancel() }
+    }
+
+    /// Closes all sockets.
+    func close() async {
+        let (channels, checks) = state.withLockedValue { state in
+            defer { state = State() }
+            return (state.open.values.flatMap(\.values), state.checks)
+        }
+        checks?.cancel()
+        for channel in channels { try? await channel.close().get() }
+    }
+
+    private static func addresses(_ listen: SocketAddress) -> [SocketAddress] {
+        guard IPAddress(listen)?.isUnspecified ?? false else { return [listen] }
+        let interfaces = (try? System.enumerateDevices())?.compactMap(\.address) ?? []
+        return DatagramPlan.addresses(listening: listen, interfaces: interfaces)
+    }
+
+    // MARK: Binding
+
+    private func bind(_ address: SocketAddress) -> EventLoopFuture<Void> {
+        let bootstrap = DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
+            .channelOption(.datagramVectorReadMessageCount, value: DatagramHandler.batch)
+            .channelOption(
+                .recvAllocator,
+                value: FixedSizeRecvByteBufferAllocator(capacity: DatagramHandler.batch * DatagramHandler.maxQuery)
+            )
+            .channelInitializer { [service] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(DatagramHandler(service))
+                }
+            }
+        return Self.sharingPort(bootstrap).bind(to: address).flatMapThrowing { [self] channel in
+            let isKept = state.withLockedValue { state in
+                guard state.listen != nil else { return false }
+                state.open[address, default: [:]][ObjectIdentifier(channel)] = channel
+                return true
+            }
+            guard isKept else {
+                channel.close(promise: nil)
+                throw ServerError(.cannotListen, "the server was stopped")
+            }
+            channel.closeFuture.whenComplete { [self] _ in closed(channel, address) }
+        }
+    }
+
+    /// Lets the sockets of one address share their port.
+    private static func sharingPort(_ bootstrap: DatagramBootstrap) -> DatagramBootstrap {
+        #if os(Linux)
+        guard count > 1 else { return bootstrap }
+        return bootstrap.channelOption(.socketOption(.init(rawValue: SO_REUSEPORT)), value: 1)
+        #else
+        return bootstrap
+        #endif
+    }
+
+    private func closed(_ channel: any Channel, _ address: SocketAddress) {
+        let mayCheck = state.withLockedValue { state in
+            guard state.open[address]?.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return false }
+            if state.open[address]?.isEmpty ?? false { state.open[address] = nil }
+            state.extraChecks += 1
+            return state.extraChecks <= Self.maxExtraChecks
+        }
+        if mayCheck { loop.execute { [self] in check() } }
+    }
+
+    /// Binds missing sockets, and closes those whose address is gone.
+    private func check() {
+        guard !service.isDraining, let listen = state.withLockedValue({ $0.listen }) else { return }
+        let addresses = Self.addresses(listen)
+        let (missing, unneeded) = state.withLockedValue { state -> ([SocketAddress], [any Channel]) in
+            state.needsCheck = state.binding > 0
+            guard state.listen != nil, state.binding == 0 else { return ([], []) }
+            let plan = DatagramPlan(addresses, open: state.open.mapValues(\.count), count: Self.count)
+            state.failures = state.failures.filter { addresses.contains($0.key) }
+            state.binding = plan.missing.count
+            let unneeded = plan.unneeded.flatMap { address in
+                (state.open.removeValue(forKey: address) ?? [:]).values
+            }
+            return (plan.missing, unneeded)
+        }
+        for channel in unneeded { channel.close(promise: nil) }
+        for address in missing { bind(address).whenComplete { [self] in bound(address, $0) } }
+    }
+
+    private func bound(_ address: SocketAddress, _ result: Result<Void, any Error>) {
+        let (isReported, mustCheck) = state.withLockedValue { state in
+            // `close` has reset the number.
+            state.binding = max(0, state.binding - 1)
+            let mustCheck = state.needsCheck && state.binding == 0
+            guard case .failure = result, state.listen != nil else {
+                state.failures[address] = nil
+                return (false, mustCheck)
+            }
+            state.failures[address, default: 0] += 1
+            return (state.failures[address] == Self.reportedFailure, mustCheck)
+        }
+        if mustCheck { loop.execute { [self] in check() } }
+        guard isReported, case .failure(let error) = result else { return }
+        let place = address.ipAddress ?? "?"
+        service.configuration.onReloadFailure?(
+            ServerError(.cannotListen, "no UDP socket listens on \(place) now, and none can be bound: \(error)")
+        )
+    }
+}

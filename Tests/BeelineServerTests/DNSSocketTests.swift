@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import NIOCore
+import NIOEmbedded
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("Sockets of the DNS server", .timeLimit(.minutes(1)))
+struct DNSSocketTests {
+    private static let rule = "192.0.2.7 printer.lan"
+
+    private static func server(on address: IPAddress) async throws -> (DNSServer, Resolver, Endpoint) {
+        var configuration = DNSServerConfiguration()
+        configuration.listen = Endpoint(address, port: 0)
+        let double = MessageDouble { MessageDouble.text($0) }
+        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
+        let server = try DNSServer(configuration, resolver: resolver)
+        return (server, resolver, try await server.start().plain)
+    }
+
+    private static func ask(_ port: UInt16) async throws -> Int {
+        let client = try DNSUpstream(at: [Endpoint(DNSLab.loopback, port: port)])
+        let name = try #require(DNSName("a.example"))
+        return try await client.response(to: MessageQuery(DNSQuestion(name, DNSLab.text))).answers.count
+    }
+
+    @Test("a server on all addresses has a socket for each, so that replies come from the address that was asked")
+    func addressOfReplies() async throws {
+        let (server, resolver, endpoint) = try await Self.server(on: IPAddress(v4: 0))
+        let addresses = server.listeners.datagrams.channels.compactMap { $0.localAddress.flatMap { IPAddress($0) } }
+        #expect(addresses.contains(DNSLab.loopback) && !addresses.contains { $0.isUnspecified })
+        #expect(try await Self.ask(endpoint.port) == 1)
+        await server.stop()
+        #expect(server.listeners.datagrams.channels.isEmpty)
+        await resolver.shutDown()
+    }
+
+    @Test("new addresses get sockets, lost ones lose theirs, and the other family has none on 0.0.0.0")
+    func plans() throws {
+        func address(_ text: String, _ port: Int = 53) throws -> SocketAddress {
+            try SocketAddress(ipAddress: text, port: port)
+        }
+        let (one, two, six) = (try address("127.0.0.1"), try address("192.0.2.1"), try address("::1"))
+        let interfaces = [try address("127.0.0.1", 0), try address("192.0.2.1", 0), try address("::1", 0)]
+        let all = try address("0.0.0.0")
+        #expect(DatagramPlan.addresses(listening: all, interfaces: interfaces) == [one, two])
+        #expect(DatagramPlan.addresses(listening: try address("::"), interfaces: interfaces) == [one, two, six])
+        #expect(DatagramPlan.addresses(listening: two, interfaces: interfaces) == [two])
+        #expect(DatagramPlan.addresses(listening: all, interfaces: []) == [all])
+        let plan = DatagramPlan([one, two], open: [one: 1, six: 2], count: 2)
+        #expect(plan.missing == [one, two, two] && plan.unneeded == [six])
+    }
+
+    @Test("a socket that a failed send has closed is bound again")
+    func failedSend() async throws {
+        let (server, resolver, endpoint) = try await Self.server(on: DNSLab.loopback)
+        let channels = server.listeners.datagrams.channels
+        // No datagram can be sent to port 0.
+        let nowhere = try SocketAddress(ipAddress: "127.0.0.1", port: 0)
+        for channel in channels {
+            let envelope = AddressedEnvelope(remoteAddress: nowhere, data: ByteBuffer(bytes: [0]))
+            try? await channel.writeAndFlush(envelope).get()
+            try await channel.closeFuture.get()
+        }
+        while server.listeners.datagrams.channels.count < channels.count { await Task.yield() }
+        let new = server.listeners.datagrams.channels
+        #expect(new.allSatisfy { channel in !channels.contains { $0 === channel } })
+        #expect(try await Self.ask(endpoint.port) == 1)
+        await server.stop()
+        await resolver.shutDown()
+    }
+
+    @Test("replies that the socket cannot take are dropped and counted")
+    func fullSocket() throws {
+        let lab = try DNSLab([MessageDouble { _ in nil }], rules: Self.rule)
+        let channel = EmbeddedChannel(handler: DatagramHandler(lab.service))
+        let peer = try SocketAddress(ipAddress: "127.0.0.1", port: 1_000)
+        try channel.connect(to: peer).wait()
+        let query = AddressedEnvelope(
+            remoteAddress: peer,
+            data: ByteBuffer(bytes: DNSLab.query("printer.lan", .a))
+        )
+        channel.isWritable = false
+        for _ in 0..<3 { try channel.writeInbound(query) }
+        #expect(try channel.readOutbound(as: AddressedEnvelope<ByteBuffer>.self) == nil)
+        #expect(lab.service.counters.dropped == 3)
+        channel.isWritable = true
+        try channel.writeInbound(query)
+        #expect(try channel.readOutbound(as: AddressedEnvelope<ByteBuffer>.self) != nil)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    /// A socket that takes one reply, and further ones after a flush.
+    private final class NarrowSocket: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            (context.channel as? EmbeddedChannel)?.isWritable = false
+            context.write(data, promise: promise)
+        }
+
+        func flush(context: ChannelHandlerContext) {
+            context.flush()
+            (context.channel as? EmbeddedChannel)?.isWritable = true
+            context.fireChannelWritabilityChanged()
+        }
+    }
+
+    @Test("questions that were received while the socket was full are answered when a flush made room")
+    func pipelined() throws {
+        let lab = try DNSLab([MessageDouble { _ in nil }], rules: Self.rule)
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandlers([
+            NarrowSocket(), StreamHandler(lab.service, client: DNSLab.loopback, .tcp),
+        ])
+        try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1_000)).wait()
+        let query = DNSLab.query("printer.lan", .a)
+        var buffer = ByteBuffer()
+        for _ in 0..<50 {
+            buffer.writeInteger(UInt16(query.count))
+            buffer.writeBytes(query)
+        }
+        try channel.writeInbound(buffer)
+        var replies = 0
+        while try channel.readOutbound(as: ByteBuffer.self) != nil { replies += 1 }
+        #expect(replies == 50)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+}
