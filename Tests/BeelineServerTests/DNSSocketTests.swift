@@ -45,9 +45,9 @@ struct DNSSocketTests {
         }
         let (one, two, six) = (try address("127.0.0.1"), try address("192.0.2.1"), try address("::1"))
         let interfaces = [try address("127.0.0.1", 0), try address("192.0.2.1", 0), try address("::1", 0)]
-        let all = try address("0.0.0.0")
+        let (all, both) = (try address("0.0.0.0"), try address("::"))
         #expect(DatagramPlan.addresses(listening: all, interfaces: interfaces) == [one, two])
-        #expect(DatagramPlan.addresses(listening: try address("::"), interfaces: interfaces) == [one, two, six])
+        #expect(DatagramPlan.addresses(listening: both, interfaces: interfaces) == [one, two, six])
         #expect(DatagramPlan.addresses(listening: two, interfaces: interfaces) == [two])
         #expect(DatagramPlan.addresses(listening: all, interfaces: []) == [all])
         let plan = DatagramPlan([one, two], open: [one: 1, six: 2], count: 2)

@@ -47,7 +47,10 @@ struct DomainUpstreamTests {
 
     @Test(
         "errors name the line",
-        arguments: ["server=/corp.example/nonsense.host", "[corp.example]192.0.2.1", "server=//1.2.3.4", "192.0.2.7 printer.lan"]
+        arguments: [
+            "server=/corp.example/nonsense.host", "[corp.example]192.0.2.1", "server=//1.2.3.4",
+            "192.0.2.7 printer.lan",
+        ]
     )
     func errors(line: String) {
         var upstreams = DomainUpstreams()
