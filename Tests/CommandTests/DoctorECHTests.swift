@@ -59,8 +59,8 @@ struct DoctorECHTests {
         #expect(DoctorReport(diagnosis).places[0].echPublicName == (hasECH ? "cover.test" : nil))
     }
 
-    /// Examines `a.test` at a port that refuses connections, with an HTTPS record of this text; `ECH` and `PORT` in it stand for
-    /// those of a site.
+    /// Examines a site with an HTTPS record of this text; `ECH` stands for its configurations. With `PORT`, which stands for its
+    /// port, the port of the URL refuses connections.
     private func examine(record: String?, ech: TLSSettings.ECH = .automatic) async throws -> Diagnosis {
         let authority = try TestAuthority()
         let keys = try ServerECH(publicName: "cover.test")
@@ -80,8 +80,7 @@ struct DoctorECHTests {
         let resolver = Resolver(configuration)
         let examination = Examination(resolver: resolver, tls: tls, patience: .seconds(60))
         let refused = try RefusedEndpoint()
-        let isElsewhere = record?.contains("PORT") ?? false
-        let port = isElsewhere ? refused.endpoint.port : site.port
+        let port = record?.contains("PORT") == true ? refused.endpoint.port : site.port
         let diagnosis = await examination.run(try HTTPURL("https://a.test:\(port)/"))
         await resolver.shutDown()
         await site.stop()
@@ -113,6 +112,14 @@ struct DoctorECHTests {
         #expect(diagnosis.places.first?.saidBy == ["the HTTPS record"])
         #expect(diagnosis.places.first?.ech == .outcome(.accepted(publicName: "cover.test")))
         #expect(diagnosis.verdict.status == .ok)
+    }
+
+    @Test("an address without a configuration is no silent server where ECH is required")
+    func required() async throws {
+        let diagnosis = try await examine(record: nil, ech: .required)
+        #expect(diagnosis.verdict.status == .echFailed)
+        #expect(diagnosis.verdict.findings.contains { $0.contains("cannot be used: ECH is required") })
+        #expect(diagnosis.verdict.findings.contains { $0.contains("--ech ecl:@FILE") })
     }
 
     @Test("errors name the options of ECH, not the settings of the library")

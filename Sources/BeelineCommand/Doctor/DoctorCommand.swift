@@ -10,9 +10,9 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Show what each resolver answers for a host and whether each address works.",
         usage: "beeline doctor [<options>] <host>",
         discussion: """
-            Asks every upstream and the system's resolver, sends a request to every address in their answers, and inspects \
-            its certificate. HOST may have a port or be a URL. The exit code is 0 if a request would be answered, else that of \
-            the request: 6, 7, 8, 28, 35, 52, 56, 60.
+            Asks every upstream and the system's resolver, sends a request to every address in their answers and to the \
+            endpoints of the HTTPS records, and inspects the certificates. HOST may have a port or be a URL. The exit code is 0 \
+            if a request would be answered, else that of the request: 6, 7, 8, 28, 35, 52, 56, 60.
             """ + " " + NameArguments.specs
     )
 

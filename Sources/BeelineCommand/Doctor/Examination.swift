@@ -152,7 +152,7 @@ struct Examination: Sendable {
             place.firstByte = response.timings.firstByte
             let version = response.connection.applicationProtocol
             place.outcome = .serves(status: response.head.status.code, version: version)
-            if url.origin.scheme.isSecure { place.ech = finding(response.connection.ech, list, record) }
+            if url.origin.scheme.isSecure { place.ech = finding(response.connection.ech, list: list, record: record) }
         } catch {
             let attempt = error.attempts.first
             place.connect = attempt?.connect
@@ -184,7 +184,7 @@ struct Examination: Sendable {
     }
 
     /// The finding about a handshake that succeeded.
-    private func finding(_ outcome: ECHOutcome, _ list: EndpointList, _ record: Record) -> Diagnosis.ECHFinding {
+    private func finding(_ outcome: ECHOutcome, list: EndpointList, record: Record) -> Diagnosis.ECHFinding {
         guard outcome == .notOffered else { return .outcome(outcome) }
         if tls.ech == .off { return .notOffered(.off) }
         if list.endpoints.contains(where: { list.services[$0]?.echConfigurations != nil }) {

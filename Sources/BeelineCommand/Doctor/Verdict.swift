@@ -139,6 +139,7 @@ struct Verdict: Hashable, Sendable {
             let start = "\(place.endpoint), named by \(list(place.saidBy)),"
             // The reason is a complete sentence in this case.
             if code == .tlsFailed { return "\(start) accepts connections, but \(reason)." }
+            if code == .echFailed { return "\(start) cannot be used: \(reason)." }
             let what =
                 switch code {
                 case .connectFailed: "does not accept connections"
