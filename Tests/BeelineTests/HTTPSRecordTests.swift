@@ -24,6 +24,9 @@ private final class RecordUpstream: ServiceUpstream {
         Answer(v4: .addresses([IPAddress(v4: 0x7f00_0001)], ttl: .seconds(60)))
     }
 
+    /// Changes the records of a name.
+    func set(_ texts: [String], for name: String) { records.withLockedValue { $0[name] = texts } }
+
     func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
         names.withLockedValue { $0.append("\(question.name)") }
         let texts = records.withLockedValue { $0["\(question.name)"] } ?? []
@@ -137,6 +140,35 @@ struct HTTPSRecordTests {
         try await Self.run({ port in ["_\(port)._https.a.test": ["1 a.test. port=1"]] }) { client, _, port in
             let response = try await client.get("https://a.test:\(port)/")
             #expect(response.hop.endpoint.port == port && response.hop.attempts.count == 2)
+            await response.body.discard()
+        }
+    }
+
+    @Test("after all endpoints of a record failed, the record is asked for again")
+    func movedRecord() async throws {
+        let key = try ServerECH(publicName: "b.test")
+        let ech = Base64.encode(key.configurations)
+        // The only endpoint, because there is no way around ECH.
+        try await Self.run({ _ in ["a.test": ["1 . port=1 ech=\(ech)"]] }, ech: key) { client, upstream, port in
+            _ = try await client.resolver.resolve(HTTPURL("https://a.test/").origin)
+            upstream.set(["1 . port=\(port) ech=\(ech)"], for: "a.test")
+            let response = try await client.get("https://a.test/")
+            #expect(response.hop.endpoint.port == port)
+            await response.body.discard()
+            #expect(upstream.asked == ["a.test", "a.test"])
+        }
+    }
+
+    @Test("where ECH is required, records are waited for longer than the resolution delay")
+    func required() async throws {
+        let key = try ServerECH(publicName: "b.test")
+        let records = { (port: UInt16) in ["a.test": ["1 . port=\(port) ech=\(Base64.encode(key.configurations))"]] }
+        try await Self.run(records, ech: key) {
+            $0.tls.ech = .required
+            $0.resolver.limits.resolutionDelay = .zero
+        } _: { client, _, _ in
+            let response = try await client.get("https://a.test/")
+            #expect(response.hop.ech == .accepted(publicName: "b.test"))
             await response.body.discard()
         }
     }
