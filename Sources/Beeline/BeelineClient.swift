@@ -142,7 +142,13 @@ public final class BeelineClient: Sendable {
         screen: EndpointScreen?,
         upgrade: Call.Upgrade?
     ) async throws(DirectHTTPError) -> ExchangeResponse {
-        let source = OriginEndpoints(routing, resolver: resolver, screen: screen, upgrades: upgrade == nil)
+        let source = OriginEndpoints(
+            routing,
+            resolver: resolver,
+            screen: screen,
+            upgrades: upgrade == nil,
+            needsServices: configuration.tls.ech == .required
+        )
         if let upgrade { return try await openWebSocket(with: request, upgrade: upgrade, from: source, limits: limits) }
         return try await engine.exchange(
             request,

@@ -7,17 +7,22 @@ import Names
 import Testing
 
 /// An upstream with one HTTPS record, for `www.a.test`.
-private struct OneRecordUpstream: ServiceUpstream {
+private struct OneRecordUpstream: MessageUpstream {
     let name = "one"
 
     func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         throw UpstreamError(.lookupFailed, "SERVFAIL")
     }
 
-    func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
-        if "\(question.name)" == "broken.test" { throw UpstreamError(.lookupFailed, "SERVFAIL") }
-        let record = "\(question.name)" == "www.a.test" ? ServiceRecord(text: "1 . alpn=h2 port=8443") : nil
-        return ServiceReply([record].compactMap(\.self), owner: question.name, ttl: .seconds(60))
+    func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
+        let name = query.question.name
+        if "\(name)" == "broken.test" { throw UpstreamError(.lookupFailed, "SERVFAIL") }
+        var message = DNSMessage(questions: [query.question])
+        message.flags.isResponse = true
+        if "\(name)" == "www.a.test", let record = ServiceRecord(text: "1 . alpn=h2 port=8443") {
+            message.answers = [DNSRecord(name, ttl: 60, .other(.https, record.octets))]
+        }
+        return message
     }
 }
 

@@ -24,6 +24,9 @@ private final class RecordUpstream: ServiceUpstream {
         Answer(v4: .addresses([IPAddress(v4: 0x7f00_0001)], ttl: .seconds(60)))
     }
 
+    /// Changes the records of a name.
+    func set(_ texts: [String], for name: String) { records.withLockedValue { $0[name] = texts } }
+
     func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
         names.withLockedValue { $0.append("\(question.name)") }
         let texts = records.withLockedValue { $0["\(question.name)"] } ?? []
@@ -44,7 +47,8 @@ struct HTTPSRecordTests {
     ) async throws {
         let authority = try TestAuthority()
         var tls = ServerTLS()
-        tls.certificates = try ["a.test", "b.test"].map { try authority.certificate(for: $0) }
+        // One certificate, because the server chooses it by the outer server name.
+        tls.certificates = [try authority.certificate(for: "a.test", "b.test")]
         tls.ech = ech
         let site = try await LoopbackOrigin.start(tls: tls) { request in
             .text(
@@ -141,6 +145,35 @@ struct HTTPSRecordTests {
         }
     }
 
+    @Test("after all endpoints of a record failed, the record is asked for again")
+    func movedRecord() async throws {
+        let key = try ServerECH(publicName: "b.test")
+        let ech = Base64.encode(key.configurations)
+        // The only endpoint, because there is no way around ECH.
+        try await Self.run({ _ in ["a.test": ["1 . port=1 ech=\(ech)"]] }, ech: key) { client, upstream, port in
+            _ = try await client.resolver.resolve(HTTPURL("https://a.test/").origin)
+            upstream.set(["1 . port=\(port) ech=\(ech)"], for: "a.test")
+            let response = try await client.get("https://a.test/")
+            #expect(response.hop.endpoint.port == port)
+            await response.body.discard()
+            #expect(upstream.asked == ["a.test", "a.test"])
+        }
+    }
+
+    @Test("where ECH is required, records are waited for longer than the resolution delay")
+    func required() async throws {
+        let key = try ServerECH(publicName: "b.test")
+        let records = { (port: UInt16) in ["a.test": ["1 . port=\(port) ech=\(Base64.encode(key.configurations))"]] }
+        try await Self.run(records, ech: key) {
+            $0.tls.ech = .required
+            $0.resolver.limits.resolutionDelay = .zero
+        } _: { client, _, _ in
+            let response = try await client.get("https://a.test/")
+            #expect(response.hop.ech == .accepted(publicName: "b.test"))
+            await response.body.discard()
+        }
+    }
+
     @Test("a record's key of ECH encrypts the server name; where ECH is required, a key from plain DNS is refused")
     func encryptedClientHello() async throws {
         let key = try ServerECH(publicName: "b.test")
@@ -148,7 +181,8 @@ struct HTTPSRecordTests {
         try await Self.run(records, ech: key) { client, _, _ in
             let response = try await client.get("https://a.test/")
             #expect(response.hop.ech == .accepted(publicName: "b.test"))
-            #expect(try await response.text().hasPrefix("a.test|"))
+            // The name that observers see.
+            #expect(try await response.text().hasPrefix("b.test|"))
         }
         try await Self.run(records, ech: key, isAuthenticated: false) {
             $0.tls.ech = .required

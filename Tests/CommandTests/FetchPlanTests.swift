@@ -49,6 +49,7 @@ struct FetchPlanTests {
             "7",
             "-6",
             "--no-httpdns",
+            "--no-https-records",
             "--allow-local-answers",
             "--compressed",
             "--no-cookies",
@@ -66,6 +67,7 @@ struct FetchPlanTests {
         )
         let client = plan.client
         #expect(client.redirects == .follow(limit: 3))
+        #expect(!client.resolver.usesHTTPSRecords && ClientConfiguration().resolver.usesHTTPSRecords)
         #expect(!client.tls.verifiesCertificate && client.tls.rootFiles == ["ca.pem"] && client.tls.trustsSystemRoots)
         #expect(client.limits.connect == .milliseconds(1500) && client.limits.whole == .seconds(7))
         #expect(client.resolver.families == .v6 && !client.isHTTPDNSEnabled && client.resolver.check.allowsLocalAnswers)

@@ -66,7 +66,8 @@ extension ProcessTests {
                 #expect(answer.text.contains("a.test 127.0.0.2 60 "), "\(answer.text)\(answer.errors)")
             }
             #expect(run.status == 128 + SIGTERM, "\(run.errors)")
-            let log = try lab.folder.text("access.log").split(separator: "\n")
+            // Our own client asks for HTTPS records, too.
+            let log = try lab.folder.text("access.log").split(separator: "\n").filter { $0.contains(" A ") }
             #expect(
                 log.count == 2 && log.contains { $0.contains(" 127.0.0.1 doh - alias.corp.test A 200 NOERROR zone ") }
             )
@@ -155,7 +156,8 @@ extension ProcessTests {
                     while !FileManager.default.fileExists(atPath: path) { try await Task.sleep(for: .milliseconds(5)) }
                 }
                 try await ask("alias.corp.test", until: "access.log")
-                #expect(try lab.folder.text("access.log.1").split(separator: "\n").count == 1)
+                let lines = try lab.folder.text("access.log.1").split(separator: "\n")
+                #expect(lines.count { $0.contains(" A ") } == 1)
             }
             #expect(run.errors.contains("nothing was changed: ") && run.errors.contains("line 2"), "\(run.errors)")
             await lab.stop()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
+import DirectHTTP
 import Names
 import Testing
 
@@ -12,11 +14,26 @@ struct OriginLookupTests {
     static let one = v4("192.0.2.1")
     static let two = v4("192.0.2.2")
 
-    private static func play(_ script: MachineScript, _ rows: [Row]) {
+    @discardableResult
+    private static func play(_ script: MachineScript, _ rows: [Row]) -> MachineScript {
         var script = script
         for row in rows {
             #expect(script.play(row.step, at: row.at) == row.actions, "\(row.at) \(row.step)")
         }
+        return script
+    }
+
+    /// The rows of a caller whose origin gets this record, and the address ``one``.
+    private static func known(_ record: String, ttl: Int, as result: String) -> [Row] {
+        [
+            (
+                0, .askOrigin(1, "https://w.test.example/"),
+                ["wake 2000", "ask a w.test.example", "ask a HTTPS w.test.example"]
+            ),
+            (5, .services("a", [record], ttl: ttl), []),
+            (10, .answer("a", Self.one), ["resume 1: fresh 192.0.2.1 to \(result)"]),
+            (2_000, .time, []),
+        ]
     }
 
     /// One upstream that carries records.
@@ -150,7 +167,7 @@ struct OriginLookupTests {
                     0, .askOrigin(1, "https://test.example/"),
                     ["wake 2000", "ask a test.example", "ask a HTTPS test.example"]
                 ),
-                (5, .answer("a", Answer(v4: .absent(.noRecord, ttl: .seconds(60)))), []),
+                (5, .answer("a", Answer(v4: .absent(.noRecord, ttl: .seconds(60)))), ["wake 505"]),
                 (10, .services("a", ["0 pool.cdn.example."], ttl: 60), ["ask a HTTPS pool.cdn.example"]),
                 (15, .services("a", [], ttl: 60), ["ask a pool.cdn.example"]),
                 (20, .answer("a", Self.two), ["resume 1: fresh 192.0.2.2 to 192.0.2.2:443"]),
@@ -227,6 +244,229 @@ struct OriginLookupTests {
                 ),
                 (2, .cancel(1), ["stop a", "resume 1: cancelled"]),
                 (5, .services("a", ["1 . port=8443"], ttl: 60), []),
+            ]
+        )
+    }
+
+    @Test("records of port 443 do not change http at another port to https, when that port's own records are late")
+    func otherPort() {
+        let result = "192.0.2.1:8443 192.0.2.1:443"
+        let script = Self.play(
+            Self.script(),
+            Self.known("1 . port=8443", ttl: 60, as: result) + [
+                (
+                    2_100, .askOrigin(2, "http://w.test.example:8080/"),
+                    ["ask a HTTPS _8080._https.w.test.example", "wake 4100", "wake 2150"]
+                ),
+                (2_150, .time, ["resume 2: cached 192.0.2.1", "wake 4100"]),
+                (2_151, .offers("http://w.test.example:8080/"), ["http"]),
+                (2_152, .offers("http://w.test.example/"), ["https"]),
+            ]
+        )
+        #expect(script.lastResolution?.offersHTTPS == false)
+    }
+
+    @Test("a name of a table is not asked for at a service, and http stays http")
+    func table() {
+        let script = Self.script {
+            var table = HostsTable()
+            table.add(IPAddress(v4: 0xc000_0201), for: host("w.test.example"))
+            $0.upstreams.insert(FixedUpstream(table, name: "table"), at: 0)
+        }
+        Self.play(
+            script,
+            [
+                (0, .askOrigin(1, "http://w.test.example/"), ["wake 2000", "ask table w.test.example"]),
+                (1, .answer("table", Self.one), ["resume 1: fixed 192.0.2.1"]),
+                (2, .offers("http://w.test.example/"), ["http"]),
+                // A name that the table does not have.
+                (
+                    3, .askOrigin(2, "http://v.test.example/"),
+                    ["ask table v.test.example", "ask a HTTPS v.test.example"]
+                ),
+            ]
+        )
+    }
+
+    @Test("a name is not asked for at a service before a table in a file has been read")
+    func tableInFile() {
+        let script = Self.script {
+            $0.upstreams.insert(ScriptedUpstream("file", kind: .fixed) { _ in .silence }, at: 0)
+        }
+        Self.play(
+            script,
+            [
+                (0, .askOrigin(1, "https://w.test.example/"), ["wake 2000", "ask file w.test.example"]),
+                (1, .answer("file", Self.one), ["resume 1: fixed 192.0.2.1"]),
+                (2, .askOrigin(2, "https://v.test.example/"), ["ask file v.test.example"]),
+                (3, .fail("file", .unsupported), ["ask a v.test.example"]),
+                (10, .answer("a", Self.two), ["ask a HTTPS v.test.example", "wake 60"]),
+                (
+                    20, .services("a", ["1 . port=8443"], ttl: 60),
+                    ["resume 2: fresh 192.0.2.2 to 192.0.2.2:8443 192.0.2.2:443"]
+                ),
+                (21, .offers("http://v.test.example/"), ["https"]),
+                (22, .switched(on: false), []),
+                (23, .offers("http://v.test.example/"), ["http"]),
+            ]
+        )
+    }
+
+    @Test("late addresses of a target with ECH are waited for, and the origin's own are not used in their place")
+    func lateTarget() throws {
+        let ech = Base64.encode(try ServerECH(publicName: "b.test").configurations)
+        let start: [Row] = [
+            (
+                0, .askOrigin(1, "https://w.test.example/"),
+                ["wake 2000", "ask a w.test.example", "ask a HTTPS w.test.example"]
+            ),
+            (5, .services("a", ["1 svc.cdn.example. ech=\(ech)"], ttl: 60), ["ask a svc.cdn.example"]),
+            (10, .answer("a", Self.one), []),
+        ]
+        let result = "fresh 192.0.2.1 to 192.0.2.2:443"
+        Self.play(
+            Self.script(),
+            start + [
+                (300, .answer("a", Self.two), ["resume 1: \(result)"]),
+                (301, .useOrigin("https://w.test.example/"), ["cached 192.0.2.2:443"]),
+            ]
+        )
+        Self.play(Self.script(), start + [(300, .fail("a"), ["resume 1: noAddress"])])
+    }
+
+    @Test("after all endpoints of records failed, records and targets are asked for again, at most every 5 s")
+    func failedRecords() {
+        let url = "https://w.test.example/"
+        Self.play(
+            Self.script(),
+            [
+                (0, .askOrigin(1, url), ["wake 2000", "ask a w.test.example", "ask a HTTPS w.test.example"]),
+                (5, .services("a", ["1 svc.cdn.example. port=8443"], ttl: 60), ["ask a svc.cdn.example"]),
+                (10, .answer("a", Self.one), ["wake 60"]),
+                (20, .answer("a", Self.two), ["resume 1: fresh 192.0.2.1 to 192.0.2.2:8443 192.0.2.1:443"]),
+                (60, .time, []),
+                (1_000, .failRecords(url), []),
+                (1_001, .useOrigin(url), ["incomplete"]),
+                (1_002, .askOrigin(2, url), ["ask a HTTPS w.test.example", "wake 3002", "wake 1052"]),
+                (1_010, .services("a", ["1 svc.cdn.example. port=9443"], ttl: 60), ["ask a svc.cdn.example"]),
+                (1_020, .answer("a", Self.two), ["resume 2: cached 192.0.2.1 to 192.0.2.2:9443 192.0.2.1:443"]),
+                (1_030, .failRecords(url), []),
+                (1_031, .useOrigin(url), ["cached 192.0.2.2:9443 192.0.2.1:443"]),
+            ]
+        )
+    }
+
+    @Test("a failed question keeps the records that were known")
+    func failureKeeps() {
+        let result = "192.0.2.1:8443 192.0.2.1:443"
+        Self.play(
+            Self.script(),
+            Self.known("1 . port=8443", ttl: 1, as: result) + [
+                (
+                    2_100, .askOrigin(2, "https://w.test.example/"),
+                    ["ask a HTTPS w.test.example", "wake 4100", "wake 2150"]
+                ),
+                (2_110, .failServices("a"), ["resume 2: cached 192.0.2.1 to \(result)"]),
+                (3_000, .useOrigin("https://w.test.example/"), ["cached \(result)"]),
+            ]
+        )
+    }
+
+    @Test("expired records are used when new ones do not come in time, so that ECH does not end with the TTL")
+    func lateAgain() {
+        let result = "192.0.2.1:8443 192.0.2.1:443"
+        Self.play(
+            Self.script(),
+            Self.known("1 . port=8443", ttl: 1, as: result) + [
+                (
+                    2_100, .askOrigin(2, "https://w.test.example/"),
+                    ["ask a HTTPS w.test.example", "wake 4100", "wake 2150"]
+                ),
+                (2_150, .time, ["wake 2150", "resume 2: cached 192.0.2.1 to \(result)"]),
+                (2_150, .time, ["wake 4100"]),
+            ]
+        )
+    }
+
+    @Test("records of a name in frequent use are refreshed with its addresses")
+    func refreshed() {
+        let used = "cached 192.0.2.1"
+        Self.play(
+            Self.script(),
+            Self.known("1 . port=8443", ttl: 60, as: "192.0.2.1:8443 192.0.2.1:443") + [
+                (59_000, .use("w.test.example"), [used]),
+                (59_001, .use("w.test.example"), [used]),
+                (
+                    59_002, .use("w.test.example"),
+                    [used, "ask a w.test.example", "wake 61002", "ask a HTTPS w.test.example"]
+                ),
+            ]
+        )
+    }
+
+    @Test("expired records are used for staleWhileRefresh, while new ones are asked for")
+    func staleWhileRefresh() {
+        let result = "192.0.2.1:8443 192.0.2.1:443"
+        Self.play(
+            Self.script { $0.cache.staleWhileRefresh = .seconds(10) },
+            Self.known("1 . port=8443", ttl: 1, as: result) + [
+                (
+                    2_100, .useOrigin("https://w.test.example/"),
+                    ["cached \(result)", "ask a HTTPS w.test.example", "wake 4100"]
+                )
+            ]
+        )
+    }
+
+    @Test("an upstream that drops three questions for records is not asked for 120 s")
+    func dropped() {
+        var script = Self.script()
+        func ask(_ number: Int, at time: Int) -> Bool {
+            let asked = script.play(.askOrigin(number, "https://n\(number).test.example/"), at: time)
+            _ = script.play(.answer("a", Self.one), at: time + 10)
+            _ = script.play(.time, at: time + 60)
+            _ = script.play(.time, at: time + 2_000)
+            return asked.contains("ask a HTTPS n\(number).test.example")
+        }
+        for number in 1...3 { #expect(ask(number, at: number * 10_000)) }
+        #expect(!ask(4, at: 40_000))
+        #expect(ask(5, at: 160_000))
+    }
+
+    @Test("a name without addresses does not wait for records that do not come until the time limit")
+    func noAddress() {
+        Self.play(
+            Self.script(),
+            [
+                (
+                    0, .askOrigin(1, "https://test.example/"),
+                    ["wake 2000", "ask a test.example", "ask a HTTPS test.example"]
+                ),
+                (5, .answer("a", Answer(v4: .absent(.noRecord, ttl: .seconds(60)))), ["wake 505"]),
+                (505, .time, ["resume 1: fresh -", "wake 2000"]),
+            ]
+        )
+    }
+
+    @Test("a target that is in a table is not used")
+    func targetOfTable() {
+        let script = Self.script {
+            var table = HostsTable()
+            table.add(IPAddress(v4: 0x0a00_0001), for: host("svc.cdn.example"))
+            $0.upstreams.append(FixedUpstream(table, name: "table"))
+        }
+        Self.play(
+            script,
+            [
+                (
+                    0, .askOrigin(1, "https://w.test.example/"),
+                    ["wake 2000", "ask a w.test.example", "ask a HTTPS w.test.example"]
+                ),
+                (1, .answer("a", Self.one), ["wake 51"]),
+                (5, .services("a", ["1 svc.cdn.example. port=80"], ttl: 60), ["ask a svc.cdn.example"]),
+                (6, .fail("a"), ["ask table svc.cdn.example"]),
+                (7, .answer("table", v4("10.0.0.1")), ["resume 1: fresh 192.0.2.1"]),
+                (8, .useOrigin("https://w.test.example/"), ["cached 192.0.2.1:443"]),
             ]
         )
     }
@@ -355,11 +595,13 @@ struct ServicePlanTests {
         #expect(Self.plan(texts, own: own, random: [0.9, 0.1])?.first == "192.0.2.1:2")
     }
 
-    @Test("there is no way around ECH if all records have it")
-    func ech() {
+    @Test("there is no way around ECH if all records have it, unless the client cannot use it")
+    func ech() throws {
         let own = ServicePlan.Addresses(v4: addresses("192.0.2.1"))
-        #expect(Self.plan(["1 . port=1 ech=AAAA"], own: own) == ["192.0.2.1:1"])
-        #expect(Self.plan(["1 . port=1 ech=AAAA", "2 ."], own: own) == ["192.0.2.1:1", "192.0.2.1:443"])
+        let ech = Base64.encode(try ServerECH(publicName: "b.test").configurations)
+        #expect(Self.plan(["1 . port=1 ech=\(ech)"], own: own) == ["192.0.2.1:1"])
+        #expect(Self.plan(["1 . port=1 ech=\(ech)", "2 ."], own: own) == ["192.0.2.1:1", "192.0.2.1:443"])
+        #expect(Self.plan(["1 . port=1 ech=AA=="], own: own) == ["192.0.2.1:1", "192.0.2.1:443"])
     }
 
     @Test("hints stand for addresses that have not come, and without any there is no plan")

@@ -116,6 +116,21 @@ struct ServiceRecordTests {
         try check.check([record])
     }
 
+    @Test("of many hints, 16 of each family are kept")
+    func manyHints() throws {
+        let hints = (1...100).map { "192.0.2.\($0)" }.joined(separator: ",")
+        let record = try #require(ServiceRecord(text: "1 . ipv4hint=\(hints)"))
+        #expect(ServiceRoute(record, target: nil)?.hints.count == ServiceRoute.maxHints)
+    }
+
+    @Test("text longer than a record can be is refused, and the longest is read at once")
+    func longText() {
+        let text = String(repeating: "a", count: MasterText.maxOctets)
+        #expect(MasterText.words(of: text)?.first?.count == MasterText.maxOctets)
+        #expect(MasterText.words(of: text + "a") == nil)
+        #expect(MasterText.words(of: #"a "" b\099"#)?.map { String(decoding: $0, as: UTF8.self) } == ["a", "", "bc"])
+    }
+
     @Test("mutated records are refused, or written as they were read")
     func mutated() throws {
         var fuzz = Fuzz(seed: 9_460)

@@ -66,9 +66,11 @@ extension Call {
                 next.credentials = next.url.credentials(or: client.configuration.credentialSource)
             }
             guard journey.redirects < limit else {
+                // A host whose https redirects to http would go on for ever.
+                let cause = hop.isUpgraded ? "; the URL was http, and \(hop.upgradeReason)" : ""
                 throw BeelineError(
                     .tooManyRedirects,
-                    "\(journey.hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is intended"
+                    "\(journey.hops[0].url) was redirected \(limit) times, last to \(next.url)\(cause): raise the limit if that is intended"
                 )
             }
             var proposal: RedirectProposal?

@@ -141,7 +141,7 @@ struct HopJourney {
     ) -> BeelineError {
         var error = BeelineError(error, hops: hops, route: routing.route)
         error.failedURL = hop.url
-        if hop.isUpgraded { error.message += " (the URL was http; the host requires TLS by HSTS or an HTTPS record)" }
+        if hop.isUpgraded { error.message += " (the URL was http; \(hop.upgradeReason))" }
         observation?.failed(error)
         return error
     }

@@ -20,6 +20,8 @@ struct HopRequest: Sendable {
     var decodesContent = false
     /// Whether HSTS or an HTTPS record replaced `http` in the URL of this hop.
     private(set) var isUpgraded = false
+    /// Whether it was an HTTPS record.
+    private(set) var isUpgradedByRecord = false
     /// The host of the cookies in place of the URL's; nil after a redirect to another origin.
     var cookieHost: Host?
     /// The request target in place of the URL's; nil after a redirect.
@@ -74,13 +76,21 @@ struct HopRequest: Sendable {
         guard let secure = url.withTLS else { return false }
         url = secure
         isUpgraded = true
+        isUpgradedByRecord = true
         return true
+    }
+
+    /// The reason of the upgrade, for errors.
+    var upgradeReason: String {
+        isUpgradedByRecord
+            ? "an HTTPS record of the host in DNS says that it has https" : "the host requires TLS by HSTS"
     }
 
     /// Moves to another URL, and upgrades that.
     mutating func go(to target: HTTPURL, hsts: HSTSStore?) {
         url = target
         isUpgraded = false
+        isUpgradedByRecord = false
         upgrade(by: hsts)
     }
 

@@ -21,24 +21,29 @@ package struct OriginEndpoints: EndpointSource {
     private let screen: EndpointScreen?
     private let usesServices: Bool
     private let upgrades: Bool
+    private let needsServices: Bool
 
     /// Creates the source for an origin with this routing.
     ///
     /// - Parameters:
     ///   - usesServices: Whether HTTPS records say where to connect. False for a tunnel, whose protocol is the client's.
     ///   - upgrades: Whether the caller handles ``HTTPSRecordUpgrade``.
+    ///   - needsServices: Whether HTTPS records are waited for as long as addresses, because a connection without ECH is
+    ///     refused.
     package init(
         _ routing: OriginRouting,
         resolver: Resolver,
         screen: EndpointScreen?,
         usesServices: Bool = true,
-        upgrades: Bool = false
+        upgrades: Bool = false,
+        needsServices: Bool = false
     ) {
         self.routing = routing
         self.resolver = resolver
         self.screen = screen
         self.usesServices = usesServices
         self.upgrades = upgrades
+        self.needsServices = needsServices
     }
 
     /// The endpoints that are known without waiting; `nil` if there are none.
@@ -61,12 +66,17 @@ package struct OriginEndpoints: EndpointSource {
 
     /// The endpoints of an origin; see `EndpointSource`.
     package func endpoints(for origin: Origin) async throws -> EndpointList {
+        try await endpoints(for: origin, waitsForServices: needsServices)
+    }
+
+    private func endpoints(for origin: Origin, waitsForServices: Bool) async throws -> EndpointList {
         switch routing {
         case .resolve, .elsewhere(_, nil):
             let place = place(of: origin)
             let resolution =
                 try await asksServices(of: origin)
-                ? resolver.resolve(origin) : resolver.resolve(place.host, port: place.port)
+                ? resolver.resolve(origin, fresh: false, waitsForServices: waitsForServices)
+                : resolver.resolve(place.host, port: place.port)
             return try list(resolution, of: origin)
         case .proxy(let proxy) where proxy.firstOrigin.host.address == nil:
             return try list(await addresses(of: proxy.firstOrigin.host), of: proxy)
@@ -76,12 +86,16 @@ package struct OriginEndpoints: EndpointSource {
 
     /// The endpoints of a newer answer, after all of a cached one failed: the site may have moved.
     package func endpoints(for origin: Origin, insteadOf failed: EndpointList) async throws -> EndpointList? {
-        guard let known = failed.context as? Resolution, known.source == .cached || known.source == .stale else {
-            return nil
-        }
+        guard let known = failed.context as? Resolution,
+            known.source == .cached || known.source == .stale || known.hasPlan
+        else { return nil }
         // The resolver knows of the failures, and asks its upstreams again.
-        let newer = try await endpoints(for: origin)
-        return Set(failed.endpoints).isSuperset(of: newer.endpoints) ? nil : newer
+        if known.hasPlan { resolver.reportFailedRecords(of: origin) }
+        let newer = try await endpoints(for: origin, waitsForServices: needsServices || known.hasPlan)
+        let hasNew = newer.endpoints.contains {
+            !failed.endpoints.contains($0) || newer.services[$0] != failed.services[$0]
+        }
+        return hasNew ? newer : nil
     }
 
     /// Reports an attempt at an endpoint of the origin to the resolver.

@@ -8,6 +8,7 @@ struct NameOptions: FetchOptionGroup {
     var dns: [String] = []
     var allowsLocalAnswers = false
     var cacert: [String] = []
+    var usesHTTPSRecords = true
     /// The last one of `-4` and `-6`.
     var families = Families.both
 
@@ -20,6 +21,9 @@ struct NameOptions: FetchOptionGroup {
         },
         .text("cacert", value: "file", help: "Also trust the CAs in this PEM file") { $0.names.cacert.append($1) }
             .path(),
+        .flag("https-records", help: "Ask for HTTPS records (default); --no-https-records turns this off") {
+            $0.names.usesHTTPSRecords = $1
+        },
         .flag("ipv4", "4", help: "Use IPv4 addresses only") { $0.names.families = $1 ? .v4 : .both },
         .flag("ipv6", "6", help: "Use IPv6 addresses only") { $0.names.families = $1 ? .v6 : .both },
     ]

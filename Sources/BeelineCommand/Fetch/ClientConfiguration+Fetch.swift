@@ -41,6 +41,7 @@ extension ClientConfiguration {
             }
         }
         resolver.families = names.families
+        resolver.usesHTTPSRecords = names.usesHTTPSRecords
         resolver.check.allowsLocalAnswers = names.allowsLocalAnswers || defaults.allowsLocalAnswers
         isHTTPDNSEnabled = defaults.httpdns
         for path in names.cacert.isEmpty ? defaults.cacert : names.cacert {

@@ -62,7 +62,8 @@ final class OriginConnector {
             server.client.configuration.routing(to: origin),
             resolver: server.client.resolver,
             screen: server.screen(for: destination),
-            usesServices: !purpose.isTunnel
+            usesServices: !purpose.isTunnel,
+            needsServices: !purpose.isTunnel && server.client.configuration.tls.ech == .required
         )
         deadline = server.configuration.limits.connect.map { server.loop.now + TimeAmount($0) }
     }

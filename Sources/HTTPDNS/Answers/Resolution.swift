@@ -35,7 +35,7 @@ public struct Resolution: Hashable, Sendable {
     let provenance: Provenance
     let ageNanoseconds: Int64
     let ttlNanoseconds: Int64
-    /// The HTTPS records; nil if unknown.
+    /// The HTTPS records that were asked for; nil if they are unknown or have not arrived.
     let answer: ServiceAnswer?
     /// The endpoints that the records lead to; nil if there are none, or the records were not asked for.
     let plan: ServicePlan?
@@ -51,6 +51,9 @@ public struct Resolution: Hashable, Sendable {
 
     /// What the records say about some of the endpoints.
     package var endpointServices: [Endpoint: EndpointService] { plan?.services ?? [:] }
+
+    /// Whether records say where the endpoints are.
+    package var hasPlan: Bool { plan != nil }
 
     /// Whether an HTTPS record that this client can use says that the host serves `https` (RFC 9460 §9.5).
     package var offersHTTPS: Bool { answer.map { !$0.routes.isEmpty } ?? false }
@@ -135,7 +138,7 @@ public struct Resolution: Hashable, Sendable {
             provenance: entry.provenance,
             age: now.nanoseconds(since: entry.storedAt(request.families)),
             ttl: entry.knownExpiry(of: request.families).nanoseconds(since: now),
-            answer: answer ?? entry.services,
+            answer: answer,
             plan: plan
         )
     }

@@ -44,6 +44,12 @@ extension AnswerCache.Entry {
         knownExpiry(of: families) > now ? .cached : .stale
     }
 
+    /// The HTTPS records within their TTL. Records are not about the addresses of a table or of the system.
+    func currentServices(now: Moment) -> ServiceAnswer? {
+        guard let services, services.expiresAt > now, provenance.kind == .service else { return nil }
+        return services
+    }
+
     /// The earlier of the times at which these families were stored.
     func storedAt(_ families: Families) -> Moment {
         var stored = Moment.never

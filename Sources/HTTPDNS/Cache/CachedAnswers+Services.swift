@@ -10,33 +10,57 @@ extension CachedAnswers {
         cache.peek(AnswerCache.Key(request, scope: scope))?.services
     }
 
-    /// Stores the outcome of a lookup of records.
+    /// Stores the outcome of a lookup of records, also that no upstream can be asked.
+    @discardableResult
     mutating func keep(
         _ outcome: ServiceSchedule.Outcome,
         of request: LookupRequest,
         scope: CacheScope,
         now: Moment
     ) -> ServiceAnswer {
-        let rules = configuration.keepingRules(for: request.host)
+        let old = services(of: request, scope: scope)
         // The upstreams are not asked at each connection while they do not answer this type.
-        let time = outcome.isFailure ? self.rules.staleRecheck : rules.serviceTime(outcome)
+        let recheck = now + self.rules.staleRecheck
+        if outcome.isFailure, let old, !old.routes.isEmpty, old.usableUntil > now {
+            // A question that failed says nothing about the records.
+            let kept = old.with(expiresAt: min(recheck, old.usableUntil))
+            store(kept, of: request, scope: scope)
+            return kept
+        }
+        let time = configuration.keepingRules(for: request.host).serviceTime(outcome)
+        let expiresAt = outcome.isFailure ? recheck : now + time
         let answer = ServiceAnswer(
             records: outcome.records,
             routes: outcome.routes,
-            expiresAt: now + time,
+            expiresAt: expiresAt,
+            usableUntil: outcome.isFailure ? expiresAt : expiresAt + self.rules.maxStale,
+            forceAt: old?.forceAt ?? .past,
             isFailure: outcome.isFailure
         )
         store(answer, of: request, scope: scope)
         return answer
     }
 
-    /// Remembers that no upstream can be asked for the records of a name.
-    mutating func keepNoServices(of request: LookupRequest, scope: CacheScope, now: Moment) {
-        store(
-            ServiceAnswer(records: [], routes: [], expiresAt: now + rules.staleRecheck, isFailure: true),
-            of: request,
-            scope: scope
+    /// Makes the records of a name expire, and the addresses of their targets, because no endpoint that they lead to could
+    /// be reached. At most once in ``ResolverConfiguration/Refresh/forcedInterval``.
+    mutating func expireServices(of request: LookupRequest, families: Families, scope: CacheScope, now: Moment) {
+        guard let known = services(of: request, scope: scope), !known.routes.isEmpty, known.forceAt <= now else {
+            return
+        }
+        let over = now + (.zero - rules.staleWhileRefresh)
+        let expired = known.with(
+            expiresAt: min(known.expiresAt, over),
+            forceAt: now + rules.forcedRefreshInterval
         )
+        store(expired, of: request, scope: scope)
+        for target in known.routes.compactMap(\.target).prefix(OriginSchedule.maxTargets) {
+            let key = AnswerCache.Key(LookupRequest(host: target, families: families), scope: scope)
+            _ = cache.find(key) { entry in
+                for family in families.members {
+                    if let kept = entry[family] { entry[family]?.expiresAt = min(kept.expiresAt, over) }
+                }
+            }
+        }
     }
 
     private mutating func store(_ answer: ServiceAnswer, of request: LookupRequest, scope: CacheScope) {
@@ -52,9 +76,12 @@ extension CachedAnswers {
 
 extension KeepingRules {
     /// How long the outcome of a lookup of HTTPS records is cached.
+    ///
+    /// Most names have no records. Their absence is kept for at least 30 s, so that a negative TTL of 0 does not make
+    /// each connection ask.
     func serviceTime(_ outcome: ServiceSchedule.Outcome) -> Duration {
         if outcome.records.isEmpty, outcome.routes.isEmpty {
-            return min(outcome.ttl ?? defaultNegativeTTL, maxNegativeTTL)
+            return max(min(outcome.ttl ?? defaultNegativeTTL, maxNegativeTTL), .seconds(30))
         }
         return min(max(outcome.ttl ?? defaultTTL, ttlRange.lowerBound), ttlRange.upperBound)
     }

@@ -23,7 +23,11 @@ extension CachedAnswers {
         entry.v6 = answer.v6?.kept(.v6, check: check, longest: longest, wall: wall, now: now)
         guard entry.isUsable(for: .both, now: now, maxStale: rules.maxStale) else { return }
         let key = AnswerCache.Key(answer.name, scope: scope, hash: AnswerCache.Key.hash(of: answer.name))
-        if cache.peek(key) == nil { cache.store(entry, for: key) }
+        let old = cache.peek(key)
+        // The records of a name may have arrived before the store was read.
+        guard old?.v4 == nil, old?.v6 == nil else { return }
+        entry.services = old?.services
+        cache.store(entry, for: key)
     }
 }
 

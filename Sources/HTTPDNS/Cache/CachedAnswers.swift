@@ -116,10 +116,21 @@ struct CachedAnswers {
 
     // MARK: Forgetting
 
-    /// Removes a name from the scope in use and from the system's. Answers for subnets are kept.
+    /// Removes a name from the scope in use and from the system's, with the HTTPS records of its ports and the addresses
+    /// of their targets. Answers for subnets are kept.
     mutating func forget(_ host: Host) {
-        let hash = AnswerCache.Key.hash(of: host.text)
-        for scope in [CacheScope.system, scope] { cache.remove(AnswerCache.Key(host.text, scope: scope, hash: hash)) }
+        let suffix = "._https.\(host.text)"
+        let isOfPort = { (key: AnswerCache.Key) in
+            key.name.utf8.first == UInt8(ascii: "_") && key.name.hasSuffix(suffix)
+        }
+        var names = [host.text]
+        for (key, entry) in cache.all() where key.scope == scope && (key.name == host.text || isOfPort(key)) {
+            names += [key.name] + (entry.services?.routes.compactMap { $0.target?.text } ?? [])
+        }
+        for name in names {
+            let hash = AnswerCache.Key.hash(of: name)
+            for scope in [CacheScope.system, scope] { cache.remove(AnswerCache.Key(name, scope: scope, hash: hash)) }
+        }
     }
 
     /// Removes the answers of a network.

@@ -78,6 +78,7 @@ struct UseRules {
             source: source,
             request: request,
             port: port,
+            answer: entry.currentServices(now: now),
             now: now
         )
     }

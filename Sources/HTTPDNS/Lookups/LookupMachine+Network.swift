@@ -10,6 +10,7 @@ extension LookupMachine {
         let inUse = answers.namesInUse()
         if !inUse.isEmpty { unanswered = inUse }
         health.networkChanged()
+        silence = ServiceSilence()
         ranking.networkChanged(to: network)
         let forgotten = scopes.enter(network.id)
         answers.use(scope, network: network.id)

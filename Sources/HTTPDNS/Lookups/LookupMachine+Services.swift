@@ -9,28 +9,44 @@ extension LookupMachine {
     /// The resolution of a cached answer with the origin's records; nil if they must be waited for. `isDue`: they should
     /// be asked for in the background.
     ///
-    /// An origin that had no records when they were last known is not held up by asking again.
+    /// An origin that had no records when they were last known is not held up by asking again. Expired records are used for
+    /// ``ResolverConfiguration/Cache/staleWhileRefresh``, as addresses are.
     mutating func completed(
         _ resolution: Resolution,
         for request: OriginRequest,
         now: Moment
     ) -> (resolution: Resolution?, isDue: Bool) {
         guard resolution.provenance.kind == .service, isOn else { return (resolution.plain, false) }
-        let known = request.isOfHost ? resolution.answer : answers.services(of: request.service, scope: scope)
-        guard let known else { return (nil, false) }
-        if known.records.isEmpty { return (resolution.plain, known.expiresAt <= now) }
-        guard known.expiresAt > now else { return (nil, false) }
+        guard let known = answers.services(of: request.service, scope: scope) else { return (nil, false) }
+        var isDue = known.expiresAt <= now
+        if known.records.isEmpty { return (resolution.plain, isDue) }
+        let families = request.addresses.families
+        let over = now + (.zero - configuration.cache.staleWhileRefresh)
+        guard known.expiresAt > over else { return (nil, false) }
+        let routes = usableRoutes(of: known, for: request)
         var targets: [Host: AnswerCache.Entry] = [:]
-        for target in usableRoutes(of: known, for: request).compactMap(\.target).prefix(OriginSchedule.maxTargets) {
-            let key = AnswerCache.Key(LookupRequest(host: target, families: request.addresses.families), scope: scope)
-            guard let entry = answers.cache.peek(key), entry.expiry(of: request.addresses.families) > now else {
-                return (nil, false)
-            }
-            targets[target] = entry
+        for target in routes.compactMap(\.target).prefix(OriginSchedule.maxTargets) {
+            let key = AnswerCache.Key(LookupRequest(host: target, families: families), scope: scope)
+            guard let entry = answers.cache.peek(key) else { return (nil, false) }
+            // A target whose lookup has just failed is not waited for again.
+            let isPaused = !entry.mayAsk(for: families, now: now)
+            guard entry.expiry(of: families) > over || isPaused else { return (nil, false) }
+            if entry.expiry(of: families) <= now, !isPaused { isDue = true }
+            if entry.provenance.kind == .service { targets[target] = entry }
         }
         let own = answers.cache.peek(AnswerCache.Key(request.addresses, scope: scope))
         let plan = plan(known, for: request, own: own, targets: targets, now: now)
-        return (resolution.with(known, plan: plan), false)
+        if plan == nil, routes.requireECH { return (nil, false) }
+        return (resolution.with(known, plan: plan), isDue)
+    }
+
+    /// Whether the cache has an HTTPS record that says that an `http` origin has `https`. The addresses of a table or of
+    /// the system are not those that the records are about.
+    func offersHTTPS(_ request: OriginRequest, now: Moment) -> Bool {
+        guard isOn, let answer = answers.services(of: request.service, scope: scope), !answer.routes.isEmpty,
+            let own = answers.cache.peek(AnswerCache.Key(request.addresses, scope: scope))
+        else { return false }
+        return answer.expiresAt > now && own.provenance.kind == .service
     }
 
     /// The routes of an answer that lead to where this origin may connect. A target that only the system may resolve is
@@ -78,7 +94,10 @@ extension LookupMachine {
         delay: Duration,
         now: Moment
     ) {
-        origins.all[caller] = OriginLookup(request: request, schedule: OriginSchedule(delay: delay))
+        let schedule = OriginSchedule(delay: delay, limit: configuration.limits.whole, now: now)
+        var lookup = OriginLookup(request: request, schedule: schedule, isFresh: isFresh)
+        lookup.holdsServices = tablesComeFirst && !request.addresses.families.isEmpty
+        origins.all[caller] = lookup
         if request.addresses.families.isEmpty {
             let error = ResolutionError(.noAddress, "\(request.addresses.host): no address is asked for")
             origins.arrived.append((caller, .addresses(.failure(error))))
@@ -86,31 +105,75 @@ extension LookupMachine {
             let part = origins.addPart(of: caller)
             lookUp(request.addresses, for: part, checksCache: !isFresh, isFresh: isFresh, now: now)
         }
-        lookUpServices(of: request, for: caller, isFresh: isFresh, now: now)
+        if !lookup.holdsServices {
+            lookUpServices(of: request.service, origin: request.addresses.host, for: caller, isFresh: isFresh, now: now)
+        }
+    }
+
+    private func isInTable(_ host: Host) -> Bool {
+        configuration.upstreams.indices.contains { upstreams[$0].table?[host] != nil }
+    }
+
+    /// Whether a table that must be read first may have a name. The name is disclosed to a service only after that.
+    private var tablesComeFirst: Bool {
+        configuration.upstreams.indices.contains { upstreams[$0].kind == .fixed && upstreams[$0].table == nil }
+    }
+
+    /// Asks in the background for what the cache lacks of an origin's records and of their targets.
+    mutating func servicesMissed(_ request: OriginRequest, now: Moment) {
+        lookUpServices(of: request.service, origin: request.addresses.host, for: nil, isFresh: false, now: now)
+        let known = answers.services(of: request.service, scope: scope)
+        for target in usableRoutes(of: known, for: request).compactMap(\.target).prefix(OriginSchedule.maxTargets) {
+            let target = LookupRequest(host: target, families: request.addresses.families)
+            lookUp(target, for: nil, checksCache: true, isFresh: false, now: now)
+        }
+    }
+
+    /// Asks again for the records of a name that is in frequent use, if it had any.
+    mutating func refreshServices(of request: LookupRequest, now: Moment) {
+        guard let known = answers.services(of: request, scope: scope), !known.records.isEmpty else { return }
+        lookUpServices(of: request, origin: request.host, for: nil, isFresh: true, now: now)
     }
 
     /// Looks up the records of an origin, or lets a caller join. Without a caller, the answer is for the cache.
-    mutating func lookUpServices(of request: OriginRequest, for caller: CallerID?, isFresh: Bool, now: Moment) {
-        let name = request.service
-        if !isFresh, let known = answers.services(of: name, scope: scope), known.expiresAt > now {
+    ///
+    /// - Parameters:
+    ///   - name: The name that has the records.
+    ///   - origin: The host of the origin.
+    private mutating func lookUpServices(
+        of name: LookupRequest,
+        origin: Host,
+        for caller: CallerID?,
+        isFresh: Bool,
+        now: Moment
+    ) {
+        var caller = caller
+        if !isFresh, let known = answers.services(of: name, scope: scope),
+            known.expiresAt > now || known.records.isEmpty
+        {
             if let caller { origins.arrived.append((caller, .services(known))) }
-            return
+            if known.expiresAt > now { return }
+            // There were none: the answer is for the next caller.
+            caller = nil
         }
         let key = LookupKey(name, scope: scope)
         if let id = services[key] {
             if let caller { services[id]?.callers.append(caller) }
             return
         }
-        let candidates = serviceCandidates(for: request.addresses.host, now: now)
+        let candidates = serviceCandidates(for: origin, now: now)
         guard !isClosed, services.all.count < configuration.limits.maxLookups, !candidates.isEmpty,
             let dnsName = DNSName(name.host.text)
         else {
-            if !isClosed, candidates.isEmpty { answers.keepNoServices(of: name, scope: scope, now: now) }
-            if let caller { origins.arrived.append((caller, .services(nil))) }
+            var kept: ServiceAnswer?
+            if !isClosed, candidates.isEmpty {
+                kept = answers.keep(ServiceSchedule.Outcome(isFailure: true), of: name, scope: scope, now: now)
+            }
+            if let caller { origins.arrived.append((caller, .services(kept))) }
             return
         }
         var schedule = ServiceSchedule(
-            origin: request.addresses.host,
+            origin: origin,
             name: dnsName,
             candidates: candidates,
             budget: configuration.limits.upstream,
@@ -132,15 +195,16 @@ extension LookupMachine {
     }
 
     /// The upstreams to ask for records: those that carry them, if the addresses are asked of one of them first. So a
-    /// name that a vendor's service resolves is disclosed to no further service.
+    /// name that a vendor's service resolves is disclosed to no further service, nor is a name of a table to any.
     private func serviceCandidates(for host: Host, now: Moment) -> [Int] {
-        guard isOn, policy.isForUpstreams(host) else { return [] }
+        guard isOn, policy.isForUpstreams(host), !isInTable(host) else { return [] }
         let health = health
         let order = configuration.order
             .arrange(configuration.upstreams.count, roundTrip: { health.roundTrip($0) }, random: random)
             .filter { !health.isDown($0, now: now) && upstreams[$0].kind != .fixed }
-        guard let first = order.first, upstreams[first].carriesServices else { return [] }
-        return order.filter { upstreams[$0].carriesServices }
+        let carriers = order.filter { upstreams[$0].carriesServices && !silence.isPaused($0, now: now) }
+        guard let first = order.first, first == carriers.first else { return [] }
+        return carriers
     }
 
     // MARK: A lookup goes on
@@ -159,6 +223,11 @@ extension LookupMachine {
             case .success(let reply): .answered(upstream: id.upstream, reply)
             case .failure: .failed(upstream: id.upstream)
             }
+        if case .failure(let error) = result, error.code == .timeLimit {
+            silence.timedOut(id.upstream, now: now)
+        } else {
+            silence.answered(id.upstream)
+        }
         let next = lookup.schedule.event(event, chance: random(), now: now)
         services[id.lookup] = lookup
         perform(next, of: id.lookup, now: now)
@@ -170,7 +239,24 @@ extension LookupMachine {
             let next = services[id]?.schedule.event(.tick, chance: 0, now: now) ?? []
             perform(next, of: id, now: now)
         }
-        for caller in origins.due(at: now) { advance(caller, .tick, now: now) }
+        // An arrival of this moment counts.
+        settleOrigins(now: now)
+        for caller in origins.due(at: now) where !useExpiredServices(for: caller, now: now) {
+            advance(caller, .tick, now: now)
+        }
+    }
+
+    /// Gives a caller the expired records of its origin when the new ones take too long. Without them, the connection would
+    /// have no ECH after each TTL.
+    ///
+    /// - Returns: False if there are none.
+    private mutating func useExpiredServices(for caller: CallerID, now: Moment) -> Bool {
+        guard let lookup = origins.all[caller], lookup.services == nil, lookup.request.usesRoutes, !lookup.isFresh,
+            let known = answers.services(of: lookup.request.service, scope: scope), !known.routes.isEmpty,
+            known.usableUntil > now
+        else { return false }
+        origins.arrived.append((caller, .services(known)))
+        return true
     }
 
     private mutating func perform(_ decisions: [ServiceSchedule.Action], of id: LookupID, now: Moment) {
@@ -184,7 +270,10 @@ extension LookupMachine {
                 services[id] = lookup
                 let asked = ServiceQuestion(name, subnet: lookup.request.subnet)
                 actions.append(.askServices(PendingServiceQuestion(id: question, question: asked)))
-            case .cancel: stopAskingServices(of: id)
+            case .cancel(let upstream):
+                // The only reason is that the upstream took too long.
+                silence.timedOut(upstream, now: now)
+                stopAskingServices(of: id)
             case .end(let outcome):
                 guard let lookup = services.remove(id) else { continue }
                 let answer = answers.keep(outcome, of: lookup.request, scope: lookup.scope, now: now)
@@ -223,9 +312,18 @@ extension LookupMachine {
         switch arrival {
         case .addresses(let result):
             lookup.addresses = result
-            event = .addresses(areUsable: isUsable(result, for: lookup.request), isFinal: Self.isFinal(result))
-        case .target(let host, let result):
+            if lookup.holdsServices {
+                lookup.holdsServices = false
+                origins.all[caller] = lookup
+                lookUpHeldServices(of: lookup.request, for: caller, after: result, isFresh: lookup.isFresh, now: now)
+            }
             let isUsable = isUsable(result, for: lookup.request)
+            // Records are not about the addresses of a table or of the system.
+            let isForeign = isUsable && !isOfService(result)
+            event = .addresses(areUsable: isUsable && !isForeign, isFinal: isForeign || Self.isFinal(result))
+        case .target(let host, let result):
+            // An address of a table or of the system may be one of the local network.
+            let isUsable = isUsable(result, for: lookup.request) && isOfService(result)
             if isUsable { lookup.targets[host] = try? result.get() }
             event = .target(host, isUsable: isUsable)
         case .services(let answer):
@@ -236,16 +334,37 @@ extension LookupMachine {
         advance(caller, event, now: now)
     }
 
+    /// Asks for records that waited for the addresses: only if these are of a service, or if there are none.
+    private mutating func lookUpHeldServices(
+        of request: OriginRequest,
+        for caller: CallerID,
+        after result: Result<LookupResult, ResolutionError>,
+        isFresh: Bool,
+        now: Moment
+    ) {
+        if isOfService(result) {
+            lookUpServices(of: request.service, origin: request.addresses.host, for: caller, isFresh: isFresh, now: now)
+        } else {
+            origins.arrived.append((caller, .services(nil)))
+        }
+    }
+
+    private func isOfService(_ result: Result<LookupResult, ResolutionError>) -> Bool {
+        guard case .success(let found) = result else { return false }
+        return found.entry.provenance.kind == .service
+    }
+
     private mutating func advance(_ caller: CallerID, _ event: OriginSchedule.Event, now: Moment) {
         let decisions = origins.all[caller]?.schedule.event(event, now: now) ?? []
         for decision in decisions {
             switch decision {
             case .deliver: deliver(to: caller, now: now)
             case .lookUp(let host):
-                guard let request = origins.all[caller]?.request else { continue }
+                guard let lookup = origins.all[caller] else { continue }
+                let (request, isFresh) = (lookup.request, lookup.isFresh)
                 let target = LookupRequest(host: host, families: request.addresses.families)
                 let part = origins.addPart(of: caller, target: host)
-                lookUp(target, for: part, checksCache: true, isFresh: false, now: now)
+                lookUp(target, for: part, checksCache: !isFresh, isFresh: isFresh, now: now)
             }
         }
     }
@@ -285,6 +404,15 @@ extension LookupMachine {
         }
         let targets = lookup.targets.mapValues(\.entry)
         let plan = plan(answer, for: request, own: own?.entry, targets: targets, now: now)
+        if plan == nil, usableRoutes(of: answer, for: request).requireECH {
+            let host = request.addresses.host
+            return .failure(
+                ResolutionError(
+                    .noAddress,
+                    "\(host): all HTTPS records of the name have ECH, and no address of their targets is known"
+                )
+            )
+        }
         if let own {
             return .success(
                 LookupResult(entry: own.entry, source: own.source, time: own.time, answer: answer, plan: plan)

@@ -20,8 +20,11 @@ struct LookupMachine {
         case asked(LookupRequest, by: CallerID, isFresh: Bool)
         /// A caller waits for an origin, and after the first usable address at most `delay` for its HTTPS records.
         case askedOrigin(OriginRequest, by: CallerID, isFresh: Bool, delay: Duration)
-        /// The HTTPS records of an origin have expired, and are wanted for the next caller.
+        /// The HTTPS records of an origin or the addresses of their targets have expired, and are wanted for the next
+        /// caller.
         case servicesMissed(OriginRequest)
+        /// No endpoint that the HTTPS records of an origin lead to could be reached.
+        case servicesFailed(OriginRequest)
         /// An upstream answered a question for HTTPS records or failed.
         case servicesAnswered(PendingServiceQuestion.ID, Result<ServiceReply, UpstreamError>)
         /// A caller no longer waits.
@@ -91,6 +94,8 @@ struct LookupMachine {
     var lookups = OngoingLookups()
     /// The lookups of HTTPS records.
     var services = ServiceLookups()
+    /// The upstreams that drop questions for HTTPS records.
+    var silence = ServiceSilence()
     /// The callers that wait for origins.
     var origins = OriginLookups()
     var health: UpstreamHealth
@@ -129,11 +134,16 @@ struct LookupMachine {
             lookUp(request, for: caller, checksCache: !isFresh, isFresh: isFresh, now: now)
         case .askedOrigin(let request, let caller, let isFresh, let delay):
             lookUp(request, for: caller, isFresh: isFresh, delay: delay, now: now)
-        case .servicesMissed(let request): lookUpServices(of: request, for: nil, isFresh: false, now: now)
+        case .servicesMissed(let request): servicesMissed(request, now: now)
+        case .servicesFailed(let request):
+            let families = request.addresses.families
+            answers.expireServices(of: request.service, families: families, scope: scope, now: now)
         case .servicesAnswered(let id, let result): servicesAnswered(id, with: result, now: now)
         case .cancelled(let caller): cancelled(caller)
         case .missed(let request): lookUp(request, for: nil, checksCache: true, isFresh: false, now: now)
-        case .refreshDue(let request): lookUp(request, for: nil, checksCache: false, isFresh: false, now: now)
+        case .refreshDue(let request):
+            lookUp(request, for: nil, checksCache: false, isFresh: false, now: now)
+            refreshServices(of: request, now: now)
         case .answered(let question, let result, let time): answered(question, with: result, after: time, now: now)
         case .batchAnswered(let batch, let result): batchAnswered(batch, with: result, now: now)
         case .timePassed: timePassed(now: now)

@@ -30,6 +30,32 @@ struct ServiceLookup {
     var questions = 0
 }
 
+/// Which upstreams drop questions for HTTPS records. They are not asked for records for a while, so that not every new
+/// name is held up.
+struct ServiceSilence {
+    /// How many questions in a row must be dropped.
+    static let maxTimeouts = 3
+    /// How long an upstream that drops them is not asked.
+    static let pause = Duration.seconds(120)
+
+    private var timeouts: [Int: Int] = [:]
+    private var pausedUntil: [Int: Moment] = [:]
+
+    mutating func timedOut(_ upstream: Int, now: Moment) {
+        timeouts[upstream, default: 0] += 1
+        guard timeouts[upstream, default: 0] >= Self.maxTimeouts else { return }
+        timeouts[upstream] = 0
+        pausedUntil[upstream] = now + Self.pause
+    }
+
+    mutating func answered(_ upstream: Int) {
+        timeouts[upstream] = nil
+        pausedUntil[upstream] = nil
+    }
+
+    func isPaused(_ upstream: Int, now: Moment) -> Bool { now < pausedUntil[upstream] ?? .past }
+}
+
 /// The lookups of HTTPS records under way, one for each name.
 struct ServiceLookups {
     private(set) var all: [LookupID: ServiceLookup] = [:]
@@ -67,6 +93,10 @@ struct ServiceLookups {
 struct OriginLookup {
     let request: OriginRequest
     var schedule: OriginSchedule
+    /// Whether cached answers are ignored.
+    let isFresh: Bool
+    /// Whether the records are asked for only after the addresses: a table may have the name.
+    var holdsServices = false
     /// The callers by which this one takes part in lookups of addresses.
     var parts: [CallerID] = []
     var addresses: Result<LookupResult, ResolutionError>?

@@ -21,7 +21,7 @@ extension Resolver {
     /// Asks again for names in a new network.
     func askAgain(_ hosts: [Host]) async {
         await forEach(hosts) { host in
-            guard (try? await self.resolve(host)) != nil else { return }
+            guard (try? await self.resolveAhead(host)) != nil else { return }
             self.handle(.answeredAgain(host), now: self.time.now())
         }
     }

@@ -25,7 +25,7 @@ extension Resolver {
             }
         }
         if unknown.count > 1 { unknown = await fetch(unknown, families: families) }
-        await forEach(unknown) { _ = try? await self.resolve($0) }
+        await forEach(unknown) { _ = try? await self.resolveAhead($0) }
         if let port { await probe(hosts, port: port) }
     }
 

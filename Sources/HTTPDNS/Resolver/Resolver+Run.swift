@@ -157,11 +157,11 @@ extension Resolver {
 
     private func keepFresh(_ host: Host) async {
         await repeatedly {
-            guard let resolution = try? await resolve(host) else { return .seconds(30) }
+            guard let resolution = try? await resolveAhead(host) else { return .seconds(30) }
             guard resolution.source != .fresh else { return max(resolution.ttl * 3 / 4, .seconds(1)) }
             let left = resolution.ttl - (resolution.ttl + resolution.age) / 4
             if left > .zero { return left }
-            let fresh = try? await resolve(host, fresh: true)
+            let fresh = try? await resolveAhead(host, fresh: true)
             return max((fresh?.ttl ?? .seconds(30)) * 3 / 4, .seconds(1))
         }
     }

@@ -49,9 +49,20 @@ extension Resolver {
         }
         let now = time.now()
         return state.withLockedValue { state in
-            let answer = state.machine.answers.services(of: request.service, scope: state.machine.scope)
-            return answer.map { !$0.routes.isEmpty && $0.expiresAt > now } ?? false
+            state.machine.offersHTTPS(request, now: now)
         }
+    }
+
+    /// Reports that no endpoint could be reached which the HTTPS records of an origin lead to: the upstreams are asked
+    /// again for the records and for the addresses of their targets.
+    package func reportFailedRecords(of origin: Origin) {
+        guard carriesServices, let request = OriginRequest(origin, families: configuration.families) else { return }
+        handle(.servicesFailed(request), now: time.now())
+    }
+
+    /// Resolves a name in advance, together with the HTTPS records of its `https` origin.
+    func resolveAhead(_ host: Host, fresh: Bool = false) async throws(ResolutionError) -> Resolution {
+        try await resolve(Origin(scheme: .https, host: host), fresh: fresh)
     }
 
     /// The answer that needs no upstream; nil if there is none.

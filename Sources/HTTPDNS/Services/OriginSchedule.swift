@@ -6,19 +6,22 @@ import Names
 /// addresses of the records' targets (Happy Eyeballs v3, draft-ietf-happy-happyeyeballs-v3 §4).
 ///
 /// The caller gets a result when everything has arrived, or the resolution delay after the first address that can be
-/// used. So records are never waited for beyond that delay. Failures of the records have no effect: RFC 9460 §3.1
-/// recommends to give up if the question was protected (DoH) and failed, because the failure may be an attack. But
+/// used. So records are not waited for beyond that delay. If all routes have ECH, an address can be used only if a route
+/// leads to it, because a connection to another one would reveal the name. Failures of the records have no effect: RFC
+/// 9460 §3.1 recommends to give up if the question was protected (DoH) and failed, because the failure may be an attack. But
 /// resolvers and middleboxes that answer only A and AAAA are common, the records of a client that asks first are
 /// unknown, and TLS still verifies the certificate. A site would become unreachable for a protection that it may not
 /// even offer.
 struct OriginSchedule {
     /// The maximum number of targets whose addresses are looked up for one origin.
     static let maxTargets = 4
+    /// How long the records are waited for if the origin has no address of its own. An alias by records may lead to one.
+    static let delayWithoutAddress = Duration.milliseconds(500)
 
     /// An input of the state machine.
     enum Event {
         /// The origin's own addresses arrived, or there are none. `isFinal`: records cannot help, e.g. because the name
-        /// does not exist.
+        /// does not exist, or because the addresses are those of a table.
         case addresses(areUsable: Bool, isFinal: Bool)
         /// The ways to connect that the records say; empty if there are none.
         case services([ServiceRoute])
@@ -39,18 +42,32 @@ struct OriginSchedule {
     }
 
     private let delay: Duration
+    /// When the caller gets what has arrived at the latest.
+    private let end: Moment
     private var hasAddresses = false
+    private var hasOwnAddress = false
     private var hasServices = false
     private var routes: [ServiceRoute] = []
     /// The targets whose addresses are awaited.
     private var awaited: [Host] = []
     private var usableTargets: [Host] = []
     private var isOver = false
-    /// When the caller gets what has arrived.
-    private(set) var deadline = Moment.never
+    /// The end of the delay after the first address.
+    private var delayEnd = Moment.never
 
-    /// - Parameter delay: How long to wait for the rest after the first usable address.
-    init(delay: Duration) { self.delay = delay }
+    /// - Parameters:
+    ///   - delay: How long to wait for the rest after the first usable address.
+    ///   - limit: The time limit for everything.
+    init(delay: Duration, limit: Duration, now: Moment) {
+        self.delay = delay
+        end = now + limit
+    }
+
+    /// When the caller gets what has arrived.
+    var deadline: Moment {
+        if isOver { return .never }
+        return routes.requireECH && !isRouteKnown ? end : min(delayEnd, end)
+    }
 
     /// Handles an event.
     mutating func event(_ event: Event, now: Moment) -> [Action] {
@@ -59,8 +76,17 @@ struct OriginSchedule {
         switch event {
         case .addresses(let areUsable, let isFinal):
             hasAddresses = true
-            if areUsable { startDelay(now: now) } else if isFinal { return deliver() }
+            hasOwnAddress = areUsable
+            if areUsable {
+                startDelay(now: now)
+            } else if isFinal {
+                return deliver()
+            } else if !hasServices, delayEnd == .never {
+                delayEnd = now + max(delay, Self.delayWithoutAddress)
+            }
         case .services(let found):
+            // Addresses of targets may follow.
+            if !hasOwnAddress { delayEnd = .never }
             hasServices = true
             routes = found
             if found.contains(where: { !$0.hints.isEmpty }) { startDelay(now: now) }
@@ -89,11 +115,17 @@ struct OriginSchedule {
         return first.target.map(usableTargets.contains) ?? true
     }
 
-    private mutating func startDelay(now: Moment) { deadline = min(deadline, now + delay) }
+    /// Whether an address is known that a route leads to.
+    private var isRouteKnown: Bool {
+        routes.contains { route in
+            !route.hints.isEmpty || route.target.map(usableTargets.contains) ?? hasOwnAddress
+        }
+    }
+
+    private mutating func startDelay(now: Moment) { delayEnd = min(delayEnd, now + delay) }
 
     private mutating func deliver() -> [Action] {
         isOver = true
-        deadline = .never
         return [.deliver]
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import Names
 
 /// What is known about the HTTPS records of a name, as it is cached. A class, so that a name without records costs the
@@ -13,10 +14,23 @@ package final class ServiceAnswer: Hashable, Sendable {
     /// The ways to connect, after all aliases, in the order of their priority. Empty if there are no usable records.
     let routes: [ServiceRoute]
     package let expiresAt: Moment
+    /// Until when the records are used if no upstream has newer ones (RFC 8767).
+    let usableUntil: Moment
+    /// When failed endpoints may make the records expire again.
+    let forceAt: Moment
     /// Whether no upstream answered, so that it is not known whether there are records.
     let isFailure: Bool
 
-    init(records: [ServiceRecord], routes: [ServiceRoute], expiresAt: Moment, isFailure: Bool = false) {
+    init(
+        records: [ServiceRecord],
+        routes: [ServiceRoute],
+        expiresAt: Moment,
+        usableUntil: Moment = .past,
+        forceAt: Moment = .past,
+        isFailure: Bool = false
+    ) {
+        self.usableUntil = usableUntil
+        self.forceAt = forceAt
         self.isFailure = isFailure
         self.records = records
         self.routes = routes
@@ -24,7 +38,22 @@ package final class ServiceAnswer: Hashable, Sendable {
     }
 
     /// The estimated size, in octets.
-    var octets: Int { records.reduce(64) { $0 + 128 + 2 * $1.octets.count } }
+    var octets: Int {
+        let hints = routes.reduce(0) { $0 + $1.hints.count }
+        return records.reduce(64 + 24 * hints) { $0 + 128 + 2 * $1.octets.count }
+    }
+
+    /// The same records with other times.
+    func with(expiresAt: Moment, forceAt: Moment? = nil) -> ServiceAnswer {
+        ServiceAnswer(
+            records: records,
+            routes: routes,
+            expiresAt: expiresAt,
+            usableUntil: usableUntil,
+            forceAt: forceAt ?? self.forceAt,
+            isFailure: isFailure
+        )
+    }
 
     package static func == (one: ServiceAnswer, other: ServiceAnswer) -> Bool {
         one === other
@@ -36,6 +65,9 @@ package final class ServiceAnswer: Hashable, Sendable {
 
 /// One way to connect to an origin: a record that this client can use, or the end of a chain of aliases.
 struct ServiceRoute: Hashable, Sendable {
+    /// The maximum number of hints of one family. Others are dropped, because hints are put in order at each use.
+    static let maxHints = 16
+
     var priority: UInt16 = 0
     /// The host that provides the service; nil: the origin's own.
     var target: Host?
@@ -46,6 +78,8 @@ struct ServiceRoute: Hashable, Sendable {
     var protocols: [String]?
     /// The `ECHConfigList`, not checked.
     var ech: [UInt8]?
+    /// Whether the client can use ``ech``.
+    private(set) var hasUsableECH = false
     /// Whether others cannot have changed the records that lead here on their way.
     var isAuthenticated = false
 
@@ -74,7 +108,14 @@ struct ServiceRoute: Hashable, Sendable {
         // No service is at port 0.
         port = record.port
         guard port != 0 else { return nil }
-        hints = record.hints
+        hints = Array(parameters.hints(.v6).prefix(Self.maxHints) + parameters.hints(.v4).prefix(Self.maxHints))
         ech = record.echConfigurations
+        hasUsableECH = ech.map { (try? ECHConfigList($0)) != nil } ?? false
     }
+}
+
+extension [ServiceRoute] {
+    /// Whether there is no way around Encrypted Client Hello: all routes have it. The origin's own addresses are then no
+    /// fallback, because an attacker could block the routes to learn the name (RFC 9848 §5.1).
+    var requireECH: Bool { !isEmpty && allSatisfy(\.hasUsableECH) }
 }

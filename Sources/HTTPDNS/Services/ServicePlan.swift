@@ -66,7 +66,7 @@ package final class ServicePlan: Hashable, Sendable {
             }
         }
         guard !endpoints.isEmpty else { return nil }
-        if !routes.allSatisfy({ $0.ech != nil }) {
+        if !routes.requireECH {
             for address in ranking.order(v4: own.v4, v6: own.v6, port: port, now: now).addresses {
                 let endpoint = Endpoint(address, port: port)
                 if services[endpoint] == nil, endpoints.count < Self.maxEndpoints { endpoints.append(endpoint) }

@@ -35,6 +35,9 @@ public struct EngineTransport: UpstreamTransport {
         parts = Parts(engine: engine, tls: tls, limits: limits)
     }
 
+    /// Whether certificates are verified, as the TLS settings say.
+    package var verifiesCertificates: Bool { parts.tls.verifiesCertificate }
+
     /// Sets the machine's network. In an IPv6-only network, upstreams with IPv4 addresses are reached through its
     /// NAT64. Call it from ``ResolverConfiguration/NetworkWatch/onChange``.
     public func networkChanged(to network: Network) { parts.network.withLockedValue { $0 = network } }

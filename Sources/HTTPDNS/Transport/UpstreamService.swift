@@ -60,6 +60,9 @@ final class UpstreamService: Sendable {
         )
     }
 
+    /// Whether replies come over TLS from a server whose certificate was verified.
+    var isAuthenticated: Bool { scheme.isSecure && transport.verifiesCertificates }
+
     /// The endpoints, the one in use first.
     var endpoints: [Endpoint] {
         state.withLockedValue { state in

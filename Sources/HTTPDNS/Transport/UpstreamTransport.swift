@@ -6,11 +6,19 @@ package import Names
 /// Sends HTTP requests to upstreams. A transport must connect to the literal addresses in the request and use no
 /// resolver, so that a resolver never waits for itself.
 package protocol UpstreamTransport: Sendable {
+    /// Whether it connects over TLS only to servers whose certificates it has verified. Default true.
+    var verifiesCertificates: Bool { get }
+
     /// Sends the request and collects its reply. Must return soon after its task is cancelled.
     ///
     /// - Throws: ``UpstreamError`` with code `unreachable`, `untrusted`, `timeLimit`, `answerTooLarge`,
     ///   `malformedAnswer` or `cancelled`.
     func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply
+}
+
+extension UpstreamTransport {
+    /// True.
+    package var verifiesCertificates: Bool { true }
 }
 
 /// An HTTP request to an upstream.

@@ -17,7 +17,8 @@ package struct ServiceQuestion: Hashable, Sendable {
 
 /// An upstream that carries records of any type, and so can be asked for HTTPS records.
 package protocol ServiceUpstream: Upstream {
-    /// Whether the path to the upstream is encrypted, so that others cannot change its answers. Default true.
+    /// Whether the path to the upstream is encrypted and the upstream's certificate is verified, so that others cannot
+    /// change its answers. Default true.
     var isAuthenticated: Bool { get }
 
     /// Asks for HTTPS records (RFC 9460 §9).

@@ -7,11 +7,14 @@ struct UpstreamProfile: Hashable, Sendable {
     let answersOneFamily: Bool
     /// Whether the upstream can be asked for HTTPS records.
     let carriesServices: Bool
+    /// The table that the upstream answers from; nil for others, and for tables in files.
+    let table: HostsTable?
 
     init(_ upstream: any Upstream) {
         name = upstream.name
         kind = upstream.kind
         answersOneFamily = upstream.answersOneFamily
         carriesServices = upstream is any ServiceUpstream
+        table = (upstream as? FixedUpstream)?.table
     }
 }

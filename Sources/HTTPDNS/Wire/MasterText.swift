@@ -21,37 +21,48 @@ package enum MasterText {
         }
     }
 
+    /// The longest text that is read, in octets: that of a record with 65,535 octets, all of them as `\DDD`, and some
+    /// space.
+    static let maxOctets = 4 * 65_536 + 4_096
+
     /// Splits one line into words, and resolves quotation marks, `\X` and `\DDD`; nil if an escape or a quotation mark
-    /// is incomplete. A quoted value of `key="…"` belongs to the word of its key (RFC 9460 §2.1).
+    /// is incomplete, or the line is longer than ``maxOctets``. A quoted value of `key="…"` belongs to the word of its key (RFC 9460 §2.1).
     static func words(of line: String) -> [[UInt8]]? {
+        guard line.utf8.count <= maxOctets else { return nil }
         var words: [[UInt8]] = []
-        var word: [UInt8]?
+        var word: [UInt8] = []
+        // A quoted word may be empty.
+        var isInWord = false
         var isQuoted = false
         var rest = Array(line.utf8)[...]
         while let octet = rest.popFirst() {
             switch octet {
             case UInt8(ascii: "\""):
                 isQuoted.toggle()
-                word = word ?? []
+                isInWord = true
             case UInt8(ascii: " ") where !isQuoted, UInt8(ascii: "\t") where !isQuoted:
-                if let done = word { words.append(done) }
-                word = nil
+                if isInWord { words.append(word) }
+                word = []
+                isInWord = false
             case UInt8(ascii: "\\"):
                 guard let first = rest.first else { return nil }
                 if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
                     guard rest.count >= 3, let number = UInt8(String(decoding: rest.prefix(3), as: UTF8.self)) else {
                         return nil
                     }
-                    word = (word ?? []) + [number]
+                    word.append(number)
                     rest = rest.dropFirst(3)
                 } else {
-                    word = (word ?? []) + [first]
+                    word.append(first)
                     rest = rest.dropFirst()
                 }
-            default: word = (word ?? []) + [octet]
+                isInWord = true
+            default:
+                word.append(octet)
+                isInWord = true
             }
         }
-        if let word { words.append(word) }
+        if isInWord { words.append(word) }
         return isQuoted ? nil : words
     }
 }

@@ -26,6 +26,10 @@ struct MachineScript {
         /// An upstream's HTTPS records, in text form; the TTL of the answer in seconds.
         case services(String, [String], ttl: Int?)
         case failServices(String)
+        /// No endpoint that the records of an origin lead to could be reached.
+        case failRecords(String)
+        /// Whether an `http` origin is changed to `https` by a cached record.
+        case offers(String)
         case attempt(AttemptOutcome, String, String)
         case network(String)
         case switched(on: Bool)
@@ -33,6 +37,8 @@ struct MachineScript {
     }
 
     private(set) var machine: LookupMachine
+    /// What the caller that was resumed last got.
+    private(set) var lastResolution: Resolution?
     private let families: Families
     /// The questions under way, and those that were cancelled, in the order in which they were asked.
     private var open: [UpstreamQuestion] = []
@@ -79,6 +85,11 @@ struct MachineScript {
             return answered(upstream, with: .failure(UpstreamError(code, "no")), of: &open)
         case .lateAnswer(let upstream, let answer): return answered(upstream, with: .success(answer), of: &cancelled)
         case .time: return .timePassed
+        case .failRecords(let url): return origin(url).map { .servicesFailed($0) }
+        case .offers(let url):
+            guard let request = origin(url) else { return nil }
+            used.append(machine.offersHTTPS(request, now: now) ? "https" : "http")
+            return nil
         case .askOrigin(let caller, let url):
             guard let request = origin(url) else { return nil }
             return .askedOrigin(request, by: caller, isFresh: false, delay: .milliseconds(50))
@@ -176,6 +187,8 @@ struct MachineScript {
             let numbers = callers.map { "\($0)" }.joined(separator: ",")
             switch result {
             case .success(let found):
+                let request = LookupRequest(host: host("x.example"), families: families)
+                lastResolution = try? machine.resolution(of: found, for: request, port: 443)
                 let ordered = found.entry.ordered(families, port: 443, now: found.time, by: machine.ranking)
                 let plan = found.plan.map { " to \(words($0.endpoints))" } ?? ""
                 return "resume \(numbers): \(found.source) \(list(ordered.addresses))\(plan)"

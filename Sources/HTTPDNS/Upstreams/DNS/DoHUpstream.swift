@@ -37,6 +37,8 @@ package struct DoHUpstream: Upstream {
     package var name: String { parts.name }
     /// One record type per question.
     package let answersOneFamily = true
+    /// Whether the server's certificate is verified; see ``ServiceUpstream/isAuthenticated``.
+    package var isAuthenticated: Bool { service.isAuthenticated }
     private let parts: Parts
     var isPadded: Bool { parts.isPadded }
     var service: UpstreamService { parts.service }

@@ -12,6 +12,8 @@ package final class DoTUpstream: Upstream, NetworkAware {
     package let name: String
     /// One record type per question.
     package let answersOneFamily = true
+    /// Whether the server's certificate is verified; see ``ServiceUpstream/isAuthenticated``.
+    package let isAuthenticated: Bool
     let stream: DNSStream
     let isPadded: Bool
 
@@ -38,6 +40,7 @@ package final class DoTUpstream: Upstream, NetworkAware {
         let contexts = TLSContextSource(tls, checksName: host.address == nil)
         name = "dot:\(host.urlForm)"
         self.isPadded = isPadded
+        isAuthenticated = tls.verifiesCertificate
         // SNI does not allow addresses (RFC 6066 §3).
         let serverName = host.address == nil ? host.withoutFinalDot : nil
         stream = DNSStream(

@@ -10,6 +10,8 @@ package struct JSONUpstream: ServiceUpstream {
     package let name: String
     /// One record type per question.
     package let answersOneFamily = true
+    /// Whether the server's certificate is verified; see ``ServiceUpstream/isAuthenticated``.
+    package var isAuthenticated: Bool { service.isAuthenticated }
     private let url: HTTPURL
     private let service: UpstreamService
 

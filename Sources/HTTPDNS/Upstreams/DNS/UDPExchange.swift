@@ -37,7 +37,7 @@ final class UDPExchange {
     private let isAnswer: @Sendable (DNSMessage) -> Bool
     /// The exact name that an answer repeats; nil: any letter case.
     private let name: DNSName?
-    /// An answer whose name has another letter case. It is delivered if no exact one arrives before the next try.
+    /// An answer whose name has another letter case. It is delivered if no exact one arrives from any of the servers.
     private var inexact: Reply?
     private let promise: EventLoopPromise<Reply>
     private var channels: [any Channel] = []
@@ -71,7 +71,7 @@ final class UDPExchange {
 
     private func tryNext() {
         guard !isOver else { return }
-        if let inexact { return promise.succeed(inexact) }
+        if let inexact, tries >= min(Self.maxTries, servers.count) { return promise.succeed(inexact) }
         guard tries < Self.maxTries else {
             return promise.fail(UpstreamError(.timeLimit, "no DNS server answered \(tries) queries"))
         }

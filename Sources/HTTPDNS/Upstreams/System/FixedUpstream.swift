@@ -8,7 +8,7 @@ package struct FixedUpstream: Upstream {
     package let name: String
     /// The kind of upstream.
     package let kind = UpstreamKind.fixed
-    private let table: HostsTable
+    let table: HostsTable
     private let ttl: Duration
 
     /// An upstream that answers from a table. Its answers have the TTL `ttl`.
