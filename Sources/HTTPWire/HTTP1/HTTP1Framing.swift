@@ -102,8 +102,7 @@ package struct HTTP1Framing {
 
     private mutating func noteLength(_ value: Bytes, _ allowsRepetition: Bool) throws(HTTP1Error) {
         guard contentLength == nil || allowsRepetition else { throw .malformed("it has several Content-Length fields") }
-        // A response may announce more bytes than 64 bits can count (RFC 9110 §8.6); its body never ends in time.
-        if let length = Self.number(value) ?? (allowsRepetition && Self.isLong(value) ? .max : nil) {
+        if let length = Self.number(value) {
             guard contentLength ?? length == length else { throw .malformed("it has several lengths") }
             contentLength = length
             return
@@ -131,11 +130,6 @@ package struct HTTP1Framing {
             number = sum
         }
         return number
-    }
-
-    /// Whether all bytes are digits, of a number that Int64 may not hold.
-    private static func isLong(_ digits: Bytes) -> Bool {
-        digits.count >= 19 && digits.allSatisfy(HTTPCharacters.isDigit)
     }
 
     // MARK: Decisions
