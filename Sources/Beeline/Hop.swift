@@ -11,7 +11,7 @@ public struct Hop: Sendable {
     /// The requested URL, with the host name.
     public let url: HTTPURL
     /// Whether the URL had no TLS, and was changed because its host requires TLS (HSTS, RFC 6797; see
-    /// ``ClientConfiguration/hsts``) or offers it by an HTTPS record (RFC 9460 §9.5).
+    /// ``BeelineClient/hsts``) or offers it by an HTTPS record (RFC 9460 §9.5).
     public let isUpgraded: Bool
     /// The head of the request as it was sent. Its cookies and credentials are secrets.
     public let request: HTTPRequest

@@ -27,7 +27,7 @@ extension CookieJar {
 
     /// Inserts cookies in one step. Readers never see a part of them.
     ///
-    /// - Returns: The outcome of each cookie. A cookie that a later one evicted is rejected with ``CookieRejection/noRoom``.
+    /// - Returns: The outcome of each cookie. A cookie that a later one evicted is rejected for want of room.
     @discardableResult
     public func insert(
         _ cookies: [Cookie],

@@ -56,7 +56,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// ``serialized``, with the host's zone if it has one.
+    /// `serialized`, with the host's zone if it has one.
     public var description: String {
         guard host.zone != nil else { return serialized }
         return "\(scheme.name)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
