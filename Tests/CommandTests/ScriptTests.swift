@@ -118,6 +118,15 @@ extension ProcessTests {
             #expect(run.errors.contains("debug build took ") && !run.errors.contains("called"), "\(run.errors)")
         }
 
+        @Test func aSwiftThatDoesNotStartIsReportedWithItsError() async throws {
+            let package = try Package()
+            try package.program("swift", "echo 'libsqlite3.so.0: cannot open shared object file' >&2; exit 127")
+            let run = try await package.run("Scripts/demo")
+            #expect(run.status == 1 && run.text.isEmpty, "\(run.text)")
+            #expect(run.errors.hasPrefix("Scripts/demo: swift does not start; install "), "\(run.errors)")
+            #expect(run.errors.hasSuffix(": libsqlite3.so.0: cannot open shared object file\n"), "\(run.errors)")
+        }
+
         @Test func aCheckWhosePackageIsMissingFailsAndTheOthersRun() async throws {
             let package = try packageWithMissing(["python", "tests"])
             let run = try await package.run("Scripts/test --only format,layering,imports,tests")
