@@ -29,8 +29,8 @@ struct DNSPodDialect: Sendable {
             return .reply(Self.refusal("the question needs an account, and alg=aes", 401))
         }
         guard var text = fields["dn"] else { return .reply(Self.refusal("dn is missing", 400)) }
-        // All decryption failures return the same error, and only after all checks. Different errors would be a padding oracle,
-        // which lets an attacker decrypt the questions of other clients.
+        // All decryption failures return the same error, and only after all checks. Different errors would be a padding
+        // oracle: an attacker could decrypt the questions of other clients.
         var isReadable = true
         if let cipher {
             let opened = Hex.decode(text).flatMap(cipher.openBlocks)
@@ -69,8 +69,8 @@ struct DNSPodDialect: Sendable {
         }
     }
 
-    /// Reads a name. An encrypted name must be a valid host. Random octets rarely are, so a modified ciphertext fails even if its
-    /// padding is valid.
+    /// Reads a name. An encrypted name must be a valid host. Random octets rarely are one, so a modified ciphertext
+    /// fails even if its padding is valid.
     private static func name(_ text: String, isSealed: Bool) -> DNSName? {
         guard isSealed else { return JSONDialect.name(text) }
         guard let host = try? Host(text), host.address == nil else { return nil }
