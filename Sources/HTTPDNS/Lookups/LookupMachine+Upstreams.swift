@@ -35,7 +35,7 @@ extension LookupMachine {
         let system = configuration.system == nil ? [] : [count]
         guard isOn else { return Route(candidates: system, scope: .system, isTrusted: true) }
         guard policy.isForUpstreams(host) else {
-            // A table that the user wrote discloses the name to no service.
+            // A table that the user wrote sends the name to no service.
             let tables = (0..<count).filter { upstreams[$0].kind == .fixed }
             return Route(candidates: tables + system, scope: scopes.current, isTrusted: true)
         }

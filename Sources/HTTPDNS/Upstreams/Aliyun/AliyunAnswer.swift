@@ -73,7 +73,7 @@ enum AliyunAnswer {
         return answers
     }
 
-    /// The meaning of a "no address" code. A denial for a name that the service does not resolve has no TTL, so the
+    /// The meaning of a "no address" code. If the service does not resolve the name, the absence has no TTL, so the
     /// next upstream is asked.
     private static func absence(_ code: JSONValue?, ttl: Duration?) -> Answer.Records {
         switch code?.string {
