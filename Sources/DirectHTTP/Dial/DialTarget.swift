@@ -37,7 +37,8 @@ struct DialTarget: Sendable {
                 if let first = proxy.preproxy { steps.append(.socks(first, proxy.origin)) }
                 if proxy.origin.scheme.isSecure {
                     var settings = proxy.tls ?? key.tls.forProxy
-                    // CONNECT and forwarded requests are written as HTTP/1.1, whatever the settings allow for origins.
+                    // CONNECT and forwarded requests are written as HTTP/1.1, even if the settings allow HTTP/2 for
+                    // origins.
                     settings.offersHTTP2 = false
                     steps.append(
                         .tls(
