@@ -83,11 +83,11 @@ extension WriteOutVariable {
         guard let hop, (300..<400).contains(hop.status.code), let location = hop.response.headerFields[.location] else {
             return .absent
         }
-        // A target with another scheme is shown as it is.
+        // A target with another scheme is shown unchanged.
         return .string((try? hop.url.resolving(location)).map { "\($0)" } ?? location)
     }
 
-    /// Returns the proxy's status for CONNECT; 0 without a CONNECT, also on a reused tunnel.
+    /// Returns the proxy's status for CONNECT; 0 without a CONNECT, and on a reused tunnel.
     private static func connectCode(_ record: TransferRecord) -> Int {
         if let refusal = record.error?.underlyingError as? DirectHTTPError, refusal.code == .proxyRefused {
             return refusal.response?.status.code ?? 0

@@ -24,7 +24,7 @@ struct ProxyArguments: ParsableArguments {
 
     /// Makes the client, whose resolver the proxy uses.
     ///
-    /// - Parameter hasCookies: whether the client sends requests itself and needs a jar.
+    /// - Parameter hasCookies: whether the client also sends its own requests and needs a jar.
     func client(
         _ names: NameArguments,
         _ defaults: Defaults,
