@@ -82,7 +82,7 @@ enum SecretArguments {
         UInt8(ascii: "u"): .whole, UInt8(ascii: "U"): .whole, UInt8(ascii: "H"): .header, UInt8(ascii: "b"): .cookie,
         UInt8(ascii: "E"): .passphrase, UInt8(ascii: "x"): .url,
     ]
-    /// The other letters whose value ends a cluster, as in curl.
+    /// The other letters with a value. The value ends a cluster, as in curl.
     private static let lettersWithValue = Set("AcCdDeFhKmoPQrtTwXyYz".utf8)
 }
 

@@ -94,7 +94,7 @@ struct HopRequest: Sendable {
         upgrade(by: hsts)
     }
 
-    /// The URL whose cookies are sent and kept.
+    /// The URL for the cookies that are sent and kept.
     var cookieURL: HTTPURL {
         guard let cookieHost else { return url }
         let origin = Origin(scheme: url.origin.scheme, host: cookieHost, port: url.origin.port)

@@ -100,8 +100,8 @@ struct FetchParser {
         try apply(option, isOn: true, value: value, depth: depth)
     }
 
-    /// Reads a cluster such as `sSLofile`: flags, then at most one option whose value is the rest of the cluster or the next
-    /// argument.
+    /// Reads a cluster such as `sSLofile`: flags, then at most one option with a value: the rest of the cluster or the
+    /// next argument.
     private mutating func readCluster(
         _ letters: Substring,
         _ rest: inout ArraySlice<String>,

@@ -26,7 +26,7 @@ extension WriteOutVariable {
         case .headers: return .number(Int64(hop?.response.headerFields.count ?? 0))
         case .redirects: return .number(Int64(record.hops.dropLast().count { $0.status.kind == .redirection }))
         case .proxyUsed: return .number(hop?.proxy == nil ? 0 : 1)
-        // A proxy whose certificate is not valid is not used.
+        // A proxy without a valid certificate is not used.
         case .proxyVerifyResult, .earlyData: return .number(0)
         case .referer: return Value((hop?.request ?? record.transfer.request).headerFields[.referer])
         case .redirectURL: return Self.redirectURL(hop)

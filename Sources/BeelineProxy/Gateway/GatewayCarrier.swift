@@ -17,7 +17,7 @@ struct GatewayCarrier: Sendable {
     let gateway: String
     let request: HTTPRequest
     let body: RequestBody
-    /// Whether the player speaks HTTP/1.0.
+    /// Whether the player uses HTTP/1.0.
     let isHTTP10: Bool
     /// Restricts the endpoints that may be dialled.
     let screen: EndpointScreen

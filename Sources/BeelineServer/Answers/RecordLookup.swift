@@ -23,7 +23,7 @@ package struct RecordLookup: Sendable {
         package var code: String
         /// The records of the answer, including aliases and, if they were asked for, signatures.
         package var records: [Record]
-        /// Whether an upstream says that it has validated the answer.
+        /// Whether an upstream reports that it has validated the answer.
         package var isVerified: Bool
         /// The number and the text of each extended error (RFC 8914).
         package var errors: [String]

@@ -12,7 +12,7 @@ struct ServerAnswer: Sendable {
     var authorities: [DNSRecord] = []
     /// The additional section without OPT, such as the addresses of the answer's targets.
     var additionals: [DNSRecord] = []
-    /// Whether the upstream says that it has validated the answer (AD).
+    /// Whether the upstream reports that it has validated the answer (AD).
     var isVerified = false
     /// Why the answer is an error or stale.
     var errors: [ExtendedError] = []

@@ -10,7 +10,7 @@ import Names
 struct DatagramPlan {
     /// The addresses that need a socket. An address appears once for each socket.
     let missing: [SocketAddress]
-    /// The addresses whose sockets are not needed any more.
+    /// The addresses that no longer need sockets.
     let unneeded: [SocketAddress]
 
     /// The maximum number of addresses.

@@ -62,7 +62,7 @@ struct DNSPodDialect: Sendable {
         let answerer = router.answerer.serving(request.client)
         return .later(lookups: hosts.count * options.families.members.count) { [cipher, account] in
             let answers = await answerer.answers(hosts, families: options.families, subnet: subnet)
-            // Omits names whose lookup failed, as if the question had not asked for them.
+            // Omits names with a failed lookup, as if the question had not asked for them.
             let known = answers.filter { !$0.isFailure }
             guard !known.isEmpty else { return Self.failure(answers, account) }
             return Self.reply(known, options: options, cipher: cipher, account: account)

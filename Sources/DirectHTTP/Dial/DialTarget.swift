@@ -11,7 +11,7 @@ struct DialTarget: Sendable {
     let proxies: AuthMemory
     /// The origins that have turned ECH off.
     let ech: ECHMemory
-    /// Whether the connection speaks HTTP/2 without ALPN.
+    /// Whether the connection uses HTTP/2 without ALPN.
     var assumesHTTP2 = false
     /// Called on the loop with each head of a proxy's answer to a request for a tunnel.
     var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?

@@ -16,8 +16,8 @@ import Glibc
 struct LocalBinding {
     let settings: DialSettings
 
-    /// Binds the socket as the settings say, and connects it. Called on the loop. It looks up no names, and the race limits its
-    /// time.
+    /// Binds the socket according to the settings, and connects it. Called on the loop. It looks up no names, and the
+    /// race limits its time.
     ///
     /// - Parameter made: called on the loop with the channel before it connects, so that closing the channel ends the attempt.
     ///   Called again for each further local port.

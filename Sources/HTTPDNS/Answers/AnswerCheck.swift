@@ -18,7 +18,7 @@ public struct AnswerCheck: Hashable, Sendable {
     /// The defaults.
     public init() {}
 
-    /// This-host, loopback, link-local, multicast and reserved blocks, whose addresses belong to no public host (RFC
+    /// This-host, loopback, link-local, multicast and reserved blocks. Their addresses belong to no public host (RFC
     /// 6890).
     package static let localNetworks: [IPNetwork] = networks(
         "0.0.0.0/8 127.0.0.0/8 169.254.0.0/16 224.0.0.0/3 ::/127 fe80::/10 ff00::/8"

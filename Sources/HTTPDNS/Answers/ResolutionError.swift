@@ -85,7 +85,7 @@ extension ResolutionError {
         ResolutionError(.timeLimit, "\(host): no upstream answered within \(limit)", failures: failures)
     }
 
-    /// The error for a name whose cached answer has no address of the families.
+    /// The error for a name if its cached answer has no address of the families.
     static func absent(_ request: LookupRequest, entry: AnswerCache.Entry) -> ResolutionError {
         let (host, families) = (request.host, request.families)
         let (upstream, failures) = (entry.provenance.upstream, entry.provenance.failures)

@@ -16,7 +16,7 @@ struct AnswerCache {
         let scope: UInt32
         let hash: Int
 
-        /// The key of a name whose ``hash(of:)`` is known.
+        /// The key of a name with a known ``hash(of:)``.
         init(_ name: String, scope: UInt32, hash: Int) {
             self.name = name
             self.scope = scope

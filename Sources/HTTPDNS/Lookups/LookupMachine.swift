@@ -106,7 +106,7 @@ struct LookupMachine {
     var remote = RemoteState()
     /// The name policy that results from the configuration and the remote switch.
     var policy: NamePolicy
-    /// The networks whose answers are cached.
+    /// The networks with cached answers.
     var scopes = CacheScopeTable()
     /// Names that were in use and have not been answered since the network changed.
     var unanswered: [Host] = []

@@ -117,7 +117,7 @@ struct OngoingLookups {
         lookups.filter { $0.value.nextTick <= now }.map(\.key).sorted()
     }
 
-    /// Adds a lookup whose key has none.
+    /// Adds a lookup. Its key must not have another one.
     mutating func start(_ lookup: Lookup) -> LookupID {
         lastID += 1
         ids[lookup.key] = lastID

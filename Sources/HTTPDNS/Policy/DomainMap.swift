@@ -26,7 +26,7 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
         return true
     }
 
-    /// Adds all domains of another map, whose values replace existing ones.
+    /// Adds all domains of another map. Its values replace existing ones.
     mutating func merge(_ other: DomainMap) {
         values.merge(other.values) { $1 }
         sketch.formUnion(other.sketch)

@@ -14,7 +14,7 @@ struct OriginRequest: Sendable {
     /// (RFC 9460 §9.5).
     let usesRoutes: Bool
 
-    /// The port of `https`, whose records have the name of the host.
+    /// The port of `https`. Its records have the name of the host.
     private static let defaultPort: UInt16 = 443
 
     /// Nil if the origin cannot have records: its host is an address or local, or the name would be too long.

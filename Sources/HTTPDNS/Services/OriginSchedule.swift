@@ -49,7 +49,7 @@ struct OriginSchedule {
     private var hasOwnAddress = false
     private var hasServices = false
     private var routes: [ServiceRoute] = []
-    /// The targets whose addresses are awaited.
+    /// The targets with pending address lookups.
     private var awaited: [Host] = []
     private var usableTargets: [Host] = []
     private var isOver = false

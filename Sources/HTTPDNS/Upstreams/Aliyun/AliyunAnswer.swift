@@ -105,7 +105,7 @@ enum AliyunAnswer {
         return .seconds(seconds)
     }
 
-    /// The answer of software-defined resolution, whose quotation marks may be escaped for HTML.
+    /// The answer of software-defined resolution. Its quotation marks may be escaped for HTML.
     private static func extra(_ value: JSONValue?) -> String? {
         guard let text = value?.string, !text.isEmpty else { return nil }
         guard text.contains("&") else { return text }
