@@ -25,7 +25,7 @@ public final class BeelineClient: Sendable {
     public let configuration: ClientConfiguration
     /// The resolver. Share it with other components that need the same answers.
     public let resolver: Resolver
-    /// The cookies of the client's user. `nil`: the client sends and keeps no cookies.
+    /// The cookies of the client's user. `nil`: the client neither sends nor keeps cookies.
     public let jar: CookieJar?
     /// The hosts that require TLS (HSTS, RFC 6797). The client changes `http` to `https` and `ws` to `wss` for them, in first
     /// requests and redirects, before it sends anything. It records hosts from responses whose certificate was verified. `nil`:
@@ -40,8 +40,8 @@ public final class BeelineClient: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: The settings.
-    ///   - jar: The cookies of the client's user. The client and everything else that shares the jar see each other's changes.
-    ///     `nil`: the client sends and keeps no cookies. Default: a new jar in memory.
+    ///   - jar: The cookies of the client's user. All users of a jar see each other's changes. `nil`: the client
+    ///     neither sends nor keeps cookies. Default: a new jar in memory.
     ///   - hsts: The hosts that require TLS, which clients can share like a jar. `nil` turns HSTS off. Default: a new store in
     ///     memory.
     /// - Throws: `UpstreamError` with code `misconfigured` if an upstream has invalid settings.
@@ -53,8 +53,8 @@ public final class BeelineClient: Sendable {
         try self.init(configuration, jar: jar, hsts: hsts, clock: ContinuousClock())
     }
 
-    /// Creates a client that measures its limits and waits between tries with `clock`, and compares the dates of servers with
-    /// `date`.
+    /// Creates a client that uses `clock` for its limits and the waits between tries, and compares the dates of servers
+    /// with `date`.
     package init(
         _ configuration: ClientConfiguration,
         jar: CookieJar? = CookieJar(),
@@ -179,9 +179,9 @@ public final class BeelineClient: Sendable {
 
     // MARK: HTTPDNS switch and shutdown
 
-    /// Runs the background work until its task is cancelled or ``shutDown(after:)`` is called: watches the network and the
-    /// remote switch, refreshes names, and writes the resolver's answers to its store (see `Resolver.run()`). Call it once, in
-    /// a task of your own. The client works without it, but does none of this work.
+    /// Runs the background work until its task is cancelled or ``shutDown(after:)`` is called. It watches the network
+    /// and the remote switch, refreshes names, and writes the resolver's answers to its store (see `Resolver.run()`).
+    /// Call it once, in your own task. The client works without it, but does none of this work.
     public func run() async { await resolver.run() }
 
     /// Whether HTTPDNS is on. If it is off, the system's resolver resolves every name. After a change, existing connections

@@ -4,11 +4,11 @@ public import DirectHTTP
 
 /// The error of a request that failed. `description` is one line: what failed, where, and what to try.
 public struct BeelineError: Error, Sendable, CustomStringConvertible {
-    /// What failed, to branch on. An error of the connection or the exchange has the engine's code, such as `.connectTimeout`;
-    /// the client adds codes of its own, such as `.tooManyRedirects`.
+    /// The kind of failure, for use in code. An error of the connection or the exchange has the engine's code, such as
+    /// `.connectTimeout`. The client adds further codes, such as `.tooManyRedirects`.
     public typealias Code = DirectHTTPError.Code
 
-    /// What failed.
+    /// The kind of failure.
     public var code: Code
     /// One line: what failed, where, and what to try.
     public var message: String

@@ -6,12 +6,13 @@ public import Names
 
 /// The configuration of a ``BeelineClient``.
 public struct ClientConfiguration: Sendable {
-    /// The upstreams, tried in this order. Default: `UpstreamSpec.standard`. Upstreams of your own belong into ``resolver``.
+    /// The upstreams, tried in this order. Default: `UpstreamSpec.standard`. Put your own implementations of `Upstream`
+    /// into ``resolver``.
     public var upstreams: [UpstreamSpec] {
         get { ownUpstreams ?? UpstreamSpec.standard }
         set { ownUpstreams = newValue }
     }
-    /// Nil until ``upstreams`` is set: parsing the standard ones takes time that a short command does not have.
+    /// Nil until ``upstreams`` is set, because parsing the standard ones takes too long for a short command.
     package private(set) var ownUpstreams: [UpstreamSpec]?
     /// The policy and limits of the resolver. Its own `upstreams` come before ``upstreams``.
     public var resolver = ResolverConfiguration()
@@ -20,19 +21,20 @@ public struct ClientConfiguration: Sendable {
     /// Fixed addresses of origins, like curl's `--resolve`. The client does not resolve these hosts. They apply whether HTTPDNS
     /// is on or off. Default none.
     public var pinned: [Pin: [IPAddress]] = [:]
-    /// Fixed addresses of every host without others at a port, like curl's `--resolve "*:PORT:ADDRESS"`. Default none.
+    /// Fixed addresses for a port, for every host without other fixed addresses (curl's `--resolve "*:PORT:ADDRESS"`).
+    /// Default none.
     package var pinnedPorts: [UInt16: [IPAddress]] = [:]
-    /// Where connections lead in place of the host and port of an origin, like curl's `--connect-to`. The first rule that
-    /// matches counts. Host, SNI, certificate check and cookies stay those of the origin. Default none.
+    /// Rules that replace the host and port of an origin's connections, like curl's `--connect-to`. The first rule that
+    /// matches counts. Host, SNI, certificate check and cookies still use the origin. Default none.
     package var connectTo: [ConnectRule] = []
-    /// The path of a Unix domain socket to connect to in place of every origin, like curl's `--unix-socket`. The client then
-    /// neither resolves hosts nor uses a proxy. Default `nil`.
+    /// The path of a Unix domain socket to connect to in place of every origin, like curl's `--unix-socket`. The client
+    /// then neither resolves hosts nor uses a proxy. Default `nil`.
     package var unixSocket: String?
     /// Paths of Unix domain sockets to connect to in place of origins. The client neither resolves these hosts nor uses a proxy
     /// for them. Default none.
     public var unixSockets: [Pin: String] = [:]
-    /// The proxies. Default: those of the environment, as curl reads them; on Apple platforms otherwise those of the system
-    /// settings.
+    /// The proxies. Default: those of the environment, as curl reads them. On Apple platforms, if the environment sets
+    /// none, those of the system settings.
     public var proxies = ProxySettings.standard
     /// The TLS settings, for origins and upstreams. The client certificate and pins that cover every host do not apply to
     /// upstreams.
@@ -45,8 +47,9 @@ public struct ClientConfiguration: Sendable {
     public var hedge: HedgePolicy?
     /// The credentials for each origin. Default none.
     public var credentials: [Origin: Credentials] = [:]
-    /// Returns the credentials for a URL without a password, for example those of a ``Netrc``. Called for the URL of a request
-    /// without ``RequestOptions/credentials``, and for each redirect to another origin. It must not block. Default `nil`.
+    /// Returns the credentials for a URL without a password, for example those of a ``Netrc``. Called for the URL of a
+    /// request without ``RequestOptions/credentials``, and for each redirect to another origin. The function must not
+    /// block. Default `nil`.
     public var credentialSource: (@Sendable (HTTPURL) -> Credentials?)?
     /// The interceptors, in calling order. Default none.
     public var interceptors: [any Interceptor] = []
@@ -54,11 +57,11 @@ public struct ClientConfiguration: Sendable {
     public var observability = Observability()
     /// The redirect policy. Default: follows up to 20 redirects.
     public var redirects = RedirectPolicy.follow(limit: 20)
-    /// Which method, fields and URLs a redirected request may have.
+    /// The allowed method, fields and URLs of redirected requests.
     public var redirectRules = RedirectRules()
-    /// `User-Agent` of requests that have none; `nil` sends none.
+    /// The `User-Agent` of requests without that field; `nil` sends none.
     public var userAgent: String? = "Beeline/\(BeelineClient.version)"
-    /// `Accept` of requests that have none; `nil` sends none. Default `*/*`.
+    /// The `Accept` of requests without that field; `nil` sends none. Default `*/*`.
     public var accept: String? = "*/*"
     /// Whether the client offers and decodes gzip and deflate, and with the package's traits `Brotli` and `Zstandard` also br and
     /// zstd. This does not apply to a request with its own `Accept-Encoding` or a `Range`. Default true.

@@ -2,11 +2,11 @@
 
 package import Names
 
-/// Where the connections for some origins lead, in place of their own host and port (curl's `--connect-to`).
+/// Replaces the host and port for the connections of some origins (curl's `--connect-to`).
 package struct ConnectRule: Hashable, Sendable {
-    /// The host of the origins that the rule is for; nil for every host.
+    /// The host of the origins; nil for every host.
     package var host: Host?
-    /// The port of the origins that the rule is for; nil for every port.
+    /// The port of the origins; nil for every port.
     package var port: UInt16?
     /// The host to connect to; nil for the origin's own.
     package var targetHost: Host?
@@ -21,7 +21,7 @@ package struct ConnectRule: Hashable, Sendable {
         self.targetPort = targetPort
     }
 
-    /// Where the connection for an origin leads; nil if the rule is not for it.
+    /// The host and port to connect to for an origin; nil if the rule does not apply to it.
     package func target(of origin: Origin) -> Origin? {
         guard host ?? origin.host == origin.host, port ?? origin.port == origin.port else { return nil }
         return Origin(scheme: origin.scheme, host: targetHost ?? origin.host, port: targetPort ?? origin.port)

@@ -10,8 +10,8 @@ public import Names
 public struct Hop: Sendable {
     /// The requested URL, with the host name.
     public let url: HTTPURL
-    /// Whether the URL had no TLS, and was changed because its host requires TLS (HSTS, RFC 6797; see
-    /// ``BeelineClient/hsts``) or offers it by an HTTPS record (RFC 9460 §9.5).
+    /// Whether the client changed the URL from `http` to `https` or from `ws` to `wss`. The reason is that its host
+    /// requires TLS (HSTS, RFC 6797; see ``BeelineClient/hsts``), or that an HTTPS record offers it (RFC 9460 §9.5).
     public let isUpgraded: Bool
     /// The head of the request as it was sent. Its cookies and credentials are secrets.
     public let request: HTTPRequest
@@ -30,9 +30,9 @@ public struct Hop: Sendable {
     public let attempts: [Attempt]
     /// Whether an earlier request had used the connection.
     public let isReused: Bool
-    /// `http/1.1`, `h2`, or `http/1.0` if the status line says so.
+    /// `http/1.1`, `h2`, or `http/1.0` if the status line has that version.
     public let applicationProtocol: String
-    /// What became of Encrypted Client Hello when the connection was made (RFC 9849).
+    /// The outcome of Encrypted Client Hello when the connection was made (RFC 9849).
     public let ech: ECHOutcome
     /// How long each phase took.
     public let timings: ExchangeTimings

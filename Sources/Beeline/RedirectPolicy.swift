@@ -2,7 +2,7 @@
 
 public import Names
 
-/// What the client does with a redirect (RFC 9110 §15.4).
+/// How the client handles a redirect (RFC 9110 §15.4).
 public enum RedirectPolicy: Sendable, Hashable {
     /// Returns the redirect as the response.
     case none
@@ -10,20 +10,20 @@ public enum RedirectPolicy: Sendable, Hashable {
     case follow(limit: Int)
 }
 
-/// Which method, fields and URLs a redirected request may have.
+/// The allowed method, fields and URLs of redirected requests.
 public struct RedirectRules: Sendable, Hashable {
     /// The statuses among 301, 302 and 303 after which a POST stays a POST with its body, as with curl's `--post301`,
     /// `--post302` and `--post303`. Default none: the next request is a GET.
     public var keepsPost: Set<Int> = []
     /// Whether a request with a method other than POST is handled as a POST, so that 301 and 302 make it a GET. Default false.
     package var countsAsPost = false
-    /// Whether every hop has the method of the request, as with curl's `-X` and `-L`. The body is still left out where RFC 9110
-    /// says so. Default false.
+    /// Whether every hop keeps the method of the request, as with curl's `-X` and `-L`. The body is still left out as
+    /// RFC 9110 requires. Default false.
     package var keepsMethod = false
-    /// The schemes of the URLs that a redirect may name. A redirect to another scheme throws `unsupportedScheme`. Default all.
+    /// The allowed schemes of redirect targets. A redirect to another scheme throws `unsupportedScheme`. Default all.
     public var schemes: Set<Scheme> = [.http, .https, .ws, .wss]
-    /// Whether a redirected request has the URL that redirected it as its `Referer`, without user, password and fragment. A
-    /// request over `http` never names a URL of `https` (RFC 9110 §10.1.3). Default false.
+    /// Whether a redirected request has a `Referer` with the URL that redirected it, without user, password and
+    /// fragment. A request over `http` never has an `https` URL there (RFC 9110 §10.1.3). Default false.
     public var sendsReferer = false
 
     /// The default rules.

@@ -24,27 +24,28 @@ public struct RequestOptions: Sendable {
     public var expectContinue: Duration?
     /// The redirect policy.
     public var redirects: RedirectPolicy?
-    /// Which method, fields and URLs a redirected request may have.
+    /// The allowed method, fields and URLs of redirected requests.
     public var redirectRules: RedirectRules?
     /// The cookie jar, for example that of another account. `nil` uses the client's jar.
     public var jar: CookieJar?
-    /// The URL of the page that the request belongs to. At each hop its site decides which cookies the jar sends and keeps
-    /// (SameSite, Partitioned, `CookieAcceptPolicy.onlyFromMainDocumentSite`). Default `nil`: the request itself loads the main
-    /// document.
+    /// The URL of the page that the request belongs to. At each hop, its site decides which cookies the jar sends and
+    /// keeps (SameSite, Partitioned, `CookieAcceptPolicy.onlyFromMainDocumentSite`). Default `nil`: the request itself
+    /// loads the main document.
     public var mainDocument: HTTPURL?
-    /// The host whose cookies are sent and kept in place of the URL's, for a request whose own `Host` names another site than its
-    /// URL, such as a test of a server that is not in DNS yet. It ends at a redirect to another origin. Default `nil`.
+    /// The host whose cookies are sent and kept in place of the URL's. It is for a request whose `Host` names another
+    /// site than its URL, such as a test of a server that is not in DNS yet. It no longer applies after a redirect to
+    /// another origin. Default `nil`.
     package var cookieHost: Host?
     /// Whether to send cookies of the jar. Default true.
     public var sendsCookies = true
     /// Whether to keep cookies of responses. Default true.
     public var keepsCookies = true
-    /// Called with each response head of the call when it arrives: informational responses (1xx), redirects, challenges, the
-    /// responses of other tries and the final one. It runs on an event loop and must not block. The heads of both
-    /// requests of a hedge come in any order. Those of a proxy that opens a tunnel and those of a WebSocket's handshake are not
-    /// among them. Default `nil`.
+    /// Called with each response head of the call when it arrives: informational responses (1xx), redirects,
+    /// challenges, the responses of other tries and the final one. It runs on an event loop and must not block. The
+    /// heads of both requests of a hedge may arrive in any order. It is not called for the heads of a proxy that opens
+    /// a tunnel, or of a WebSocket's handshake. Default `nil`.
     public var onHead: (@Sendable (ReceivedHead) -> Void)?
-    /// Called with each head that a proxy sends in answer to a request for a tunnel, as ``onHead``. Default `nil`.
+    /// Called with each head of a proxy's answer to a request for a tunnel. As for ``onHead``. Default `nil`.
     package var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
     /// The request target to send in place of the URL's path and query, such as `*` for OPTIONS (RFC 9112 §3.2.4), like curl's
     /// `--request-target`. It has no white space and no control characters. Redirected requests do not have it. Default `nil`.
@@ -54,16 +55,16 @@ public struct RequestOptions: Sendable {
     package var httpVersion = HTTP1Version.http11
     /// Whether requests of HTTP/1 have a `Host` field. RFC 9112 §3.2 requires it; false is for tests of servers only. Default true.
     package var sendsHost = true
-    /// Whether a wrong `Content-Length` of the response is ignored: the body then ends with the connection (curl's
-    /// `--ignore-content-length`). Default false. It does not affect HTTP/2.
+    /// Whether the `Content-Length` of the response is ignored. The body then ends with the connection, like curl's
+    /// `--ignore-content-length`. Default false. It does not affect HTTP/2.
     package var ignoresContentLength = false
     /// Whether the body is handed out as it was received, with chunk framing and trailers (curl's `--raw`). Default false. It does
     /// not affect HTTP/2.
     package var keepsTransferCoding = false
-    /// Whether a body is decoded also if the request has its own `Accept-Encoding`, or a `Range`, as with curl's `--compressed`.
-    /// `ClientConfiguration.decodesContent` must also be true. Default false.
+    /// Whether to decode a body even if the request has its own `Accept-Encoding` or a `Range`, as with curl's
+    /// `--compressed`. `ClientConfiguration.decodesContent` must also be true. Default false.
     package var decodesEveryBody = false
-    /// Called with the lines that could be read of a response head that broke off or is malformed, before the request fails or is
+    /// Called with the readable lines of an incomplete or malformed response head, before the request fails or is
     /// repeated. As for ``onHead``. Default `nil`. It does not affect HTTP/2.
     package var onBrokenHead: (@Sendable (ByteBuffer) -> Void)?
     /// Whether to keep the cookies of a hop, by its URL; `nil` keeps all. `keepsCookies` must also be true.

@@ -3,19 +3,19 @@
 public import CookieJar
 import HTTPTypes
 
-/// A cookie that a response set. Its value is a secret;
+/// A cookie that a response set. Its value is a secret.
 public struct ResponseCookie: Hashable, Sendable {
     /// The cookie, with a missing domain or path filled in from the URL.
     public let cookie: Cookie
-    /// What the jar did with it: a policy or the limits of the jar may reject a valid cookie. `nil` if the request kept no
-    /// cookies.
+    /// The decision of the jar. A policy or the limits of the jar may reject a valid cookie. `nil` if the request kept
+    /// no cookies.
     public let outcome: CookieOutcome?
 
     /// Creates a response cookie, for tests of code that handles cookies.
     ///
     /// - Parameters:
     ///   - cookie: The cookie.
-    ///   - outcome: What the jar did with it.
+    ///   - outcome: The decision of the jar.
     public init(_ cookie: Cookie, outcome: CookieOutcome?) {
         self.cookie = cookie
         self.outcome = outcome
@@ -23,7 +23,8 @@ public struct ResponseCookie: Hashable, Sendable {
 }
 
 extension Hop {
-    /// The cookies that this hop's response set, in the order of its fields. It leaves out fields that are not valid cookies.
+    /// The cookies that this hop's response set, in the order of its fields. Fields that are not valid cookies are left
+    /// out.
     public var cookies: [ResponseCookie] {
         response.headerFields[fields: .setCookie].enumerated().compactMap { index, field in
             let outcome = cookiesReceived.indices.contains(index) ? cookiesReceived[index].outcome : nil

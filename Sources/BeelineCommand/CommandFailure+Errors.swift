@@ -11,7 +11,7 @@ extension CommandFailure {
 
     /// Makes a failure from a request without a response.
     init(_ error: BeelineError) {
-        // The resolver's message says why there is no address.
+        // The resolver's message explains why there is no address.
         let message = (error.underlyingError as? ResolutionError)?.message ?? error.message
         self.init(CommandStatus(error), Self.withOptions(message) + Self.advice(error.code))
     }
@@ -40,7 +40,7 @@ extension CommandFailure {
         self.init(status, "\(url): \(error.message)")
     }
 
-    /// A hint at the option that may help. The library's messages do not know the command's options.
+    /// Names the option that may help. The library's messages do not know the command's options.
     private static func advice(_ code: BeelineError.Code) -> String {
         switch code {
         case .tooManyRedirects: " (--max-redirs)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Duration {
-    /// Makes the duration of an option; nil if it is absent or 0, curl's value for the default.
+    /// Makes the duration of an option; nil if the option is absent or 0, which is curl's value for the default.
     init?(seconds: Double?, option: String) throws(CommandFailure) {
         guard let seconds, seconds != 0 else { return nil }
         // The limit is 100 years, which fits into 64 bits of nanoseconds.

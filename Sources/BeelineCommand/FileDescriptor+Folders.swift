@@ -27,7 +27,7 @@ extension FileDescriptor {
         }
     }
 
-    /// When the file at a path was modified, in seconds since 1970; nil if there is none.
+    /// The time when the file at a path was modified, in seconds since 1970; nil if there is no file.
     static func modified(_ path: String) -> Int64? {
         let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))
         return (attributes?[.modificationDate] as? Date).map {
@@ -35,13 +35,13 @@ extension FileDescriptor {
         }
     }
 
-    /// Sets when the file at a path was modified. Returns false if that fails.
+    /// Sets the modification time of the file at a path. Returns false if that fails.
     static func setModified(_ path: String, to seconds: Int64) -> Bool {
         let date = Date(timeIntervalSince1970: Double(seconds))
         return (try? FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)) != nil
     }
 
-    /// Opens a file for reading from a byte on.
+    /// Opens a file for reading from an offset.
     static func open(reading path: String, from offset: Int64) throws(Failure) -> FileDescriptor {
         let file = try open(reading: path)
         guard let position = off_t(exactly: offset), lseek(file.number, position, SEEK_SET) == position else {
@@ -51,7 +51,7 @@ extension FileDescriptor {
         return file
     }
 
-    /// Lets everything that is written to standard error go to a file; `-` is standard output (`--stderr`).
+    /// Redirects standard error to a file; `-` is standard output (`--stderr`).
     ///
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
     static func redirectStandardError(to path: String) throws(CommandFailure) {

@@ -44,7 +44,7 @@ struct FileDescriptor: Hashable, Sendable {
         return Set(numbers.filter { fcntl($0, F_GETFD) >= 0 })
     }()
 
-    /// Higher descriptors are not looked for.
+    /// The limit of the search. Higher descriptors are not examined.
     private static let maxInherited: CInt = 256
 
     /// The error of a failed system call.

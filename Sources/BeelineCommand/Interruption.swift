@@ -14,13 +14,13 @@ import Glibc
 /// Handles SIGINT, SIGTERM and SIGHUP: the first signal cancels the work so that files are closed and jars are saved; a second
 /// signal ends the process at once.
 enum Interruption {
-    /// Runs `work`. If a signal cancelled it, the process then ends by that signal, as its parent expects.
+    /// Runs `work`. If a signal cancelled it, that signal then ends the process, as the parent expects.
     ///
     /// - Parameters:
     ///   - signals: the signals that cancel. A signal that the parent has set to be ignored stays ignored (nohup, background jobs).
     ///   - cleanup: how long after the first signal further signals are ignored, to let the cleanup finish.
-    ///   - limit: how long after the first signal the process ends by it if the work has not ended, for example because standard
-    ///     output takes no bytes; nil: never.
+    ///   - limit: how long after the first signal the process ends even if the work has not ended, for example because
+    ///     standard output is blocked. Nil: never.
     static func run(
         signals: [CInt] = [SIGINT, SIGTERM, SIGHUP],
         cleanup: DispatchTimeInterval? = nil,

@@ -68,12 +68,12 @@ struct JarFile: Hashable, Sendable {
     /// Writes a jar's cookies as text, readable only by the owner. The file is replaced atomically if its folder allows it,
     /// because other processes may read it at the same time.
     ///
-    /// - Parameter isCurls: whether the file is one of curl's `-c`: the newest cookie comes first, and times near the limit of 400
-    ///   days are rounded to the minute, as curl does. By default the oldest comes first.
+    /// - Parameter isCurls: whether the file is for curl's `-c`. As in curl, the newest cookie then comes first, and
+    ///   times near the limit of 400 days are rounded to the minute. By default the oldest comes first.
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
     func save(_ jar: CookieJar, isCurls: Bool = false) throws(CommandFailure) {
         let cookies = jar.allCookies()
-        // curl reads a value up to a tab only, and takes no such cookies from servers.
+        // curl reads a value only up to a tab, and accepts no such cookies from servers.
         let written =
             isCurls
             ? cookies.reversed().filter { !$0.valueOctets.contains(0x09) }.map(Self.withWholeMinute) : cookies

@@ -10,12 +10,12 @@ import Glibc
 
 /// Hides secrets of the command line from other users, who see the arguments of every process (`ps`, `/proc/PID/cmdline`).
 enum SecretArguments {
-    /// Overwrites the secrets in the process's arguments with spaces, as curl does. Lengths stay. Copy the arguments before:
-    /// `CommandLine.arguments` does so on its first use.
+    /// Overwrites the secrets in the process's arguments with spaces, as curl does. The lengths do not change. Copy the
+    /// arguments before: `CommandLine.arguments` copies them on its first use.
     static func wipe() {
         let (count, vector) = (Int(CommandLine.argc), CommandLine.unsafeArgv)
         let arguments = (1..<max(1, count)).map { index in
-            // A String would replace octets that are not UTF-8 by longer ones.
+            // A String would replace octets that are not UTF-8 with longer ones.
             vector[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
         }
         for (index, secret) in secrets(in: arguments).enumerated() {
@@ -26,8 +26,8 @@ enum SecretArguments {
 
     /// Returns for each argument the octets to overwrite; nil if it has no secret. The program's name is not an argument.
     ///
-    /// The options of the subcommands, and of a program after `run --`, are not told apart: an argument that merely looks like a
-    /// secret is overwritten too, which changes only what others see.
+    /// The options of subcommands, and those of a program after `run --`, are treated alike. An argument that only
+    /// looks like a secret is overwritten too. This affects only the view of other users.
     static func secrets(in arguments: [[UInt8]]) -> [Range<Int>?] {
         var expected: Kind?
         return arguments.map { argument in
@@ -53,12 +53,12 @@ enum SecretArguments {
         return (kind(ofOption: String(decoding: name, as: UTF8.self)), argument[name.endIndex...].dropFirst())
     }
 
-    /// The kind of a long option's value, also by the beginning of its name, as ``FetchParser`` reads names.
+    /// The kind of a long option's value. Accepts the beginning of a name, as ``FetchParser`` does.
     private static func kind(ofOption name: String) -> Kind? {
         if let kind = longOptions[name] { return kind }
         guard !name.isEmpty, !FetchArguments.options.contains(where: { $0.name == name }) else { return nil }
         let matches = FetchArguments.options.filter { $0.help != nil && $0.name.hasPrefix(name) }
-        // The fetch refuses a name that may be one of several options, but it is hidden if one of them has a secret.
+        // `fetch` refuses an ambiguous name, but its value is hidden if any of the options has a secret.
         return matches.lazy.compactMap { longOptions[$0.name] }.first
     }
 
@@ -82,20 +82,20 @@ enum SecretArguments {
         UInt8(ascii: "u"): .whole, UInt8(ascii: "U"): .whole, UInt8(ascii: "H"): .header, UInt8(ascii: "b"): .cookie,
         UInt8(ascii: "E"): .passphrase, UInt8(ascii: "x"): .url,
     ]
-    /// The other letters whose value ends a cluster, as in curl.
+    /// The other letters with a value. The value ends a cluster, as in curl.
     private static let lettersWithValue = Set("AcCdDeFhKmoPQrtTwXyYz".utf8)
 }
 
 extension SecretArguments {
-    /// Where the secret of a value is.
+    /// The place of the secret in a value.
     fileprivate enum Kind {
-        /// All of it.
+        /// The whole value.
         case whole
         /// The value of a header that carries credentials.
         case header
         /// Cookies; without `=` it is the name of a file.
         case cookie
-        /// What follows the colon of `certificate:passphrase`.
+        /// The text after the colon of `certificate:passphrase`.
         case passphrase
         /// User and password before the host, also without a scheme.
         case url

@@ -11,14 +11,14 @@ import Musl
 import Glibc
 #endif
 
-/// What makes a short command start fast.
+/// Shortens the start of short commands.
 enum StartUp {
-    /// Ends the process on the current thread. A return to the main thread would start two more threads, and ArgumentParser makes
-    /// its help text before it ends a process.
+    /// Ends the process on the current thread. A return to the main thread would start two more threads, and
+    /// ArgumentParser would make its help text before it ends the process.
     static func endProcess(_ status: CommandStatus) -> Never { exit(status.rawValue) }
 
-    /// Makes the process's shared event loops one, instead of one for each processor. A fetch has few connections, and starting
-    /// a loop takes a thread and five system calls. Call it once, before anything uses the loops.
+    /// Reduces the process's shared event loops to one, instead of one for each processor. A fetch has few connections,
+    /// and starting a loop takes a thread and five system calls. Call it once, before the loops are used.
     static func useOneEventLoop() {
         NIOSingletons.groupLoopCountSuggestion = 1
     }

@@ -16,11 +16,11 @@ public import Names
 /// await proxy.stop()
 /// ```
 ///
-/// Programs connect by *name*, and only the address of the connection changes: TLS, certificates, cookies and bodies remain the
-/// program's own. The proxy uses the client's resolver, pins and upstream proxies. It ends with ``stop(within:)``, or when its
-/// last reference is released.
+/// Programs connect by *name*, and only the address of the connection changes: TLS, certificates, cookies and bodies
+/// remain the program's own. The proxy uses the client's resolver, pins and upstream proxies. It ends with
+/// ``stop(within:)``, or when its last reference is released.
 public final class BeelineProxy: Sendable {
-    /// The configuration it was started with.
+    /// The configuration that the proxy was started with.
     public let configuration: ProxyConfiguration
     private let client: BeelineClient
     private let links: GatewayLinks?
@@ -93,7 +93,7 @@ public final class BeelineProxy: Sendable {
 
     // MARK: Endpoint
 
-    /// The endpoint it listens on.
+    /// The endpoint that the proxy listens on.
     public var endpoint: Endpoint { listening.withLockedValue { $0 } }
 
     /// The proxy's URL without credentials: `http://127.0.0.1:49152`.
@@ -106,9 +106,10 @@ public final class BeelineProxy: Sendable {
         return "http://\(allowed(credentials.user)):\(allowed(credentials.password))@\(endpoint)"
     }
 
-    /// Listens again, on the same port if possible, after the system has closed the socket, as it does when an app is suspended.
+    /// Listens again, on the same port if possible, after the system has closed the socket. The system does that, for
+    /// example, when an app is suspended.
     ///
-    /// - Returns: the endpoint it listens on now.
+    /// - Returns: the endpoint that the proxy listens on now.
     /// - Throws: ``ProxyError`` with code `cannotListen` or `ended`.
     @discardableResult
     public func rebind() async throws(ProxyError) -> Endpoint {

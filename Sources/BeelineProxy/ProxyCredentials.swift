@@ -20,7 +20,7 @@ public struct ProxyCredentials: Hashable, Sendable {
         ProxyCredentials(user: "beeline", password: Token.make())
     }
 
-    /// Whether a client's credentials are equal to these. Takes the same time wherever they differ.
+    /// Whether a client's credentials are equal to these. The time does not depend on where they differ.
     func matches(user: some Collection<UInt8>, password: some Collection<UInt8>) -> Bool {
         let user = Self.equal(user, self.user.utf8)
         let password = Self.equal(password, self.password.utf8)

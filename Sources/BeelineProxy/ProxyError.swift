@@ -2,7 +2,7 @@
 
 /// An error of a proxy or its gateway. `description` is one line with the problem and a remedy.
 public struct ProxyError: Error, Sendable, CustomStringConvertible {
-    /// The kind of error, to branch on.
+    /// The kind of error, for use in code.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs and JSON.
         public let description: String

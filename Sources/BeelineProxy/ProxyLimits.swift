@@ -4,13 +4,15 @@ import Names
 
 /// The limits of a proxy. A nil duration means no limit.
 public struct ProxyLimits: Hashable, Sendable {
-    /// The maximum number of client connections; further clients receive a 503. Default 10,000, reduced to what the process's
-    /// descriptor limit allows when the proxy starts to listen: a tunnel takes two descriptors, and up to 512 stay reserved.
+    /// The maximum number of client connections; further clients receive a 503. Default 10,000, reduced when the proxy
+    /// starts to listen to fit the process's descriptor limit. A tunnel takes two descriptors, and up to 512 stay
+    /// reserved.
     public var connections = 10_000
     /// The maximum number of connections of one client, which is an IPv4 address or an IPv6 /64 network; further ones are closed.
     /// Nil means 1,000, and no limit for loopback addresses, which all programs on this machine share. Default nil.
     public var connectionsPerClient: Int?
-    /// The time for a client's first byte, and from there for the rest of a request's head or SOCKS request. Default 30 s.
+    /// The time for a client's first byte, and then again for the rest of a request's head or SOCKS request. Default 30
+    /// s.
     package var head: Duration? = .seconds(30)
     /// The maximum pause in a request's body. Tunnels use ``idle``. Default 2 min.
     public var body: Duration? = .seconds(120)
@@ -35,7 +37,7 @@ public struct ProxyLimits: Hashable, Sendable {
     /// Creates the default limits.
     public init() {}
 
-    /// The time for a peer to take the last bytes of a connection that has ended.
+    /// The time for a peer to receive the last bytes of a connection that has ended.
     var lastBytes: Duration { halfClosed ?? .seconds(120) }
 
     /// The effective ``connectionsPerClient`` for an address.

@@ -20,9 +20,10 @@ public struct ServerConfiguration: Sendable {
 
     /// The clients that may ask this machine's own resolver.
     ///
-    /// It answers names that are not sent to the upstreams: single labels, names such as `.lan` and `.internal`, search domains
-    /// and `NamePolicy.denied`. Its answers come from the hosts file and the internal DNS, so they reveal internal
-    /// addresses. Other clients get the response code REFUSED. Zones and tables that you wrote answer all clients.
+    /// That resolver answers names that are not sent to the upstreams: single labels, names such as `.lan` and
+    /// `.internal`, search domains and `NamePolicy.denied`. Its answers come from the hosts file and the internal DNS,
+    /// so they reveal internal addresses. Other clients get the response code REFUSED. Zones and tables that you wrote
+    /// answer all clients.
     public struct PrivateNames: Hashable, Sendable {
         private enum Clients {
             case none
@@ -51,8 +52,8 @@ public struct ServerConfiguration: Sendable {
 
     /// The endpoint to listen on. With port 0 the system chooses the port. Default: 127.0.0.1, port 8053.
     public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 8_053)
-    /// The descriptor of a TCP socket that listens already, such as the one that systemd passes. The server uses it instead of
-    /// ``listen`` and closes it. Default: nil.
+    /// The descriptor of a TCP socket that is already listening, such as one from systemd. The server uses it instead
+    /// of ``listen`` and closes it. Default: nil.
     public var listeningSocket: CInt?
     /// The TLS files. Nil serves HTTP/1.1 in cleartext. Default: nil.
     public var tls: TLSFiles?

@@ -2,7 +2,7 @@
 
 public import HTTPTypes
 
-/// The reason why an exchange failed. `description` is one line that says what failed, where, and what to try.
+/// The reason why an exchange failed. `description` is one line: what failed, where, and what to try.
 public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure, for use in code.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -51,7 +51,7 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         public static let unsupportedVersion = Code("unsupportedVersion")
         /// The head of the response or its collected body is larger than the limit.
         public static let responseTooLarge = Code("responseTooLarge")
-        /// The content coding of the body is invalid, or it has a transfer coding that was not requested.
+        /// The body has an invalid content coding, or a transfer coding that was not requested.
         public static let undecodableBody = Code("undecodableBody")
         /// The request's body could not be read or has another length than announced; `underlyingError` has the cause.
         public static let bodySourceFailed = Code("bodySourceFailed")
@@ -118,7 +118,7 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
 
     /// Whether the connection was lost before the first byte of a response.
     var isBeforeResponse = false
-    /// Whether the peer says that it did not process the request.
+    /// Whether the peer reported that it did not process the request.
     var isUnprocessed = false
     /// Whether the server requires HTTP/1.1 for this request (HTTP_1_1_REQUIRED, RFC 9113 §7).
     var wantsHTTP1 = false

@@ -59,13 +59,12 @@ public struct PreparedRequest: Sendable {
     package var ignoresContentLength = false
     /// Whether the body of the response is handed out with its transfer coding, over HTTP/1. Default false.
     package var keepsTransferCoding = false
-    /// Called with the lines that could be read of a head that broke off or is malformed, over HTTP/1. As for ``onHead``. Default
-    /// nil.
+    /// Called with the readable lines of an incomplete or malformed head, over HTTP/1. As for ``onHead``. Default nil.
     package var onBrokenHead: (@Sendable (ByteBuffer) -> Void)?
     /// Called with the 407 of a proxy that forwards the request, before the request is sent again with credentials. Returns the Cookie
     /// field to send then. Default nil: the field stays as it is.
     package var onProxyChallenge: (@Sendable (HTTPResponse) -> HTTPField?)?
-    /// The request target in place of ``target``. Nil: the URL's. It must pass ``setTarget(_:)``.
+    /// The request target in place of ``target``; nil for the URL's. Set by ``setTarget(_:)``.
     private(set) var otherTarget: String?
     /// The credentials for the proxy that forwards the request; nil if none are sent.
     var proxyAuthorization: String?
@@ -207,7 +206,8 @@ public struct PreparedRequest: Sendable {
         return request
     }
 
-    /// The target in absolute form, for a proxy (RFC 9112 §3.2.2). A proxy gets another target unchanged.
+    /// The target in absolute form, for a proxy (RFC 9112 §3.2.2). A target from ``setTarget(_:)`` is sent to the proxy
+    /// unchanged.
     var absoluteTarget: String { otherTarget ?? origin.serialized + target }
 
     /// Sets the request target to send in place of the URL's path and query.

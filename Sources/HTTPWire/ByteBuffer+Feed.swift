@@ -3,8 +3,8 @@
 package import NIOCore
 
 extension ByteBuffer {
-    /// Appends bytes from a socket to those that were not read yet, and releases the memory of those that were. Otherwise a stream
-    /// whose pieces never end at a line or a frame would stay in memory.
+    /// Appends bytes from a socket to the unread bytes, and releases the memory of the bytes that were read. Otherwise
+    /// a stream would stay in memory if its pieces never end at a line or a frame.
     package mutating func feed(_ bytes: ByteBuffer) {
         guard readableBytes > 0 else { return self = bytes }
         discardReadBytes()

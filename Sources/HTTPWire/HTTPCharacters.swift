@@ -50,7 +50,7 @@ extension UnsafeRawBufferPointer {
         split(separator: UInt8(ascii: ",")).map { Bytes(rebasing: $0).trimmed }.filter { !$0.isEmpty }
     }
 
-    /// The text of the bytes; what is not UTF-8 is replaced.
+    /// The text of the bytes. Bytes that are not UTF-8 are replaced.
     package var text: String { String(decoding: self, as: UTF8.self) }
 }
 

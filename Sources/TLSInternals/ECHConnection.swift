@@ -3,14 +3,14 @@
 import CTLSInternals
 package import NIOSSL
 
-/// Encrypted Client Hello on one client connection (RFC 9849), which NIOSSL has no call for. Must be used on the event loop of
-/// the connection.
+/// Encrypted Client Hello on one client connection (RFC 9849), for which NIOSSL has no API. Must be used on the event
+/// loop of the connection.
 package final class ECHConnection {
     /// Keeps ``connection`` alive.
     private let handler: NIOSSLClientHandler
     private let connection: UnsafeMutableRawPointer
 
-    /// Nil if NIOSSL keeps its connection in another place than the known versions do. A test fails then.
+    /// Nil if NIOSSL stores its connection in another place than the known versions. A test fails then.
     package init?(of handler: NIOSSLClientHandler) {
         // NIOSSL does not expose its SSL object.
         guard let ssl = Mirror(reflecting: handler).superclassMirror?.descendant("connection", "ssl") as? OpaquePointer
@@ -33,7 +33,8 @@ package final class ECHConnection {
     /// Whether the server used the encrypted ClientHello.
     package var isAccepted: Bool { tls_ech_is_accepted(connection) }
 
-    /// Whether the server used the outer ClientHello instead of the encrypted one. It says nothing about the certificate.
+    /// Whether the server used the outer ClientHello instead of the encrypted one. The certificate may still be
+    /// invalid.
     package var isRejected: Bool { tls_ech_is_rejected(connection) }
 
     /// The retry configurations of the server, as an `ECHConfigList`; empty if there are none. May be called only after the

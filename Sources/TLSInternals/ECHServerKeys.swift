@@ -14,7 +14,7 @@ package final class ECHServerKeys: Sendable {
     ///
     /// - Parameters:
     ///   - id: the number by which the server finds the key.
-    ///   - publicName: the name that the outer ClientHello has.
+    ///   - publicName: the server name in the outer ClientHello.
     /// - Returns: nil if the name is not valid, or if BoringSSL lacks the functions.
     package init?(id: UInt8, publicName: String) {
         guard let keys = tls_ech_keys_new() else { return nil }

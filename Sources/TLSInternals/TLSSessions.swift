@@ -6,13 +6,13 @@ package import NIOSSL
 
 /// The TLS sessions received by the connections of one context (RFC 8446 §2.2, RFC 5077).
 ///
-/// NIOSSL has no call for sessions. This target, with the C target CTLSInternals below it, is the only place that reaches into the
-/// insides of swift-nio-ssl: one stored property, and functions of its BoringSSL that are bound weakly. A version without them
+/// NIOSSL has no API for sessions. Only this target and the C target CTLSInternals below it depend on internals of
+/// swift-nio-ssl: one stored property, and functions of its BoringSSL that are bound weakly. A version without them
 /// resumes no session, and `TLSSessionTests` fails.
 ///
-/// Resuming a session skips the server's certificate and its verification. The client also sends a key share only for the group
-/// that the server chose before: a share of the hybrid group costs a kilobyte and half of the handshake's work, and most servers
-/// do not use it. The list of supported groups is unchanged.
+/// Resuming a session skips the server's certificate and its verification. The client also sends a key share only for
+/// the group that the server chose before. A share of the hybrid group costs a kilobyte and half of the handshake's
+/// work, and most servers do not use it. The list of supported groups is unchanged.
 package final class TLSSessions: Sendable {
     private let state = NIOLockedValueBox(TLSSessionTable<Session>())
 

@@ -203,7 +203,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("a chunked request body is forwarded as it arrives, in chunks of its own")
+    @Test("a chunked request body is forwarded as it arrives, in new chunks")
     func chunkedBody() async throws {
         let lab = try await Self.lab()
         let arrived = Gate()

@@ -121,7 +121,7 @@ struct ProxyFuzzTests {
         return [content, Array(input.readableBytesView)]
     }
 
-    @Test("a SOCKS client that says anything gets an answer or is waited for")
+    @Test("a SOCKS client that sends any bytes gets an answer, or the proxy waits for more")
     func socks() {
         var random = SeededRandom(seed: 8)
         let greetings: [[UInt8]] = [

@@ -147,7 +147,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("the first bytes of a server that speaks first arrive without the delay of the handshake's ACK")
+    @Test("if the server sends first, its first bytes arrive without the delay of the handshake's ACK")
     func serverSpeaksFirst() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start { connection in

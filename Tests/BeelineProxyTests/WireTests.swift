@@ -198,7 +198,7 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("a reset after the peer's end of input is no failure, as all data has arrived", arguments: [false, true])
+    @Test("a reset after the peer's end of input is not a failure: all data has arrived", arguments: [false, true])
     func failureAndEnd(endsFirst: Bool) throws {
         let lab = try Lab()
         let owner = Owner()
@@ -230,7 +230,7 @@ struct WireTests {
         }
     }
 
-    @Test("a reset waits until the peer has taken what was written, but not for ever", arguments: [false, true])
+    @Test("a reset waits until the peer has received the written bytes, but not for ever", arguments: [false, true])
     func resetAfterDelivery(isTaken: Bool) throws {
         let waiting = NIOLockedValueBox(100)
         let channel = EmbeddedChannel()

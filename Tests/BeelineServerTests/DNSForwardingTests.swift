@@ -9,7 +9,7 @@ import Testing
 
 @testable import BeelineServer
 
-@Suite("What the DNS server forwards, and what it passes on", .timeLimit(.minutes(1)))
+@Suite("The questions that the DNS server forwards, and the answers that it passes on", .timeLimit(.minutes(1)))
 struct DNSForwardingTests {
     private static let address = IPAddress(v4: 0xc633_6401)
 

@@ -139,7 +139,7 @@ struct DNSServerTests {
         #expect(!whole.flags.isTruncated && whole.answers.count == 200)
     }
 
-    @Test("what is no query gets no reply, and what cannot be read gets FORMERR")
+    @Test("a message that is not a query gets no reply, and a malformed query gets FORMERR")
     func malformed() async throws {
         let service = try service(MessageDouble { _ in nil })
         #expect(await ask(service, []) == nil)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import BeelineServer
 
-@Suite("Private names, which only this machine's resolver knows")
+@Suite("Private names, which only this machine's resolver can answer")
 struct PrivateNameTests {
     private static let address = "10.0.0.5"
 

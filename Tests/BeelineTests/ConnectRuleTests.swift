@@ -5,7 +5,7 @@ import BeelineTesting
 import NIOConcurrencyHelpers
 import Testing
 
-@Suite("Connections that lead elsewhere", .timeLimit(.minutes(1)))
+@Suite("Connections to another host or port", .timeLimit(.minutes(1)))
 struct ConnectRuleTests {
     @Test(
         "a rule changes where the connection leads, and nothing of the request",

@@ -94,7 +94,7 @@ struct HSTSClientTests {
         await site.stop()
     }
 
-    @Test("a field over http is ignored, and so is one whose certificate was not verified")
+    @Test("a field over http is ignored, and so is a field without a verified certificate")
     func unverified() async throws {
         let site = try await LoopbackOrigin.start(handler: Self.handler)
         let client = try pinnedClient()

@@ -32,7 +32,7 @@ struct NetrcTests {
         #expect(login.password == password)
     }
 
-    @Test("a password that begins with # is no comment, and the next machine keeps its own login")
+    @Test("a password that begins with # is not a comment, and the next machine keeps its own login")
     func numberSign() throws {
         let netrc = try Netrc(parsing: "machine a.test login alice password #x\nmachine b.test login bob password s3")
         #expect(try netrc.login(for: Host("a.test"))?.password == "#x")

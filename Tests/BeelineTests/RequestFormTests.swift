@@ -57,7 +57,7 @@ struct RequestFormTests {
         await site.stop()
     }
 
-    @Test("cookies of another host are those of its own jar entries, up to a redirect elsewhere")
+    @Test("cookieHost sends the jar's cookies of another host, until a redirect to another origin")
     func cookieHost() async throws {
         let site = try await LoopbackOrigin.start {
             .text("\($0.authority ?? "")|\($0.fields[.cookie] ?? "-")").adding(.setCookie, "new=1; Domain=foo.test")

@@ -57,7 +57,7 @@ struct BeelineURLProtocolTests {
         case httpBody, httpBodyStream, fromData, fromFile, asyncUpload, streamedRequest
     }
 
-    @Test("a body arrives with the right method, in whatever form the program passes it", arguments: Upload.allCases)
+    @Test("a body arrives with the right method, in any form that the program passes", arguments: Upload.allCases)
     func bodies(_ upload: Upload) async throws {
         let lab = try await SessionLab()
         let text = String(repeating: "secret body ", count: 20_000)

@@ -149,7 +149,7 @@ struct ClientBindingTests {
     }
 
     #if canImport(FoundationNetworking)
-    @Test("a challenge starts with the empty element that Foundation needs, whatever the field's letter case")
+    @Test("a challenge starts with the empty element that Foundation needs, in any letter case of the field")
     func challenge() throws {
         let name = try #require(HTTPField.Name("www-AUTHENTICATE"))
         let head = HTTPResponse(status: .unauthorized, headerFields: [name: "Basic realm=x"])

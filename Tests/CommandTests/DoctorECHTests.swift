@@ -49,7 +49,7 @@ struct DoctorECHTests {
         return diagnosis
     }
 
-    @Test("each address says whether ECH worked", arguments: [true, false])
+    @Test("each address shows whether ECH worked", arguments: [true, false])
     func worked(hasECH: Bool) async throws {
         let diagnosis = try await examine(["a.test", "cover.test"], isRotated: true, hasECH: hasECH)
         let text = DoctorText(diagnosis).text
@@ -88,7 +88,7 @@ struct DoctorECHTests {
     }
 
     /// `doctor` said of every handshake without ECH that the site publishes no configuration.
-    @Test("the reason for no ECH is what doctor knows")
+    @Test("doctor names the reason why a handshake had no ECH")
     func reasons() async throws {
         let cases: [(String?, TLSSettings.ECH, String)] = [
             ("1 a.test. ECH", .automatic, "ECH accepted, with the public name cover.test"),
@@ -114,7 +114,7 @@ struct DoctorECHTests {
         #expect(diagnosis.verdict.status == .ok)
     }
 
-    @Test("an address without a configuration is no silent server where ECH is required")
+    @Test("with required ECH, an address without a configuration is not reported as a silent server")
     func required() async throws {
         let diagnosis = try await examine(record: nil, ech: .required)
         #expect(diagnosis.verdict.status == .echFailed)

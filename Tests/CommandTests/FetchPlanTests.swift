@@ -252,7 +252,7 @@ struct FetchPlanTests {
 
     // MARK: Names
 
-    @Test("parts of --next share the standard upstreams if one of them needs names, whatever their order")
+    @Test("parts of --next share the standard upstreams if one of them needs names, in any order")
     func sharedUpstreams() throws {
         let (address, name) = ("http://127.0.0.1/", "http://a.test/")
         for (line, needsNone) in [
@@ -265,7 +265,7 @@ struct FetchPlanTests {
         }
     }
 
-    @Test("parts that ask no upstream share a client, whatever answers they allow, and other parts do not")
+    @Test("parts that ask no upstream share a client, even if they allow different answers, and other parts do not")
     func sharedClients() throws {
         let (address, name, allow) = ("http://127.0.0.1/", "http://a.test/", "--allow-local-answers")
         for (line, isShared) in [

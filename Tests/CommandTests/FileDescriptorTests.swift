@@ -57,7 +57,7 @@ struct FileDescriptorTests {
         }
     }
 
-    @Test("a file to append to keeps its name, whatever the server calls it")
+    @Test("a file to append to keeps its name, even if the server sends another name")
     func appendedFileKeepsItsName() {
         var rules = OutputSink.Rules()
         rules.usesHeaderName = true

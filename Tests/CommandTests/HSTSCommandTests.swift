@@ -32,7 +32,7 @@ struct HSTSCommandTests {
         await lab.stop()
     }
 
-    @Test("a response without verification, and one over http, change nothing")
+    @Test("a response without verification, or over http, changes nothing")
     func unverified() async throws {
         let lab = try await CommandLab(handler: Self.handler)
         let url = lab.url("a.test", "/?hsts=max-age%3D1000")

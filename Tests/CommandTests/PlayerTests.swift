@@ -9,7 +9,7 @@ extension ProcessTests {
     /// A real player uses the gateway: ffprobe of Debian's package ffmpeg.
     @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/ffprobe"), "ffprobe is not installed"))
     struct PlayerTests {
-        @Test("ffprobe plays a live playlist through the gateway, whose hosts only the upstream knows")
+        @Test("ffprobe plays a live playlist through the gateway, from hosts that only the upstream can resolve")
         func live() async throws {
             let media = try Folder()
             let video = [

@@ -90,7 +90,7 @@ extension ProcessTests {
             return try await lab.beeline(["run"] + lab.names + ["--allow-ports", ports, "--"] + program)
         }
 
-        @Test("curl reaches a name that only the upstream knows, with and without TLS")
+        @Test("curl reaches a name that only the upstream can resolve, with and without TLS")
         func curl() async throws {
             let lab = try await Self.lab()
             for url in [lab.url("a.test", "/echo"), "http://b.test:\(lab.plain.port)/echo"] {

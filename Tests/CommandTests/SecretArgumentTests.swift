@@ -37,7 +37,7 @@ struct SecretArgumentTests {
         (["-u", "", "-", "--", "-uü"], ["-u", "", "-", "--", "-u__"]),
     ]
 
-    @Test("what is overwritten", arguments: rows)
+    @Test("the octets of arguments that are overwritten", arguments: rows)
     func places(_ row: (given: [String], shown: [String])) {
         let arguments = row.given.map { Array($0.utf8) }
         let shown = zip(arguments, SecretArguments.secrets(in: arguments)).map { argument, secret in

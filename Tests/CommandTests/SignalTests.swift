@@ -37,7 +37,7 @@ extension ProcessTests {
             #expect(lines == ["SIGINT key", "SIGQUIT sent", "SIGINT sent", "SIGUSR1 sent"], "\(run.text)")
         }
 
-        @Test("beeline run knows the program's exit code even if its parent ignored SIGCHLD")
+        @Test("beeline run returns the program's exit code even if its parent ignored SIGCHLD")
         func ignoredSIGCHLDLosesNoExitCode() async throws {
             let program =
                 "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
@@ -46,7 +46,7 @@ extension ProcessTests {
             #expect(run.status == 3, "\(run.errors)")
         }
 
-        @Test("one signal ends a fetch whose standard output takes no bytes", .timeLimit(.minutes(1)))
+        @Test("one signal ends a fetch when standard output is blocked", .timeLimit(.minutes(1)))
         func blockedOutput() async throws {
             let lab = try await CommandLab { _ in .text(String(repeating: "x", count: 1 << 20)) }
             let pipe = "\(lab.folder.path)/pipe"

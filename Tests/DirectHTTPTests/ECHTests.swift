@@ -154,7 +154,7 @@ struct ECHTests {
         await site.stop()
     }
 
-    @Test("a rejection is not believed without a certificate for the public name", arguments: [true, false])
+    @Test("a rejection is not accepted without a certificate for the public name", arguments: [true, false])
     func forged(isOn: Bool) async throws {
         let site = try await Site(names: ["a.test"], isOn: isOn)
         let list = site.endpoints(site.keys.configurations)
@@ -334,7 +334,7 @@ struct ECHTests {
         await engine.shutDown()
     }
 
-    @Test("without a configuration that can be trusted, a required ECH connects to nothing")
+    @Test("with required ECH, an address without a trusted configuration is not connected to")
     func required() async throws {
         let site = try await Site()
         let lists = [
@@ -346,7 +346,7 @@ struct ECHTests {
         await site.stop()
     }
 
-    @Test("grease is sent only if the setting says so, and changes nothing")
+    @Test("grease is sent only if the setting is on, and has no effect on the connection")
     func grease() async throws {
         let site = try await Site()
         for isOn in [true, false] {

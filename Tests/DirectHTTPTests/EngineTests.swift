@@ -304,7 +304,7 @@ struct EngineTests {
         await server.stop()
     }
 
-    @Test("an empty piece after the last byte of a body of known length is no error")
+    @Test("an empty piece after the last byte of a body of known length is not an error")
     func emptyLastPiece() async throws {
         let lab = try await Lab { .text("\($0.bodySize)") }
         let body = RequestBody.stream(length: 5) {

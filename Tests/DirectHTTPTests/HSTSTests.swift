@@ -49,7 +49,7 @@ struct HSTSTests {
         HSTSStore(maxEntries: maxEntries) { now.withLockedValue { $0 } }
     }
 
-    @Test("a host requires TLS until max-age has passed, and its subdomains if it says so (§8.2)")
+    @Test("a host requires TLS until max-age has passed, and with includeSubDomains its subdomains do too (§8.2)")
     func matching() throws {
         let now = NIOLockedValueBox<Int64>(1000)
         let store = store(now)
@@ -98,7 +98,7 @@ struct HSTSTests {
         #expect(store.entries.map { "\($0.host)" } == ["a.test", "c.test"])
     }
 
-    @Test("a full store forgets expired hosts, and then the one that was recorded longest ago")
+    @Test("a full store forgets expired hosts first, and then the oldest host")
     func bound() throws {
         let now = NIOLockedValueBox<Int64>(1000)
         let store = store(now, maxEntries: 2)

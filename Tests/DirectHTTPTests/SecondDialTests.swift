@@ -55,7 +55,7 @@ struct SecondDialTests {
         await engine.shutDown()
     }
 
-    @Test("an error after a second dial names the attempts of both, and has the code that says most")
+    @Test("an error after a second dial has the attempts of both dials and the most specific code")
     func errorOfBoth() async throws {
         let authority = try TestAuthority()
         let other = try await LoopbackOrigin.start(tls: ServerTLS(try authority.certificate(for: "b.test"))) { _ in

@@ -45,7 +45,7 @@ struct SendProgressTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("what a cancelled upload left in the kernel counts as progress of the next request when it leaves")
+    @Test("bytes of a cancelled upload in the kernel count as progress of the next request when they are sent")
     func cancelledUpload() throws {
         let queue = Queue()
         let channel = try channel()
@@ -86,7 +86,7 @@ struct SendProgressTests {
         return handler
     }
 
-    @Test("a PING that waits behind bytes in the kernel's send buffer is no death while they leave")
+    @Test("a PING that waits behind bytes in the kernel's send buffer does not count as lost while they are sent")
     func pingBehindTheSendBuffer() throws {
         let (channel, queue) = (try channel(), Queue())
         let handler = try http2(channel, queue, pingAfter: .seconds(15))
@@ -110,7 +110,7 @@ struct SendProgressTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("the end of an upload that the kernel still sends is no silence of the server", arguments: [false, true])
+    @Test("the server is not silent while the kernel still sends the end of an upload", arguments: [false, true])
     func endOfUpload(isHTTP2: Bool) throws {
         let (channel, queue) = (try channel(), Queue())
         let exchange = try exchange(.bytes(ByteBuffer(repeating: 1, count: 50_000)))
@@ -166,7 +166,7 @@ struct SendProgressTests {
         return handler
     }
 
-    @Test("a frame that still leaves is no silence of a WebSocket's server")
+    @Test("a WebSocket's server does not count as silent while a frame is still being sent")
     func frameOnTheWay() throws {
         let (channel, queue) = (try channel(), Queue())
         let handler = try webSocket(channel, queue)
@@ -203,7 +203,7 @@ struct SendProgressTests {
         #expect(WebSocketSettings().frameBytes <= 64 * 1024)
     }
 
-    @Test("what a socket's peer has not taken is counted, in NIO's queue and in the kernel's")
+    @Test("bytes that a socket's peer has not received are counted, in NIO's queue and in the kernel's")
     func realSocket() async throws {
         let group = MultiThreadedEventLoopGroup.singleton
         let (accepted, accept) = AsyncStream.makeStream(of: (any Channel).self)

@@ -11,7 +11,7 @@ import Testing
 @testable import HTTPWire
 
 /// Request bodies whose exchange ends early, on a manual clock.
-@Suite("Request bodies whose exchange ends")
+@Suite("Request bodies of exchanges that end early")
 struct UploadEndingTests {
     /// A handler on a connected channel, above a scripted socket.
     private func connect(

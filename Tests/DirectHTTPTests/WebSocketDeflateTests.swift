@@ -51,7 +51,7 @@ struct WebSocketDeflateTests {
         }
     }
 
-    @Test("the examples of RFC 7692 §7.2.3 decompress as the RFC says")
+    @Test("the examples of RFC 7692 §7.2.3 decompress to the results in the RFC")
     func examples() throws {
         let shared = try make()
         #expect(

@@ -119,7 +119,7 @@ struct DNSPodTests {
         Row(what: "the other family", text: "192.0.2.1,60", families: .v6),
     ]
 
-    @Test("each form of answer is read or refused as its row says", arguments: rows)
+    @Test("each form of answer is read or refused as in its row", arguments: rows)
     func parses(_ row: Row) throws {
         if let says = row.says {
             #expect(try DNSPodAnswer.parse(row.text, families: row.families, named: row.named) == says)

@@ -342,7 +342,7 @@ struct DNSTransportTests {
         await lab.server.stop()
     }
 
-    @Test("a connection that answers nothing is closed when its query is given up")
+    @Test("a connection without answers is closed when its query fails")
     func deadConnection() async throws {
         let connections = NIOLockedValueBox(0)
         let queries = NIOLockedValueBox(0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("LookupMachine: what each event leads to")
+@Suite("LookupMachine: the actions of each event")
 struct LookupMachineTests {
     /// A time in milliseconds, an event, and the actions that follow it.
     typealias Row = (at: Int, step: MachineScript.Step, actions: [String])

@@ -83,7 +83,7 @@ struct OriginLookupTests {
         )
     }
 
-    @Test("a failed question for records fails nothing, and is not repeated for 30 s")
+    @Test("a failed question for records does not fail the lookup, and is not repeated for 30 s")
     func failure() {
         Self.play(
             Self.script(),
@@ -545,7 +545,7 @@ struct ServiceScheduleTests {
         #expect(outcome.routes == [ServiceRoute(to: try Host("n1.example"))] && outcome.records.count == 2)
     }
 
-    @Test("the target . says that there is no service, which the addresses decide")
+    @Test("the target . means that there is no service, but the addresses decide")
     func none() throws {
         #expect(try Self.run(["n0.example": ["0 ."]]).outcome.routes.isEmpty)
     }
@@ -595,7 +595,7 @@ struct ServicePlanTests {
         #expect(Self.plan(texts, own: own, random: [0.9, 0.1])?.first == "192.0.2.1:2")
     }
 
-    @Test("there is no way around ECH if all records have it, unless the client cannot use it")
+    @Test("ECH is required if all records have it, unless the client cannot use it")
     func ech() throws {
         let own = ServicePlan.Addresses(v4: addresses("192.0.2.1"))
         let ech = Base64.encode(try ServerECH(publicName: "b.test").configurations)
@@ -604,7 +604,7 @@ struct ServicePlanTests {
         #expect(Self.plan(["1 . port=1 ech=AA=="], own: own) == ["192.0.2.1:1", "192.0.2.1:443"])
     }
 
-    @Test("hints stand for addresses that have not come, and without any there is no plan")
+    @Test("hints replace addresses that have not arrived, and without hints there is no plan")
     func hints() {
         let text = "1 svc.example. ipv4hint=192.0.2.7 ipv6hint=2001:db8::7"
         #expect(Self.plan([text], own: ServicePlan.Addresses()) == ["[2001:db8::7]:443", "192.0.2.7:443"])

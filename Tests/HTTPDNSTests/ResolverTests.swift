@@ -447,7 +447,7 @@ struct ResolverTests {
         #expect(upstream.questions.count == 3)
     }
 
-    @Test("a shutdown ends callers and questions, and returns when nothing runs")
+    @Test("a shutdown ends callers and questions, and returns when no question is running")
     func shutDown() async throws {
         let upstream = ScriptedUpstream("one", .silence)
         let resolver = Self.resolver([upstream])

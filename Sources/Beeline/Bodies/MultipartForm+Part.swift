@@ -8,14 +8,15 @@ extension MultipartForm {
     public struct Part: Sendable {
         /// The field's name; nil for a part without one.
         public var name: String?
-        /// The content. Its `contentType` is that of the part; `nil` sends none, which means text (RFC 7578 §4.4). The body of
-        /// another form makes a nested multipart (RFC 7578 §4.3).
+        /// The content. Its `contentType` is that of the part. With `nil` the part has no type, which means text (RFC
+        /// 7578 §4.4). The body of another form makes a nested multipart (RFC 7578 §4.3).
         public var body: RequestBody
         /// The file name that the server sees; `nil` if the part is not a file.
         public var fileName: String?
         /// Further fields of the part. A `Content-Disposition` or `Content-Type` among them replaces the part's own.
         public var fields: HTTPFields = [:]
-        /// The encoding of the content, with its `Content-Transfer-Encoding`; nil sends the bytes as they are without that field.
+        /// The encoding of the content, with its `Content-Transfer-Encoding`. With nil, the bytes are sent unchanged
+        /// and without that field.
         package var encoding: TransferEncoding?
 
         /// Creates a part.

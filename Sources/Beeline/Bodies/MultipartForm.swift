@@ -14,11 +14,12 @@ public import DirectHTTP
 /// Files are read while they are sent, not loaded into memory. The length is known if the lengths of all parts are. The form
 /// can be sent again, for a redirect or a retry, if all parts can.
 public struct MultipartForm: Sendable {
-    /// How names that cannot stand in quotes are written.
+    /// How to write names with characters that are not allowed in quotes.
     package enum NameEscaping: Hashable, Sendable {
-        /// A quote and line ends percent-encoded, as browsers do (WHATWG HTML §4.10.22.8).
+        /// Quotes and line ends are percent-encoded, as browsers do (WHATWG HTML §4.10.22.8).
         case percent
-        /// A quote and a backslash behind a backslash, as curl's `--form-escape` does. Line ends are percent-encoded.
+        /// Quotes and backslashes get a backslash in front, as with curl's `--form-escape`. Line ends are
+        /// percent-encoded.
         case backslash
     }
 
@@ -26,8 +27,8 @@ public struct MultipartForm: Sendable {
     public var parts: [Part]
     /// How names are written. Default: as browsers do.
     package var escaping = NameEscaping.percent
-    /// The media type of the form, without its boundary. Default `multipart/form-data`. The parts of another type are
-    /// attachments.
+    /// The media type of the form, without its boundary. Default `multipart/form-data`. If it is another type, the
+    /// parts are attachments.
     public var mediaType = "multipart/form-data"
     /// The separator of the parts: 24 dashes and 22 random hexadecimal digits, so that a collision with content is improbable.
     package let boundary: String

@@ -84,8 +84,8 @@ public struct Netrc: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - host: the host. Its port and protocol do not matter.
-    ///   - user: the user whose password is wanted. An entry of that user comes first, then an entry without a user. Nil: the
-    ///     first entry of the host.
+    ///   - user: the user of the login. An entry of that user comes first, then an entry without a user. Nil: the first
+    ///     entry of the host.
     package func login(for host: Host, user: String? = nil) -> Login? {
         let name = host.dnsName ?? host.text
         let found = entries.filter { $0.machine.map { $0 == name || $0 == host.text } ?? true && !$0.isEmpty }
@@ -129,7 +129,7 @@ private struct NetrcLexer {
         return nil
     }
 
-    /// The word behind a keyword.
+    /// The word after a keyword.
     mutating func value(of keyword: String) throws(BeelineError) -> String {
         guard let word = try next(isValue: true) else {
             throw BeelineError(.malformedNetrc, "line \(line) of the netrc file has nothing behind \(keyword)")

@@ -9,11 +9,12 @@ extension BeelineClient {
     /// let download = try await client.download("https://example.com/disk.img", to: "/tmp/disk.img")
     /// ```
     ///
-    /// The data grows in `path.partial`, which is renamed to `path` when it is complete. An interrupted download resumes with
-    /// `Range` and `If-Range` if the server sends a strong validator. It resumes automatically (see
-    /// ``DownloadOptions/resumes``), and also when a later call downloads the same URL to the same path: `path.partial.json`
-    /// stores the validator. If the server does not support ranges or has a new version, it sends the whole file again. The
-    /// file is not synced to disk: after a crash of the machine, `path` may still be the old file.
+    /// The data is written to `path.partial`, which is renamed to `path` when it is complete. An interrupted download
+    /// resumes with `Range` and `If-Range` if the server sends a strong validator. It resumes automatically (see
+    /// ``DownloadOptions/resumes``), and also when a later call downloads the same URL to the same path:
+    /// `path.partial.json` stores the validator. If the server does not support ranges or has a new version, it sends
+    /// the whole file again. The file is not synced to disk: after a crash of the machine, `path` may still be the old
+    /// file.
     ///
     /// The request asks for no content coding: the file has exactly the bytes of the server.
     ///

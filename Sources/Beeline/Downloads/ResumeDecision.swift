@@ -8,7 +8,7 @@ package enum ResumeDecision: Hashable, Sendable {
     case restart
     /// The file is already complete.
     case complete
-    /// The response does not fit the partial file; the message says why.
+    /// The response does not fit the partial file; the message has the reason.
     case mismatch(String)
     /// The status carries no data of the resource.
     case refused(status: Int)

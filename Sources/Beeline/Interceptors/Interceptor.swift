@@ -12,21 +12,22 @@
 /// }
 /// ```
 ///
-/// An interceptor runs once for each call of the client, not for each hop: redirects, answers to challenges, retries and hedged
-/// requests happen below it, and the client adds cookies there. ``Response/hops`` lists the hops. The client calls
-/// ``ClientConfiguration/interceptors`` in order: the first interceptor sees the request of the caller and the final response.
+/// An interceptor runs once for each call of the client, not for each hop. Redirects, answers to challenges, retries
+/// and hedged requests happen after it, and the client adds cookies there. ``Response/hops`` lists the hops. The client
+/// calls ``ClientConfiguration/interceptors`` in order: the first interceptor sees the request of the caller and the
+/// final response.
 ///
 /// Opening a WebSocket is a call like any other. A response with status 101 from `next` carries the WebSocket; a response that
 /// an interceptor creates does not.
 ///
-/// An interceptor may call `next` several times in sequence, at most 32 times for a call. It may
-/// also answer without `next`, with ``Response/init(answering:status:fields:body:receivedAt:)``. The time limit of the whole
-/// call starts before the first interceptor and applies to `next`. One interceptor serves many calls at the same time.
+/// An interceptor may call `next` several times in sequence, at most 32 times for a call. It may also answer without
+/// `next`, with ``Response/init(answering:status:fields:body:receivedAt:)``. The time limit of the whole call starts
+/// before the first interceptor and applies to `next`. One interceptor serves many calls at the same time.
 public protocol Interceptor: Sendable {
     /// Performs a request, with `next` or without.
     ///
     /// - Parameters:
-    ///   - request: The request of the caller or of the interceptor before.
+    ///   - request: The request of the caller or of the previous interceptor.
     ///   - next: The rest of the chain.
     /// - Throws: The error for the caller: a ``BeelineError`` stays as it is, `CancellationError` becomes `cancelled`, any
     ///   other error becomes the `underlyingError` of `interceptorFailed`.

@@ -37,7 +37,7 @@ struct HopObservation: Sendable {
         telemetry.logger?.debug("request failed", metadata: metadata(["error.type": "\(code)"]))
     }
 
-    /// Ends the observation of a request that was not sent, because another takes its place.
+    /// Ends the observation of a request that was not sent, because another request replaces it.
     func superseded() { span?.end() }
 
     /// Records the head of the response, and the rest when its body ends.

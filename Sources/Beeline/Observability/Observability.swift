@@ -4,8 +4,8 @@ public import CoreMetrics
 public import Logging
 public import Tracing
 
-/// The logger, metrics and tracer of a client. The client uses only those set here, never the process-wide systems. To use
-/// these, set `MetricsSystem.factory` or `InstrumentationSystem.tracer`.
+/// The logger, metrics and tracer of a client. The client uses only these, never the process-wide systems. To use the
+/// process-wide systems, set `MetricsSystem.factory` or `InstrumentationSystem.tracer` here.
 ///
 /// ```swift
 /// configuration.observability.logger = Logger(label: "http")

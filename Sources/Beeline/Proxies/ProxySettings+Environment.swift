@@ -15,10 +15,10 @@ extension ProxySettings {
         ProxySettings(environment: ProcessInfo.processInfo.environment)
     }
 
-    /// Parses `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` as curl does. All names but the first may also be in
-    /// upper case (the client of a CGI program can set `HTTP_PROXY`). The default scheme is `http`. If a value is not usable
-    /// (`socks4`, an invalid port), the requests that need it fail with `proxyUnresolved`, because they must not bypass the
-    /// intended proxy.
+    /// Parses `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` as curl does. All names but the first may also be
+    /// in upper case, because the client of a CGI program can set `HTTP_PROXY`. The default scheme is `http`. If a
+    /// value is not usable (`socks4`, an invalid port), the requests that need it fail with `proxyUnresolved`. They
+    /// must not bypass the intended proxy.
     public init(environment: [String: String]) {
         let variable = { (names: [String]) in
             names.lazy.compactMap { name in environment[name].map { (name: name, value: $0) } }

@@ -2,8 +2,8 @@
 
 import CookieJar
 
-/// The clock of a client. It is type-erased once, because a generic clock would become part of the public type of the client and
-/// of everything that holds one.
+/// The clock of a client. It is type-erased, because a generic clock would become part of the public types of the
+/// client and of everything that holds a client.
 struct CallClock: Sendable {
     /// The time since the clock was created.
     let now: @Sendable () -> Duration

@@ -18,7 +18,7 @@ struct HedgePlan {
     private var pending: Set<Int> = [0]
     private var isHedged = false
 
-    /// Creates a plan whose first request is already running.
+    /// Creates a plan. Its first request is already running.
     init() {}
 
     mutating func event(_ event: Event) -> Action {

@@ -17,7 +17,7 @@ struct RetrySchedule {
         case end(Reason)
     }
 
-    /// Why there is no further try.
+    /// The reason why there is no further try.
     enum Reason: Hashable {
         /// The policy does not retry this result.
         case settled

@@ -66,7 +66,7 @@ extension Call {
                 next.credentials = next.url.credentials(or: client.configuration.credentialSource)
             }
             guard journey.redirects < limit else {
-                // A host whose https redirects to http would go on for ever.
+                // A host whose https URL redirects to http would cause an endless loop.
                 let cause = hop.isUpgraded ? "; the URL was http, and \(hop.upgradeReason)" : ""
                 throw BeelineError(
                     .tooManyRedirects,

@@ -8,7 +8,7 @@ package import Names
 package struct ReceivedCookieOutcome: Hashable, Sendable {
     /// The name in the field, cut at 64 characters.
     package let name: String
-    /// What the jar did with the cookie.
+    /// The decision of the jar about the cookie.
     package let outcome: CookieOutcome
 }
 

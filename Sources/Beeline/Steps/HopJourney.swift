@@ -18,11 +18,11 @@ struct HopJourney {
         fileprivate let credentials: Credentials?
         fileprivate let answer: AuthMemory.Answer?
         fileprivate let observation: HopObservation?
-        /// Nil if no proxy that forwards the request can ask for credentials.
+        /// Nil if no forwarding proxy can ask for credentials.
         fileprivate var challengeCookies: ProxyChallengeCookies?
     }
 
-    /// What to do after a response.
+    /// The next step after a response.
     enum NextStep {
         case done
         /// Send the same hop again, for example with credentials.
@@ -56,7 +56,7 @@ struct HopJourney {
         side: HedgeSide?
     ) throws(BeelineError) -> PendingHop {
         let client = call.client
-        // Only what the cache has: a record that is not known yet is found with the addresses, when dialling.
+        // Uses the cache only. A record that is not in the cache is found together with the addresses, when dialling.
         if hop.url.origin.scheme == .http, client.resolver.hasCachedHTTPS(hop.url.origin),
             client.configuration.routing(to: hop.url.origin) == .resolve
         {
@@ -122,7 +122,7 @@ struct HopJourney {
         }
     }
 
-    /// Changes a hop that was not sent to `https`, because of an HTTPS record. Returns false if it has TLS already.
+    /// Changes a hop that was not sent to `https`, because of an HTTPS record. Returns false if it already has TLS.
     mutating func upgrade(_ pending: PendingHop) -> Bool {
         pending.observation?.superseded()
         return hop.upgradeByRecord()
@@ -220,7 +220,7 @@ struct HopJourney {
         )
     }
 
-    /// Records that the host requires TLS, or no longer does (RFC 6797 §8.1): from the first field of a response over TLS whose
+    /// Records whether the host requires TLS (RFC 6797 §8.1), from the first field of a response over TLS whose
     /// certificate was verified.
     private func recordTLSRequirement(of response: HTTPResponse, client: BeelineClient) {
         guard let hsts = client.hsts, hop.url.origin.scheme.isSecure,

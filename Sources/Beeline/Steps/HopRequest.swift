@@ -70,8 +70,8 @@ struct HopRequest: Sendable {
         isUpgraded = true
     }
 
-    /// Replaces `http` in the URL because an HTTPS record says that the host serves `https` (RFC 9460 §9.5). Returns false
-    /// if the URL has TLS already.
+    /// Replaces `http` in the URL because an HTTPS record shows that the host serves `https` (RFC 9460 §9.5). Returns
+    /// false if the URL already has TLS.
     mutating func upgradeByRecord() -> Bool {
         guard let secure = url.withTLS else { return false }
         url = secure
@@ -86,7 +86,7 @@ struct HopRequest: Sendable {
             ? "an HTTPS record of the host in DNS says that it has https" : "the host requires TLS by HSTS"
     }
 
-    /// Moves to another URL, and upgrades that.
+    /// Moves to another URL, and upgrades it if the host requires TLS.
     mutating func go(to target: HTTPURL, hsts: HSTSStore?) {
         url = target
         isUpgraded = false
@@ -94,7 +94,7 @@ struct HopRequest: Sendable {
         upgrade(by: hsts)
     }
 
-    /// The URL whose cookies are sent and kept.
+    /// The URL for the cookies that are sent and kept.
     var cookieURL: HTTPURL {
         guard let cookieHost else { return url }
         let origin = Origin(scheme: url.origin.scheme, host: cookieHost, port: url.origin.port)
@@ -149,7 +149,7 @@ extension HTTPURL {
     /// The credentials of the URL's `user:password@`.
     var credentials: Credentials? { user.map { .basic(user: $0, password: password ?? "") } }
 
-    /// The credentials of `user:password@`, or else those of a source. The source may know the password of a user.
+    /// The credentials of `user:password@`, or else those of a source. The source may have the password of a user.
     func credentials(or source: ((HTTPURL) -> Credentials?)?) -> Credentials? {
         password == nil ? source?(self) ?? credentials : credentials
     }

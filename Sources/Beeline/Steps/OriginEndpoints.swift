@@ -4,17 +4,19 @@ package import DirectHTTP
 package import HTTPDNS
 package import Names
 
-/// Chooses the endpoints that may be dialled for an origin; those of the proxy if the routing has one. The resolution is `nil` if
-/// the resolver did not return the endpoints. It is not called for an open connection or a Unix domain socket.
+/// Chooses the endpoints that may be dialled for an origin, or those of the proxy if the routing has one. The
+/// resolution is `nil` if the endpoints do not come from the resolver. It is not called for an open connection or a
+/// Unix domain socket.
 package typealias EndpointScreen =
     @Sendable (
         _ endpoints: [Endpoint], _ routing: OriginRouting, _ resolution: Resolution?
     ) throws -> [Endpoint]
 
-/// Thrown for an `http` origin whose HTTPS record says that there is `https` (RFC 9460 §9.5), if the caller can upgrade.
+/// Thrown for an `http` origin whose HTTPS record shows that there is `https` (RFC 9460 §9.5), if the caller can
+/// upgrade.
 struct HTTPSRecordUpgrade: Error {}
 
-/// Finds the endpoints of an origin as its routing says, and reports the attempts at them to the resolver.
+/// Finds the endpoints of an origin according to its routing, and reports the attempts at them to the resolver.
 package struct OriginEndpoints: EndpointSource {
     package let routing: OriginRouting
     private let resolver: Resolver
@@ -26,10 +28,11 @@ package struct OriginEndpoints: EndpointSource {
     /// Creates the source for an origin with this routing.
     ///
     /// - Parameters:
-    ///   - usesServices: Whether HTTPS records say where to connect. False for a tunnel, whose protocol is the client's.
+    ///   - usesServices: Whether HTTPS records determine where to connect. False for a tunnel, because the client
+    ///     chooses its protocol.
     ///   - upgrades: Whether the caller handles ``HTTPSRecordUpgrade``.
-    ///   - needsServices: Whether HTTPS records are waited for as long as addresses, because a connection without ECH is
-    ///     refused.
+    ///   - needsServices: Whether to wait for HTTPS records as long as for addresses, because a connection without ECH
+    ///     is refused.
     package init(
         _ routing: OriginRouting,
         resolver: Resolver,
@@ -89,7 +92,7 @@ package struct OriginEndpoints: EndpointSource {
         guard let known = failed.context as? Resolution,
             known.source == .cached || known.source == .stale || known.hasPlan
         else { return nil }
-        // The resolver knows of the failures, and asks its upstreams again.
+        // The resolver knows about the failures, and asks its upstreams again.
         if known.hasPlan { resolver.reportFailedRecords(of: origin) }
         let newer = try await endpoints(for: origin, waitsForServices: needsServices || known.hasPlan)
         let hasNew = newer.endpoints.contains {
@@ -109,8 +112,8 @@ package struct OriginEndpoints: EndpointSource {
         }
     }
 
-    /// Whether the origin's HTTPS records matter: they say where to connect, or that there is `https`. Those of a
-    /// ``ConnectRule``'s target are not the origin's.
+    /// Whether the origin's HTTPS records are needed: they determine where to connect, or show that there is `https`.
+    /// Records of a ``ConnectRule``'s target are not the origin's.
     private func asksServices(of origin: Origin) -> Bool {
         guard case .resolve = routing else { return false }
         return origin.scheme.isSecure ? usesServices : upgrades && origin.scheme == .http

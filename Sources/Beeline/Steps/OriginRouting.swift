@@ -13,7 +13,8 @@ package enum OriginRouting: Hashable, Sendable {
     case pinned([IPAddress])
     /// At the addresses that the resolver returns.
     case resolve
-    /// At another host and port (see ``ConnectRule``); nil addresses: those that the resolver returns for that host.
+    /// At another host and port (see ``ConnectRule``). Nil addresses stand for those that the resolver returns for that
+    /// host.
     case elsewhere(Origin, [IPAddress]?)
     /// Not at all, for this reason.
     case refused(String)

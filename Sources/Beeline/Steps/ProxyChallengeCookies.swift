@@ -6,15 +6,16 @@ import HTTPTypes
 import NIOConcurrencyHelpers
 import Names
 
-/// The cookies of the 407s of a proxy that forwards a request. The engine answers these challenges itself, so that they are no hops.
-/// RFC 6265 §3 makes no exception for them: their cookies are kept for the URL, as those of a 407 without an answer are.
+/// The cookies of the 407 responses of a proxy that forwards a request. The engine answers these challenges, so they
+/// are not hops. RFC 6265 §3 makes no exception for them. Their cookies are kept for the URL, like those of a 407 that
+/// is not answered.
 final class ProxyChallengeCookies: Sendable {
     private struct State: Sendable {
         var received: [ReceivedCookieOutcome] = []
         var sent: (field: HTTPField?, names: [String])?
     }
 
-    /// Guards the cookies; the engine calls in the task of the request.
+    /// Guards the cookies. The engine calls this object in the task of the request.
     private let state = NIOLockedValueBox(State())
 
     /// The outcome of each `Set-Cookie` field, in order.

@@ -9,7 +9,7 @@ enum Redirect {
     /// Returns the next hop; `nil` if the response is not a redirect or has no `Location`.
     ///
     /// - Parameters:
-    ///   - rules: Which method, fields and URLs the request may have.
+    ///   - rules: The allowed method, fields and URLs of the request.
     ///   - keepsCredentials: Whether another origin may receive the credentials.
     ///   - hsts: The hosts that require TLS. They change the target before it is compared with the previous URL.
     static func next(

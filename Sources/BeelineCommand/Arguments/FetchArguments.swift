@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The values of the options of `fetch`: of a whole command line, or of one part of it if `--next` divides it.
+/// The values of the options of `fetch`, for a whole command line or for one part of it if `--next` divides it.
 struct FetchArguments: Hashable, Sendable {
     /// The URLs of this part, in the order given.
     var urls: [URLArgument] = []
@@ -16,7 +16,7 @@ struct FetchArguments: Hashable, Sendable {
     var socket = SocketOptions()
     var names = NameOptions()
     var cookies = CookieArguments()
-    /// Apply to the whole command line.
+    /// The options that apply to the whole command line.
     var session = SessionArguments()
 
     /// The groups of options, in the order of ``FetchCommand``'s help.
@@ -29,7 +29,7 @@ struct FetchArguments: Hashable, Sendable {
     /// All options, by group.
     static let options: [FetchOption] = groups.flatMap { $0.options }
 
-    /// The values of a part after `--next`: those of the session are kept.
+    /// The values of a part after `--next`. The session's options are kept.
     var next: FetchArguments {
         var next = FetchArguments()
         next.session = session
@@ -40,7 +40,7 @@ struct FetchArguments: Hashable, Sendable {
 /// One URL of a command line.
 struct URLArgument: Hashable, Sendable, ExpressibleByStringLiteral {
     var text: String
-    /// Whether the URL is a line of `--url @FILE`: it has no patterns, and its body goes to a file as with `-O`.
+    /// Whether the URL is a line of `--url @FILE`. It then has no patterns, and its body goes to a file as with `-O`.
     var isFromFile = false
 
     init(_ text: String, isFromFile: Bool = false) {

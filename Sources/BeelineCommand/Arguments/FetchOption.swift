@@ -3,11 +3,11 @@
 /// An option of `fetch`: its names, its help and its effect. Each group of options has a table of them.
 struct FetchOption: Sendable {
     enum Effect: Sendable {
-        /// A flag, which `--no-NAME` switches off.
+        /// A flag, which `--no-NAME` turns off.
         case flag(@Sendable (inout FetchArguments, Bool) -> Void)
         /// An option with a value.
         case value(name: String, @Sendable (inout FetchArguments, String) throws(CommandFailure) -> Void)
-        /// An option that the parser itself carries out.
+        /// An option that the parser carries out.
         case directive(Directive)
     }
 
@@ -16,7 +16,7 @@ struct FetchOption: Sendable {
         case next
         /// `-K`: reads further options from a file.
         case config
-        /// `-q`: as the first argument it skips the default file of options.
+        /// `-q`: as the first argument, skips the default file of options.
         case disable
         case help
         case version
@@ -25,7 +25,7 @@ struct FetchOption: Sendable {
     /// The long name, without dashes.
     let name: String
     let letter: Character?
-    /// One line for the help; nil hides the option.
+    /// The help in one line; nil hides the option.
     let help: String?
     let effect: Effect
     /// Whether the value is the path of a file, for the shells' completions.
@@ -49,7 +49,7 @@ struct FetchOption: Sendable {
 }
 
 extension FetchOption {
-    /// A flag, which `--no-NAME` switches off.
+    /// A flag, which `--no-NAME` turns off.
     static func flag(
         _ name: String,
         _ letter: Character? = nil,

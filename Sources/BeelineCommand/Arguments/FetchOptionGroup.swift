@@ -4,14 +4,14 @@ import ArgumentParser
 
 /// A group of options of `fetch` and their values.
 ///
-/// ``FetchParser`` parses command lines by ``options``. ArgumentParser gets the same table as a mirror, and makes the help,
-/// the manual pages and the completions from it.
+/// ``FetchParser`` parses command lines with ``options``. ArgumentParser gets the same table as a mirror, and makes the
+/// help, the manual pages and the completions from it.
 protocol FetchOptionGroup: ParsableArguments, CustomReflectable, Hashable, Sendable {
     static var options: [FetchOption] { get }
 }
 
 extension FetchOptionGroup {
-    /// ArgumentParser checks by this initialiser that every option has a key. It parses nothing.
+    /// ArgumentParser calls this initialiser to check that every option has a key. It parses nothing.
     init(from decoder: any Decoder) throws {
         _ = try decoder.container(keyedBy: OptionKey.self)
         self.init()

@@ -3,7 +3,7 @@
 /// Parses the arguments of `fetch` as curl does: options and URLs in any order, letters in clusters with their values
 /// attached, `--no-NAME`, `--NAME=VALUE`, unique beginnings of names, `--next`, and files of options.
 struct FetchParser {
-    /// What a command line asks for.
+    /// The result of parsing a command line.
     enum Request: Hashable, Sendable {
         /// The parts of the command line, divided by `--next`.
         case fetch([FetchArguments])
@@ -11,7 +11,7 @@ struct FetchParser {
         case version
     }
 
-    /// How deep files of options may name other files of options.
+    /// The maximum nesting of files of options.
     static let maxFileDepth = 10
 
     private enum Stop: Error {
@@ -56,7 +56,7 @@ struct FetchParser {
     private init(files: InputFiles) { self.files = files }
 
     private func finished() throws(CommandFailure) -> [FetchArguments] {
-        // Options after the last `--next` without a URL belong to no transfer, but options of the session apply.
+        // Options after the last `--next` without a URL belong to no transfer. Only options of the session apply.
         var parts = parts
         if parts.isEmpty || !current.urls.isEmpty { parts.append(current) }
         for index in parts.indices { parts[index].session = current.session }
@@ -100,8 +100,8 @@ struct FetchParser {
         try apply(option, isOn: true, value: value, depth: depth)
     }
 
-    /// Reads a cluster such as `sSLofile`: flags, then at most one option whose value is the rest of the cluster or the next
-    /// argument.
+    /// Reads a cluster such as `sSLofile`: flags, then at most one option with a value: the rest of the cluster or the
+    /// next argument.
     private mutating func readCluster(
         _ letters: Substring,
         _ rest: inout ArraySlice<String>,
@@ -147,7 +147,7 @@ struct FetchParser {
         }
     }
 
-    /// Finds an option by its name, or by the beginning of one name. Returns false with it for `no-NAME`.
+    /// Finds an option by its name or by an unambiguous beginning of its name. `isOn` is false for `no-NAME`.
     private static func option(named name: Substring) throws(Stop) -> (FetchOption, isOn: Bool) {
         let options = FetchArguments.options
         if let option = options.first(where: { $0.name == name }) { return (option, true) }
@@ -170,7 +170,7 @@ struct FetchParser {
 
     // MARK: Files
 
-    /// Adds a URL, or as in curl those of `@FILE`.
+    /// Adds a URL, or the URLs of `@FILE` as in curl.
     private mutating func addURL(_ argument: String) throws(Stop) {
         current.urls.append(URLArgument(argument))
         do throws(CommandFailure) {
@@ -180,7 +180,7 @@ struct FetchParser {
         }
     }
 
-    /// Replaces `@FILE`, the last URL, by the URLs in the file, one a line; lines with `#` are comments.
+    /// Replaces `@FILE`, the last URL, with the URLs in the file. Each line is a URL; lines with `#` are comments.
     private mutating func expandURLFile() throws(CommandFailure) {
         guard let last = current.urls.last, last.text.hasPrefix("@"), !last.isFromFile else { return }
         current.urls.removeLast()

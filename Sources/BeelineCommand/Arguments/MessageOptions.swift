@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// Options for the form of the request: its target, its version, and what is waited for.
+/// Options for the form of the request: its target, its version, and `100 Continue`.
 struct MessageOptions: FetchOptionGroup {
     enum Version: Hashable, Sendable {
         case negotiated

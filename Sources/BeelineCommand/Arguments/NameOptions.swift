@@ -9,7 +9,7 @@ struct NameOptions: FetchOptionGroup {
     var allowsLocalAnswers = false
     var cacert: [String] = []
     var usesHTTPSRecords = true
-    /// The last one of `-4` and `-6`.
+    /// The last of `-4` and `-6` on the command line.
     var families = Families.both
 
     static let options: [FetchOption] = [

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A file of options in curl's format (`-K`): an option a line, as `name = value`, `name: value` or `name value`, or as on the
-/// command line. Lines that begin with `#` are comments.
+/// A file of options in curl's format (`-K`). Each line has one option, as `name = value`, `name: value` or `name
+/// value`, or as on the command line. Lines that begin with `#` are comments.
 struct OptionFile: Hashable, Sendable {
     struct Line: Hashable, Sendable {
         /// The number of the line, from 1.
         let number: Int
-        /// The option as it is written: `name`, `--name` or `-n`.
+        /// The option as written: `name`, `--name` or `-n`.
         let option: String
-        /// Nil if there is none. An empty text in quotes is a value.
+        /// The value; nil if there is none. An empty text in quotes is a value.
         let value: String?
         /// Whether the value ends at a blank, and the rest of the line is not used.
         var isCut = false

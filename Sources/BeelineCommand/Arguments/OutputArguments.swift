@@ -10,7 +10,7 @@ struct OutputArguments: FetchOptionGroup {
         case file(String)
         /// `-O`.
         case remoteName
-        /// `--no-remote-name`: standard output, also with `--remote-name-all`.
+        /// `--no-remote-name`: standard output, even with `--remote-name-all`.
         case standardOutput
         /// `--out-null`.
         case nothing
@@ -22,7 +22,7 @@ struct OutputArguments: FetchOptionGroup {
     var usesHeaderName = false
     var folder: String?
     var createsFolders = false
-    /// `--clobber` and `--no-clobber`; nil: files are overwritten, except those that the server names.
+    /// `--clobber` and `--no-clobber`. Nil: files are overwritten, except files that the server names.
     var clobbers: Bool?
     var skipsExisting = false
     var removesOnError = false

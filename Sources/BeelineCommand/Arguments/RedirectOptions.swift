@@ -4,7 +4,7 @@ import ArgumentParser
 
 /// Options for redirects beside `-L`, and for the schemes of URLs.
 struct RedirectOptions: FetchOptionGroup {
-    /// `--follow`: the status decides about the method of `-X`, too.
+    /// `--follow`: the status also decides whether the method of `-X` is kept.
     var obeysStatus = false
     var trustsLocations = false
     var keepsPost: Set<Int> = []

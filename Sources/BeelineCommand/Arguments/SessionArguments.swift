@@ -2,14 +2,14 @@
 
 import ArgumentParser
 
-/// Options for the whole command line: they also apply to the parts before and after a `--next`.
+/// Options for the whole command line, including the parts before and after a `--next`.
 struct SessionArguments: FetchOptionGroup {
     var isSilent = false
     var showsErrors = false
     var isVerbose = false
     var showsBar = false
     var report = false
-    /// `--stderr`: the file for everything that would be printed to standard error.
+    /// `--stderr`: the file that replaces standard error.
     var errorFile: String?
     var isParallel = false
     var parallelMax = 50

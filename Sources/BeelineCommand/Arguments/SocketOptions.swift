@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// Options for the sockets: where they connect to, and from where.
+/// Options for the sockets: the endpoints they connect to, and their local addresses.
 struct SocketOptions: FetchOptionGroup {
     var connectTo: [String] = []
     var unixSocket: String?

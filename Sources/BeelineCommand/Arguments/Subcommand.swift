@@ -4,7 +4,7 @@ import ArgumentParser
 
 /// Decides which parser reads a command line: ``FetchParser`` or ArgumentParser.
 enum Subcommand: Hashable {
-    /// The arguments of `fetch`, which need not be named.
+    /// The arguments of `fetch`. Its name may be omitted.
     case fetch([String])
     /// A command line for ArgumentParser.
     case other([String])

@@ -8,7 +8,7 @@ struct DNSPlan: Sendable {
     private(set) var configuration = DNSServerConfiguration()
     /// The client whose resolver answers.
     private(set) var client: ClientConfiguration
-    /// The clients of other upstreams, and the domains that each is for. Nil: the domains are for ``client``.
+    /// The clients of other upstreams, each with its domains. A nil client stands for ``client``.
     private(set) var groups: [(domains: [String], client: ClientConfiguration?)] = []
     let accessLog: String?
 
@@ -31,7 +31,7 @@ struct DNSPlan: Sendable {
             var own = names
             own.dns = specs
             var client = specs.isEmpty ? nil : try Self.client(own, defaults: defaults, files: files)
-            // The domain may be private: it is sent to this upstream because the user says so.
+            // The domain may be private. The user chose this upstream for it, so the name is sent there.
             client?.resolver.names.privateDomains = []
             groups.append((domains.map(\.key).sorted(), client))
         }

@@ -12,7 +12,7 @@ import Beeline
 ///
 /// Other lines of dnsmasq are ignored; the server's lists have `address=`, `local=` and `server=/domain/`.
 struct DomainUpstreams: Hashable, Sendable {
-    /// The upstreams in the form of `--dns`, by domain. Empty: the upstreams of all other names.
+    /// The upstreams in the form of `--dns`, by domain. An empty list stands for the upstreams of all other names.
     private(set) var domains: [String: [String]] = [:]
     /// The upstreams of all other names.
     private(set) var others: [String] = []
@@ -69,7 +69,7 @@ struct DomainUpstreams: Hashable, Sendable {
             if target.isEmpty { return }
             for domain in parts[..<end] { try add(String(domain), target == "#" ? nil : Self.spec(target[...])) }
         } else if line.contains("://") || !line.contains("=") && line.contains(where: { $0 == "." || $0 == ":" }) {
-            // Lines such as `no-resolv` and `cache-size=0` are dnsmasq's.
+            // Lines such as `no-resolv` and `cache-size=0` are for dnsmasq only.
             others.append(try Self.spec(line))
         }
     }

@@ -3,8 +3,8 @@
 import Beeline
 import BeelineTesting
 
-/// The demo's network on loopback: two HTTPS sites on one address, one of them also on a second address, an HTTPDNS service
-/// with their addresses, and a poisoned "system" resolver.
+/// The demo's network on loopback. It has two HTTPS sites on one address, one of them also on a second address, an
+/// HTTPDNS service with their addresses, and a poisoned "system" resolver.
 struct DemoWorld {
     static let shop = "shop.example"
     static let blog = "blog.example"

@@ -15,7 +15,7 @@ import Foundation
 #endif
 
 /// A TLS handshake that only reads the server's certificate, valid or not. It sends no data and does not verify the
-/// certificate; the request that runs beside it does.
+/// certificate. A request runs at the same time and verifies it.
 enum CertificateProbe {
     /// Returns the certificate of an endpoint for a host; nil if the endpoint shows none within `limit`.
     static func certificate(of endpoint: Endpoint, for host: Host, within limit: Duration) async -> CertificateFacts? {

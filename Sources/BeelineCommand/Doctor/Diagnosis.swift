@@ -8,7 +8,8 @@ struct Diagnosis: Sendable {
     let origin: Origin
     /// The upstreams' answers in the order of the queries; the system's resolver is last.
     var answers: [UpstreamAnswer] = []
-    /// The result for each address: those of HTTPS records alone, then the others in the order in which the upstreams named them.
+    /// The result for each address. Addresses that only HTTPS records have come first, then the others in the order of
+    /// the upstreams' answers.
     var places: [Place] = []
     /// The duration of all upstream queries.
     var asking = Duration.zero
@@ -75,7 +76,7 @@ struct Diagnosis: Sendable {
         /// The time from the start of the dial to the end of the exchange.
         var total = Duration.zero
         var outcome = Outcome.failed(.cancelled, "was not dialled")
-        /// What became of Encrypted Client Hello; nil without TLS, and if no handshake ended.
+        /// The outcome of Encrypted Client Hello; nil without TLS, and if no handshake was completed.
         var ech: ECHFinding?
         /// The certificate of the server, accepted or not; nil if it showed none.
         var certificate: CertificateFacts?
@@ -100,7 +101,7 @@ struct Diagnosis: Sendable {
         case broken(String, publicName: String)
     }
 
-    /// Why a handshake had no ECH.
+    /// The reason why a handshake had no ECH.
     enum NoECH: Hashable, Sendable {
         /// The settings turn it off.
         case off

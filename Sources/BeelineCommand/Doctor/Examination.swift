@@ -19,7 +19,7 @@ struct Examination: Sendable {
     init(resolver: Resolver, tls: TLSSettings, patience: Duration = .seconds(5)) {
         self.resolver = resolver
         self.tls = tls
-        // A full handshake for each address shows its certificate and its true time.
+        // A full handshake with each address shows its certificate and its real duration.
         self.tls.resumesSessions = false
         self.patience = patience
     }
@@ -50,7 +50,7 @@ struct Examination: Sendable {
         }
         let record = await record(of: origin)
         diagnosis.asking = clock.now - begin
-        // Load the root certificates first: otherwise the first dials would include that time.
+        // Load the root certificates first. Otherwise the times of the first dials would include the loading.
         let engine = Engine()
         try? engine.prepare(tls, for: origin)
         let dialling = clock.now
@@ -69,7 +69,7 @@ struct Examination: Sendable {
         return diagnosis
     }
 
-    /// What the HTTPS records of an origin say, in the order of a request's dials.
+    /// The data of an origin's HTTPS records. Endpoints are in the order in which a request dials them.
     private struct Record {
         var endpoints: [Endpoint] = []
         var services: [Endpoint: EndpointService] = [:]
@@ -94,7 +94,8 @@ struct Examination: Sendable {
         )
     }
 
-    /// The endpoints to dial: those of the records, which requests dial first, and the addresses that the upstreams named.
+    /// The endpoints to dial: first those of the records, which requests dial first, then the addresses in the
+    /// upstreams' answers.
     private func places(
         _ named: [(address: IPAddress, by: [String])],
         of origin: Origin,
@@ -157,7 +158,7 @@ struct Examination: Sendable {
             let attempt = error.attempts.first
             place.connect = attempt?.connect
             place.handshake = attempt?.handshake
-            // The attempt's reason is about this endpoint only.
+            // The attempt's reason names this endpoint only.
             if case .failed(let code, let reason)? = attempt?.outcome {
                 place.outcome = .failed(code, reason)
             } else {
@@ -178,7 +179,7 @@ struct Examination: Sendable {
         return place
     }
 
-    /// The public name that the ClientHello to the endpoints of a list has; nil without ECH.
+    /// The public name in the ClientHello to the endpoints of a list; nil without ECH.
     private func publicName(of list: EndpointList) -> String? {
         list.endpoints.lazy.compactMap { tls.echList(for: list.services[$0])?.publicName }.first
     }
@@ -194,7 +195,7 @@ struct Examination: Sendable {
         return .notOffered(record.isAsked ? .nonePublished : .notAsked)
     }
 
-    /// Whether the endpoints answer a request that does not encrypt the server name.
+    /// Whether the endpoints answer a request without ECH.
     private func serves(
         _ url: HTTPURL,
         _ list: EndpointList,

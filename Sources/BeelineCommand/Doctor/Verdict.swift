@@ -34,7 +34,8 @@ struct Verdict: Hashable, Sendable {
             + Self.dead(diagnosis)
             + Self.disagreement(answering, diagnosis) + Self.silent(diagnosis) + Self.failing(serving)
             + Self.certificates(serving) + Self.slow(serving, slowness)
-        // A request dials the endpoints of the HTTPS record and the first answer in query order, or the URL's own IP address.
+        // A request dials the endpoints of the HTTPS record and the first answer in query order. If the URL has an IP
+        // address, it dials that.
         let isAddress = host.address != nil
         let own = answering.first?.addresses ?? []
         let first = diagnosis.places.filter { isAddress || $0.isOfRecord || own.contains($0.endpoint.address) }
@@ -66,7 +67,7 @@ struct Verdict: Hashable, Sendable {
         }
     }
 
-    /// The exit code if no address serves the host: that of the attempt that got farthest.
+    /// The exit code if no address serves the host. The attempt that got farthest determines it.
     private static func status(_ places: [Diagnosis.Place]) -> CommandStatus {
         let codes = places.compactMap { place -> DirectHTTPError.Code? in
             if case .failed(let code, _) = place.outcome { code } else { nil }
@@ -108,7 +109,7 @@ struct Verdict: Hashable, Sendable {
         }
     }
 
-    /// Reports an address family without any connection while the other family works.
+    /// Reports an address family without any connection if the other family works.
     private static func families(_ diagnosis: Diagnosis) -> [String] {
         [IPAddress.Family.v6, .v4].compactMap { family in
             let (mine, others) = (

@@ -8,7 +8,7 @@ indirect enum BodyPlan: Hashable, Sendable {
     case bytes([UInt8])
     /// A file, read while it is sent.
     case file(String)
-    /// A file from a byte on (`-T` with `-C`).
+    /// The end of a file, from an offset (`-T` with `-C`).
     case fileTail(String, from: Int64, length: Int64)
     /// Standard input, read while it is sent. It cannot be replayed.
     case standardInput

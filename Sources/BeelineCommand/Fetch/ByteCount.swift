@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The sizes and rates that options take.
+/// Parses the sizes and rates of options.
 enum ByteCount {
     /// Parses a number of bytes: `200K`, `2.5M`, `1G`, in units of 1024.
     ///
-    /// - Throws: ``CommandFailure`` if the text is no size or exceeds 64 bits.
+    /// - Throws: ``CommandFailure`` if the text is not a size or exceeds 64 bits.
     static func parse(_ text: String, option: String) throws(CommandFailure) -> Int64 {
         var number = text[...]
         let powers: [Character: Int] = ["b": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5]
@@ -25,9 +25,10 @@ enum ByteCount {
 }
 
 extension Duration {
-    /// Parses the time between two transfers of `--rate`: `10/m`, `5/15s`; without a unit it is a number an hour.
+    /// Parses the time between two transfers of `--rate`, such as `10/m` and `5/15s`. A number without a unit is per
+    /// hour.
     ///
-    /// - Throws: ``CommandFailure`` if the text is no rate.
+    /// - Throws: ``CommandFailure`` if the text is not a rate.
     init(rate text: String) throws(CommandFailure) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]

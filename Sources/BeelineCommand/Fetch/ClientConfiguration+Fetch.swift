@@ -21,7 +21,8 @@ extension ClientConfiguration {
         limits.connect =
             try Duration(seconds: connection.connectTimeout ?? defaults.connectTimeout, option: "--connect-timeout")
             ?? limits.connect
-        // As in curl, `-m` limits the whole transfer; there is no idle limit, because a stream may pause for long.
+        // As in curl, `-m` limits the whole transfer. There is no idle limit, because a stream may pause for a long
+        // time.
         limits.idle = nil
         limits.whole = try Duration(seconds: command.transfer.maxTime ?? defaults.maxTime, option: "-m")
         decodesContent = command.request.compressed

@@ -3,8 +3,8 @@
 import Beeline
 
 extension ClientConfiguration {
-    /// Applies a value of `--resolve`: `[+]HOST:PORT:ADDR[,ADDR]` or `-HOST:PORT`, with IPv6 addresses in brackets. The host `*`
-    /// stands for every host without an entry of its own. Entries last as long as the command, also those with `+`.
+    /// Applies a value of `--resolve`: `[+]HOST:PORT:ADDR[,ADDR]` or `-HOST:PORT`, with IPv6 addresses in brackets. The
+    /// host `*` stands for every host without its own entry. Entries last as long as the command, even those with `+`.
     mutating func pin(_ text: String, _ families: Families) throws(CommandFailure) {
         let malformed = CommandFailure(.malformedOption, "--resolve \"\(text)\": write HOST:PORT:ADDR[,ADDR]")
         let removes = text.hasPrefix("-")

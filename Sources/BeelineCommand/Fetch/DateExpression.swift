@@ -3,16 +3,17 @@
 import Beeline
 import Names
 
-/// Reads the date of `-z`: the forms of HTTP, mail and ISO 8601, in any order of their words, as curl_getdate(3) does.
+/// Parses the date of `-z` in the formats of HTTP, mail and ISO 8601, with the words in any order, as curl_getdate(3)
+/// does.
 struct DateExpression {
     private var year: Int?
     private var month: Int?
     private var day: Int?
     private var seconds: Int?
-    /// East of Greenwich, in seconds.
+    /// The time zone as seconds east of Greenwich.
     private var zone: Int?
 
-    /// Returns seconds since 1970; nil if the text is no date.
+    /// Returns seconds since 1970; nil if the text is not a date.
     static func parse(_ text: String) -> Int64? {
         var expression = DateExpression()
         var rest = text[...]
@@ -29,7 +30,8 @@ struct DateExpression {
         return expression.seconds1970
     }
 
-    // A date has ASCII letters and digits only. A letter or digit that begins no word would stop the reading.
+    // A date has ASCII letters and digits only. Another letter or digit would begin no word, and parsing would not
+    // advance.
     private static func isLetter(_ character: Character) -> Bool { character.isASCII && character.isLetter }
     private static func isDigit(_ character: Character) -> Bool { character.isASCII && character.isWholeNumber }
 
@@ -109,7 +111,7 @@ struct TimeCondition: Hashable, Sendable {
         fields[isUnmodified ? .ifUnmodifiedSince : .ifModifiedSince] = HTTPDate.text(time)
     }
 
-    /// Whether a response meets the condition. Servers that ignore the condition send the resource all the same.
+    /// Whether a response meets the condition. Servers that ignore the condition send the resource anyway.
     func isMet(by fields: HTTPFields) -> Bool {
         guard let modified = fields[.lastModified].flatMap(DateExpression.parse) else { return true }
         return isUnmodified ? modified < time : modified > time

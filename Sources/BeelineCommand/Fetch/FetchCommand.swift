@@ -5,7 +5,7 @@ import Dispatch
 
 /// `beeline fetch`: fetches URLs to standard output or files.
 ///
-/// ArgumentParser makes the help and the completions of it. ``FetchParser`` parses its arguments.
+/// ArgumentParser makes the help and the completions from this type. ``FetchParser`` parses its arguments.
 struct FetchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
@@ -35,7 +35,7 @@ struct FetchCommand: ParsableCommand {
     @OptionGroup(title: "Cookies") var cookies: CookieArguments
     @OptionGroup(title: "Command line") var session: SessionArguments
 
-    /// Fetches what a parsed command line asks for, and returns the exit status.
+    /// Runs the transfers of a parsed command line, and returns the exit status.
     static func run(_ parts: [FetchArguments], defaults: Defaults) async throws(CommandFailure) -> CommandStatus {
         let session = try FetchSession(parts, defaults: defaults, files: .real)
         return await Interruption.run(limit: .seconds(3)) { await FetchRunner.run(session) }

@@ -2,10 +2,10 @@
 
 import Beeline
 
-// The values of a plan that one or two options decide.
+// The values of a plan that depend on one or two options.
 
 extension EngineConfiguration {
-    /// Lets all transfers of `-Z` have connections, or as many as `--parallel-max-host` allows for one origin.
+    /// Allows a connection for every transfer of `-Z`, or the number of `--parallel-max-host` for one origin.
     mutating func apply(_ session: SessionArguments) {
         if let limit = session.parallelMaxHost { connectionsPerOrigin = limit }
         guard session.isParallel else { return }
@@ -16,8 +16,8 @@ extension EngineConfiguration {
 }
 
 extension FetchPlan {
-    /// Whether every URL is connected to at its own host and port although there are rules of `--connect-to`. The part then shares
-    /// the connections of parts without rules, as in curl. False if a redirect may lead elsewhere.
+    /// Whether every URL connects to its own host and port, so that the rules of `--connect-to` have no effect. The
+    /// part then shares the connections of parts without rules, as in curl. False if a redirect may lead elsewhere.
     static func staysInPlace(_ client: ClientConfiguration, urls: [URLArgument], plan: URLPlan) -> Bool {
         guard client.redirects == RedirectPolicy.none else { return false }
         return urls.allSatisfy { url in
@@ -83,8 +83,8 @@ extension OutputSink.Rules {
 }
 
 extension TimeCondition {
-    /// Parses the value of `-z`: a date, or a file whose time counts; a `-` before it inverts the condition. Nil if it is
-    /// neither.
+    /// Parses the value of `-z`: a date, or a file whose modification time is used. A leading `-` inverts the
+    /// condition. Nil if the value is neither.
     init?(_ text: String, files: InputFiles) {
         isUnmodified = text.hasPrefix("-")
         let date = text.hasPrefix("-") || text.hasPrefix("+") ? String(text.dropFirst()) : text

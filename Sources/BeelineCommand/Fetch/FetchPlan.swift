@@ -3,12 +3,12 @@
 import Beeline
 import CookieJar
 
-/// A validated part of a fetch, made from the command line, the environment and the configuration file. Errors of options are
-/// found before the first request is sent.
+/// A validated part of a fetch, made from the command line, the environment and the configuration file. Errors in
+/// options are found before the first request is sent.
 struct FetchPlan: Sendable {
-    /// The handling of a status of 400 or higher.
+    /// The treatment of a status of 400 or higher.
     enum ErrorStatus: Hashable, Sendable {
-        /// The response is handled like any other.
+        /// The response is treated like any other.
         case accepted
         /// `--fail`: exits with code 22 and prints no body.
         case failed
@@ -16,7 +16,7 @@ struct FetchPlan: Sendable {
         case failedWithBody
     }
 
-    /// What makes a transfer too slow: `-Y` and `-y`.
+    /// The limit below which a transfer is too slow: `-Y` and `-y`.
     struct SpeedLimit: Hashable, Sendable {
         /// In bytes per second.
         var speed: Int64
@@ -52,7 +52,7 @@ struct FetchPlan: Sendable {
     var jarBounds = CookieJarConfiguration()
     /// `-b FILE`: read before the transfers. These cookies replace those of the jar with the same name, domain and path.
     var cookieFiles: [JarFile] = []
-    /// `-j`: the files of `-b` give no cookies of a session.
+    /// `-j`: ignores the session cookies in the files of `-b`.
     var dropsSessionCookies = false
     /// `-c FILE`: written after the transfers.
     var cookieJar: JarFile?
@@ -85,14 +85,14 @@ struct FetchPlan: Sendable {
     /// Warnings about options, in curl's words.
     private(set) var warnings: [String] = []
 
-    /// What the settings of a client depend on.
+    /// The values that the settings of a client depend on.
     struct ClientKey: Hashable, Sendable {
-        /// All options but those that only the request or the output depends on.
+        /// All options except those that affect only the request or the output.
         var arguments: FetchArguments
         var userAgent: String?
         var accept: String?
         var decodesContent: Bool
-        // The rules for redirects depend on them.
+        // The rules for redirects depend on these.
         var hasMethod: Bool
         var isPost: Bool
         var sendsReferer: Bool
@@ -143,7 +143,7 @@ struct FetchPlan: Sendable {
             (client.connectTo, ofClient.socket.connectTo) = ([], [])
         }
         if Self.asksNoNames(client, urls: command.urls, plan: urlPlan) {
-            // Without a name there is no answer to allow.
+            // No name is resolved, so there is no answer to allow.
             client.resolver.check.allowsLocalAnswers = defaults.allowsLocalAnswers
             ofClient.names.allowsLocalAnswers = false
         }
@@ -171,7 +171,7 @@ struct FetchPlan: Sendable {
         guard resume == nil || (output.clobbers != false && !output.removesOnError) else {
             throw CommandFailure(.usage, "-C excludes --no-clobber and --remove-on-error")
         }
-        // The server would choose the file that its response is appended to.
+        // The server would choose the file to which its response is appended.
         guard resume == nil || !output.usesHeaderName else {
             throw CommandFailure(.usage, "-C and -J exclude each other")
         }
@@ -223,7 +223,7 @@ struct FetchPlan: Sendable {
 }
 
 extension FetchArguments {
-    /// The arguments without those that only the request or the output depends on.
+    /// The arguments without those that affect only the request or the output.
     fileprivate var ofClient: FetchArguments {
         var others = self
         others.urls = []

@@ -8,7 +8,7 @@ struct FetchRetries: Hashable, Sendable {
         var retries = 0
         /// `--retry-delay`; nil starts at 1 s and doubles each time.
         var delay: Duration?
-        /// `--retry-max-time`: the time from the first attempt after which no retry starts.
+        /// `--retry-max-time`: the time after the first attempt until which a retry may start.
         var maxTime: Duration?
         /// `--retry-all-errors`.
         var includesAllErrors = false

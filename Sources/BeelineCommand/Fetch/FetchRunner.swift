@@ -3,8 +3,8 @@
 import Beeline
 import CookieJar
 
-/// Runs the transfers of a command line, in sequence or at the same time. Parts with the same settings share a client, and so
-/// connections and DNS answers. All parts share the cookies.
+/// Runs the transfers of a command line, in sequence or at the same time. Parts with the same settings share a client,
+/// with its connections and DNS answers. All parts share the cookies.
 struct FetchRunner: Sendable {
     private let session: FetchSession
     private let clients: [FetchPlan.ClientKey: BeelineClient]
@@ -135,7 +135,7 @@ struct FetchRunner: Sendable {
             func collect() async -> Bool {
                 guard let next = await group.next() else { return false }
                 running -= 1
-                // With --fail-early, the transfers that the first failure cancels do not change the status.
+                // With --fail-early, the first failure cancels other transfers. These do not change the status.
                 if next != .ok, status == .ok || !session.settings.failsEarly { status = next }
                 if status != .ok, session.settings.failsEarly {
                     group.cancelAll()
@@ -159,7 +159,7 @@ struct FetchRunner: Sendable {
         return try result.get()
     }
 
-    /// Makes the transfers in order, and passes each on until `body` returns false.
+    /// Makes the transfers in order and passes each one to `body`, until `body` returns false.
     private func forEachTransfer(_ body: (TransferRun) async -> Bool) async throws(CommandFailure) {
         var id = 0
         for (index, plan) in session.parts.enumerated() {
@@ -180,7 +180,7 @@ struct FetchRunner: Sendable {
                 )
                 guard await body(run) else { return }
             }
-            // Transfers that still run write to it; the end of the process closes it.
+            // Running transfers still write to this file. The end of the process closes it.
             if let heads, session.settings.parallelism == nil { try plan.dumpHeader?.close(heads) }
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All parts of a command line of `fetch`, divided by `--next`, and what applies to all of them.
+/// All parts of a command line of `fetch`, divided by `--next`, and the settings that apply to all of them.
 struct FetchSession: Sendable {
     /// The settings of a command line.
     struct Settings: Hashable, Sendable {
@@ -13,13 +13,13 @@ struct FetchSession: Sendable {
         var showsBar = false
         /// `--fail-early`.
         var failsEarly = false
-        /// `-Z`: how many transfers run at the same time; nil runs them in sequence.
+        /// `-Z`: the maximum number of transfers at the same time; nil runs them in sequence.
         var parallelism: Int?
-        /// `--rate`: the smallest time from the start of a transfer to that of the next.
+        /// `--rate`: the minimum time between the starts of two transfers.
         var interval: Duration?
         /// `--stderr`.
         var errorFile: String?
-        /// Warnings about files of options; printed also with a later `-s`, as in curl.
+        /// Warnings about files of options. As in curl, a later `-s` does not hide them.
         var warnings: [String] = []
     }
 
@@ -47,7 +47,7 @@ extension FetchSession.Settings {
         showsBar = arguments.showsBar
         failsEarly = arguments.failsEarly
         parallelism = arguments.isParallel ? arguments.parallelMax : nil
-        // As in curl, --rate has no effect on transfers that run at the same time.
+        // As in curl, --rate does not affect transfers that run at the same time.
         if let rate = arguments.rate {
             let time = try Duration(rate: rate)
             interval = parallelism == nil ? time : nil

@@ -108,7 +108,7 @@ struct FormPart: Hashable, Sendable {
         if fileName != nil { type = type ?? "application/octet-stream" }
     }
 
-    /// Reads the attributes behind the content.
+    /// Reads the attributes after the content.
     private mutating func read(_ reader: inout FormReader, _ files: InputFiles) throws(CommandFailure) {
         while let attribute = reader.attribute() {
             switch attribute {
@@ -150,8 +150,8 @@ struct FormPart: Hashable, Sendable {
 
 /// The lines of `;headers=`.
 enum FormHeaders {
-    /// Splits a file: empty lines and those that begin with `#` are left out, and a line that begins with a space continues the
-    /// one before.
+    /// Splits a file into lines. Empty lines and lines that begin with `#` are left out. A line that begins with a
+    /// space continues the previous line.
     static func lines(_ text: String) -> [String] {
         var lines: [String] = []
         for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {

@@ -17,7 +17,7 @@ struct FormPlan: Hashable, Sendable {
     let parts: [FormPart]
     /// `--form-escape`.
     var escaping = MultipartForm.NameEscaping.percent
-    /// The Content-Type of `-H`, which replaces `multipart/form-data`.
+    /// The Content-Type from `-H`, which replaces `multipart/form-data`.
     var mediaType: String?
     private let boundary: String
 
@@ -46,7 +46,7 @@ struct FormPlan: Hashable, Sendable {
                 }
             }
         }
-        // As in curl, the end closes all multiparts.
+        // As in curl, the end of the arguments closes all multiparts.
         while levels.count > 1, let level = levels.popLast(), var group = level.opening {
             group.content = .group(level.parts)
             levels[levels.count - 1].parts.append(group)

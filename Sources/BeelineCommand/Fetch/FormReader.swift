@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Splits the text behind `name=` of `-F` into words and attributes.
+/// Splits the text after `name=` of `-F` into words and attributes.
 ///
-/// A word ends at a semicolon, and in a list of files also at a comma. A word in double quotes may have both, and `\` there
-/// escapes a quote or another `\`. As in curl, blanks around a word are dropped, and quotes in other places are ordinary characters.
+/// A word ends at a semicolon, and in a list of files also at a comma. A word in double quotes may contain both, and
+/// `\` there escapes a quote or another `\`. As in curl, blanks around a word are dropped, and quotes in other places
+/// are ordinary characters.
 struct FormReader {
     enum Attribute {
         case type
@@ -65,7 +66,7 @@ struct FormReader {
     mutating func attribute() -> Attribute? {
         guard rest.first == ";" else { return nil }
         rest = rest.dropFirst().drop(while: Self.isBlank)
-        // A semicolon at the end has nothing behind it.
+        // There may be nothing after a final semicolon.
         if rest.isEmpty { return nil }
         for (text, attribute) in Self.attributes where rest.hasPrefix(text) {
             rest = rest.dropFirst(text.count)
@@ -74,14 +75,14 @@ struct FormReader {
         return .other
     }
 
-    /// Takes the `@` or `<` in front of a file with headers.
+    /// Takes the `@` or `<` before a file with headers.
     mutating func startsFile() -> Bool {
         guard rest.first == "@" || rest.first == "<" else { return false }
         rest = rest.dropFirst()
         return true
     }
 
-    /// Takes the comma in front of another file.
+    /// Takes the comma before another file.
     mutating func nextFile() -> Bool { rest.popFirst() == "," }
 
     private func isEnd(_ character: Character) -> Bool { character == ";" || isList && character == "," }

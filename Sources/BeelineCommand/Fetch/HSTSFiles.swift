@@ -3,12 +3,13 @@
 import Beeline
 import BeelineStore
 
-/// The files of `--hsts`, which keep the hosts that require TLS: in curl's format, or in SQLite if the name ends in `.sqlite`.
+/// The files of `--hsts`, which store the hosts that require TLS. They are in curl's format, or in SQLite if the name
+/// ends in `.sqlite`.
 struct HSTSFiles: Hashable, Sendable {
     /// The files to read. As in curl, the last one is written.
     let paths: [String]
 
-    /// - Parameter paths: the values of the option; an empty one names no file.
+    /// - Parameter paths: the values of the option. An empty value is ignored.
     init(_ paths: [String]) { self.paths = paths.filter { !$0.isEmpty } }
 
     /// Adds the hosts of all files that exist.
@@ -35,7 +36,7 @@ struct HSTSFiles: Hashable, Sendable {
         }
     }
 
-    /// Writes the hosts to the last file. A text file is replaced atomically, as a jar is.
+    /// Writes the hosts to the last file. A text file is replaced atomically, like a jar.
     ///
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
     func save(_ hosts: HSTSStore) async throws(CommandFailure) {

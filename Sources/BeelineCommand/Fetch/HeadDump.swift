@@ -21,7 +21,8 @@ struct HeadDump: Hashable, Sendable {
         }
     }
 
-    /// Opens the output. A file is emptied; it stays open for all transfers, because closing a pipe would end its reader.
+    /// Opens the output and empties a file. It stays open for all transfers, because closing a pipe would end its
+    /// reader.
     func open() throws(CommandFailure) -> FileDescriptor {
         switch target {
         case .standardOutput: return .standardOutput

@@ -5,7 +5,7 @@ import Beeline
 /// One header field of `-H`.
 struct HeaderLine: Hashable, Sendable {
     let name: HTTPField.Name
-    /// Nil: the header is not sent at all.
+    /// The value; nil if the header is not sent at all.
     let value: String?
     /// Whether this is the first line with its name on the command line.
     let isFirst: Bool
@@ -52,8 +52,8 @@ struct HeaderLine: Hashable, Sendable {
         isFirst = seen.insert(name).inserted
     }
 
-    /// The name at the beginning of a malformed line, for messages. Empty if no separator ends the name: the whole text may be a
-    /// secret.
+    /// The name at the beginning of a malformed line, for messages. Empty if no separator ends the name, because the
+    /// whole text may be a secret.
     private static func quotedName(of text: String) -> String {
         guard let end = text.firstIndex(where: { ":; \t".contains($0) }) else { return "" }
         let name = text[..<end]

@@ -8,7 +8,7 @@ import Musl
 import Glibc
 #endif
 
-/// Reads the files that a command line names and standard input. Tests replace it.
+/// Reads standard input and the files that a command line names. Tests replace it.
 struct InputFiles: Sendable {
     /// Reads a whole file; `-` is standard input.
     var contents: @Sendable (_ path: String) throws -> [UInt8]
@@ -56,7 +56,8 @@ struct InputFiles: Sendable {
         }
     }
 
-    /// Reads the file of a secret. The error does not contain the path, because users write the secret itself by mistake.
+    /// Reads the file of a secret. The error does not contain the path, because some users write the secret itself by
+    /// mistake.
     ///
     /// - Parameters:
     ///   - option: The option that names the file.

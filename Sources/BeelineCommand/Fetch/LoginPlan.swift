@@ -2,13 +2,13 @@
 
 import Beeline
 
-/// The logins of `--netrc` and its relatives.
+/// The logins of `--netrc` and related options.
 struct LoginPlan: Sendable {
     private let netrc: Netrc?
     private let use: LoginOptions.Use
     private let scheme: AuthScheme
 
-    /// Reads the file: that of `--netrc-file`, else `$NETRC`, else `~/.netrc`.
+    /// Reads the file of `--netrc-file`, or else `$NETRC`, or else `~/.netrc`.
     ///
     /// - Throws: ``CommandFailure`` if a file that must exist cannot be read.
     init(
@@ -39,7 +39,7 @@ struct LoginPlan: Sendable {
         }
     }
 
-    /// Returns the credentials for the first URL; nil if the URL's own count.
+    /// Returns the credentials for the first URL; nil if the URL's own credentials take precedence.
     func credentials(for url: HTTPURL) -> Credentials? {
         // An optional file does not replace a password in the URL.
         guard use == .required || url.password == nil else { return nil }

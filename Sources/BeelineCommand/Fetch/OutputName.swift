@@ -4,11 +4,11 @@ import Names
 
 /// The names of output files: from `-o` with the choices of a URL's patterns, from the URL (`-O`), and from the response (`-J`).
 enum OutputName {
-    /// The name for a URL that has none, as curl has it.
+    /// The file name for a URL without one, as in curl.
     static let fallback = "curl_response"
 
-    /// Replaces `#1` and `#<name>` by the choices of the patterns. Without patterns, and for numbers without a pattern, the text
-    /// stays.
+    /// Replaces `#1` and `#<name>` with the choices of the patterns. The text stays unchanged without patterns, and for
+    /// numbers without a pattern.
     ///
     /// - Throws: ``CommandFailure`` with status `badArgument` if no pattern has the name.
     static func expand(_ name: String, _ choices: [URLPattern.Expansion]) throws(CommandFailure) -> String {
@@ -39,13 +39,13 @@ enum OutputName {
         return result + rest
     }
 
-    /// Returns the last segment of a URL's path that is not empty.
+    /// Returns the last non-empty segment of a URL's path.
     static func remote(_ url: HTTPURL) -> String {
         let segment = url.path.split(separator: "/").last.map(String.init) ?? fallback
         return segment == "." || segment == ".." ? fallback : segment
     }
 
-    /// Returns the file name that a response gives (`-J`): that of Content-Disposition, else the last segment of the last
+    /// Returns the file name from a response (`-J`): that of Content-Disposition, or else the last segment of the last
     /// redirect's Location. Nil if there is none.
     static func given(disposition: String?, location: String?) -> String? {
         if let name = disposition.flatMap(fileName).flatMap(safe) { return name }
@@ -53,7 +53,7 @@ enum OutputName {
         return safe(String(location.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
     }
 
-    /// Returns the parameter `filename` of a Content-Disposition field (RFC 6266), which need not be quoted.
+    /// Returns the parameter `filename` of a Content-Disposition field (RFC 6266). Quotes are optional.
     private static func fileName(_ field: String) -> String? {
         var rest = field[...]
         while !rest.isEmpty {
@@ -71,10 +71,10 @@ enum OutputName {
 
     /// Returns the last part of a path that a server names, as a name that stays in its folder; nil for an empty name.
     ///
-    /// A dot at the beginning, control and format characters become `_`, so that a server cannot hide a file, write a shell's
-    /// configuration, or show another name than the file has (U+202E).
+    /// A leading dot and control and format characters become `_`. A server therefore cannot hide a file, write a
+    /// shell's configuration, or show another name than the file has (U+202E).
     private static func safe(_ path: String) -> String? {
-        // A combining character makes one Character with the slash before it, so look at the scalars.
+        // A combining character makes one Character with the slash before it, so split by scalars.
         let last =
             path.unicodeScalars.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? [][...]
         var name = String.UnicodeScalarView()

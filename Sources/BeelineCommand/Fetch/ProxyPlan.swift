@@ -12,7 +12,7 @@ extension ClientConfiguration {
         defaults: Defaults,
         files: InputFiles
     ) throws(CommandFailure) {
-        // As in curl, --preproxy without another proxy is the proxy.
+        // As in curl, --preproxy without another proxy sets the proxy.
         let text = options.proxy ?? defaults.proxy ?? options.preproxy
         var settings = try Self.proxies(text, except: options.noproxy, defaults)
         let headers = try HeaderLine.all(options.headers, files, option: "--proxy-header")

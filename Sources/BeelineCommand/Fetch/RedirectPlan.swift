@@ -38,7 +38,7 @@ extension RedirectOptions {
 enum SchemeList {
     static let all: Set<Scheme> = [.http, .https]
 
-    /// Evaluates lists from left to right. Other schemes are ignored, because nothing could use them.
+    /// Evaluates lists from left to right. Other schemes are ignored, because they are not supported.
     static func read(_ lists: [String], from start: Set<Scheme>) -> Set<Scheme> {
         var schemes = start
         for item in lists.joined(separator: ",").split(separator: ",") {

@@ -4,7 +4,7 @@ import Beeline
 
 /// The parts of a request that all URLs of a fetch share: method, fields and body.
 struct RequestDraft: Sendable {
-    /// The handling of a field that the client adds by default.
+    /// The treatment of a field that the client adds by default.
     enum DefaultField: Hashable, Sendable {
         /// Sends the client's default.
         case kept
@@ -37,9 +37,9 @@ struct RequestDraft: Sendable {
     private var credentials: Credentials?
     /// `-H "Host:"`.
     private(set) var omitsHost = false
-    /// `-e "…;auto"`: redirected requests name the page before.
+    /// `-e "…;auto"`: a redirected request has the previous URL as its Referer.
     private(set) var sendsReferer = false
-    /// `-H "Expect: …"`: nil without it, and empty if it is removed.
+    /// The value of `-H "Expect: …"`; nil without the option, and empty if the option removes the field.
     private var expect: String?
     private let message: MessageOptions
     /// Whether the body is sent without its length (`-H "Transfer-Encoding: chunked"`).
@@ -132,14 +132,15 @@ struct RequestDraft: Sendable {
         return options
     }
 
-    /// Returns the credentials for a URL: those of `-u`, else those of a netrc file or in the URL. Nil if a field carries them.
+    /// Returns the credentials for a URL: those of `-u`, or else those of a netrc file or of the URL. Nil if a field
+    /// has the credentials.
     private func credentials(for url: HTTPURL, login: LoginPlan) -> Credentials? {
         guard fields[.authorization] == nil else { return nil }
         return credentials ?? login.credentials(for: url)
             ?? url.user.flatMap { scheme.credentials(user: $0, password: url.password ?? "") }
     }
 
-    /// Whether curl handles the request as a POST, whatever its method: it has a body of `-d` or `-F`.
+    /// Whether curl treats the request as a POST, whatever its method, because it has a body of `-d` or `-F`.
     var isPost: Bool { body != .none }
 
     /// The host of `-H "Host:"`, whose cookies are sent and kept, as in curl.
@@ -153,7 +154,7 @@ struct RequestDraft: Sendable {
 
     /// How long a body waits for `100 Continue`; nil if it is sent at once.
     ///
-    /// As in curl, bodies of more than 1 MiB or of unknown length wait, unless `-H "Expect:"` says otherwise.
+    /// As in curl, bodies of more than 1 MiB or of unknown length wait, unless `-H "Expect:"` specifies otherwise.
     private func expectContinue(_ body: BodyPlan, size: Int64?) throws(CommandFailure) -> Duration? {
         let limit = try Duration(seconds: message.expectTimeout, option: "--expect100-timeout") ?? .seconds(1)
         if let expect { return expect.lowercased() == "100-continue" ? limit : nil }
@@ -169,7 +170,7 @@ struct RequestDraft: Sendable {
         "choose one of -I, -d, -F and -T: each sets another request method"
     )
 
-    /// HTTPTypes has no constant for it, because it uses `HTTPRequest.authority`.
+    /// HTTPTypes has no constant for this field, because it uses `HTTPRequest.authority`.
     private static let host = HTTPField.Name("Host")
 
     // MARK: Reading
@@ -196,7 +197,7 @@ struct RequestDraft: Sendable {
         if !arguments.get, pieces.count == 1, pieces[0].kind == .binary, let file = pieces[0].file,
             files.size(file) != nil
         {
-            // Only here is the file the whole body, so it is streamed instead of read into memory.
+            // In this case only, the file is the whole body, so it is streamed instead of read into memory.
             body = .file(file)
         } else {
             var bytes: [UInt8] = []

@@ -3,8 +3,8 @@
 import Beeline
 
 extension Response {
-    /// The failure of a body whose codings this build does not decode although the request offered only codings that it does, as in
-    /// curl; nil if the body is decoded, or if `--compressed` is not in effect.
+    /// The failure of a body with codings that this build does not decode, although the request offered only supported
+    /// ones, as in curl. Nil if the body is decoded, or if `--compressed` is not in effect.
     var codingProblem: CommandFailure? {
         guard hop.request.headerFields[.acceptEncoding] == ContentCoding.offer,
             let field = hop.response.headerFields[.contentEncoding], ContentCoding.list(fieldValue: field).isEmpty

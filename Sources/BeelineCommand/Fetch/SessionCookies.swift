@@ -3,7 +3,8 @@
 import Beeline
 import CookieJar
 
-/// The cookies of a command line: one jar for all its parts, and the files that it is read from and written to.
+/// The cookies of a command line: one jar for all its parts, and the files from which it is read and to which it is
+/// written.
 struct SessionCookies: Sendable {
     /// The jar; nil if no part has cookies.
     let jar: CookieJar?
@@ -11,7 +12,7 @@ struct SessionCookies: Sendable {
     let messages: [String]
     private let file: OpenJar?
 
-    /// Opens the jar, the file of the last `--jar` or one in memory, and adds the cookies of the first part's files.
+    /// Opens the jar, which is the file of the last `--jar` or in memory. Adds the cookies of the first part's files.
     ///
     /// - Throws: ``CommandFailure`` for cookies that cannot be read.
     init(_ parts: [FetchPlan]) async throws(CommandFailure) {

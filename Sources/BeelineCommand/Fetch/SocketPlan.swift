@@ -28,7 +28,7 @@ extension ClientConfiguration {
         if let time = options.staggerMilliseconds { engine.dial.stagger = .milliseconds(time) }
     }
 
-    /// Parses `--interface`: `if!NAME`, `host!HOST`, `ifhost!NAME!HOST`, or one of both.
+    /// Parses `--interface`: `if!NAME`, `host!HOST`, `ifhost!NAME!HOST`, or the name of either.
     private mutating func bind(to text: String) throws(CommandFailure) {
         let parts = text.split(separator: "!", omittingEmptySubsequences: false).map(String.init)
         switch parts.first {
@@ -63,7 +63,7 @@ extension ClientConfiguration {
             )
         }
         engine.dial.localAddresses = first
-        // Endpoints of another family could not be reached from there.
+        // Endpoints of another family cannot be reached from this address.
         if first.count == 1, resolver.families == .both { resolver.families = Families(first[0].family) }
     }
 
@@ -79,8 +79,8 @@ extension ClientConfiguration {
 }
 
 extension ConnectRule {
-    /// Parses `HOST1:PORT1:HOST2:PORT2`, with IPv6 addresses in brackets. Empty parts stand for any host or port, and for the
-    /// origin's own.
+    /// Parses `HOST1:PORT1:HOST2:PORT2`, with IPv6 addresses in brackets. An empty first host or port stands for any.
+    /// An empty second one stands for the origin's own.
     init(option text: String) throws(CommandFailure) {
         let malformed = CommandFailure(.malformedOption, "--connect-to \"\(text)\": write HOST1:PORT1:HOST2:PORT2")
         var rest = text[...]

@@ -13,7 +13,7 @@ extension TLSSettings {
     ///
     /// - Parameters:
     ///   - base: the settings that the options change.
-    ///   - option: what stands in front of the options' names, for messages: empty or `proxy-`.
+    ///   - option: the prefix of the options' names in messages, empty or `proxy-`.
     init(
         _ values: TLSValues,
         over base: TLSSettings,
@@ -43,7 +43,7 @@ extension TLSSettings {
         groups = try values.groups.map { text throws(CommandFailure) in try Self.groups(text) } ?? []
     }
 
-    /// The settings without those that are meant for the origins only.
+    /// The settings without those that are for origins only.
     var withoutIdentity: TLSSettings {
         var settings = self
         settings.verifiesCertificate = true
@@ -66,7 +66,7 @@ extension TLSSettings {
         rootFiles.append(path)
     }
 
-    /// Parses `--cert`, `--key` and their companions. Without `--key`, the certificate's file has the key.
+    /// Parses `--cert`, `--key` and related options. Without `--key`, the certificate's file has the key.
     private static func identity(
         _ cert: String,
         values: TLSValues,
@@ -168,7 +168,7 @@ extension TLSSettings {
         }
     }
 
-    /// Parses a list of cipher suites. As in curl, unknown ones are ignored if one is known.
+    /// Parses a list of cipher suites. As in curl, unknown suites are ignored if one is known.
     private static func suites(_ text: String) throws(CommandFailure) -> [CipherSuite] {
         let known = text.split { ":, ".contains($0) }.compactMap { CipherSuite(rawValue: $0.uppercased()) }
         guard !known.isEmpty else {

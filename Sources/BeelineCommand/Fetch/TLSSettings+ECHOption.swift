@@ -4,8 +4,8 @@ import Beeline
 import Names
 
 extension TLSSettings {
-    /// Applies one value of `--ech`, in curl's form. A later value replaces an earlier one, but a list stays until another list
-    /// or `false` follows.
+    /// Applies one value of `--ech`, in curl's form. A later value replaces an earlier one. But a list remains in
+    /// effect until another list or `false` follows.
     mutating func setECH(_ text: String, _ files: InputFiles) throws(CommandFailure) {
         switch text {
         case "false": (ech, sendsECHGrease) = (.off, false)

@@ -9,7 +9,7 @@ struct Transfer: Sendable {
         /// Standard output. Binary data is not written to a terminal unless `-o -` is given.
         case standardOutput(isNamed: Bool)
         case file(String)
-        /// `-O`: a file with the name of the URL, which `-J` may replace by that of the response.
+        /// `-O`: a file with the name of the URL, which `-J` may replace with that of the response.
         case remoteFile(String)
         /// `--out-null`.
         case nothing
@@ -26,7 +26,7 @@ struct Transfer: Sendable {
     var number: Int
     /// The index among all transfers of the command line, from 0.
     var id = 0
-    /// The URL as it was given, with its patterns replaced.
+    /// The URL as given, with its patterns replaced.
     var text: String
     /// The URL, or the reason why it cannot be requested.
     var url: Result<HTTPURL, CommandFailure>
@@ -36,7 +36,7 @@ struct Transfer: Sendable {
     var upload: String?
     var output: Output
     var resume: Resume?
-    /// The options of the request that the command line decides.
+    /// The options of the request from the command line.
     var options = RequestOptions()
 
     init(

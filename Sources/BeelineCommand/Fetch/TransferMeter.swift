@@ -14,7 +14,7 @@ final class TransferMeter: Sendable {
     let upload = UploadMeter()
     private let board: ProgressBoard
     private let state = NIOLockedValueBox(State())
-    /// Whether a display of its own is allowed.
+    /// Whether this transfer may have its own display.
     private let showsProgress: Bool
     private let body: BodyPlan
 
@@ -61,7 +61,7 @@ final class TransferMeter: Sendable {
         return upload.count
     }
 
-    /// Returns when fewer bytes than the limit allows were transferred for the limit's time, or when the task is cancelled.
+    /// Returns when the speed was below the limit for the limit's time, or when the task is cancelled.
     func waitUntilSlow(_ limit: FetchPlan.SpeedLimit) async {
         let transferred = { [self] in upload.count + state.withLockedValue { $0.received } }
         let step = Duration.seconds(1)

@@ -2,8 +2,8 @@
 
 import Beeline
 
-/// Makes the transfers of a part of a command line, one at a time: for each URL its uploads, for each upload the URLs that its
-/// patterns stand for.
+/// Makes the transfers of a part of a command line, one at a time. Each URL has its uploads. For each upload, the
+/// patterns in the URL are expanded.
 struct TransferQueue {
     private let plan: FetchPlan
     private let files: InputFiles
@@ -21,8 +21,8 @@ struct TransferQueue {
 
     /// Returns the next transfer; nil after the last one. A URL that cannot be requested makes a transfer that fails.
     ///
-    /// - Throws: ``CommandFailure`` if the rest of the command line cannot be carried out either: a pattern or an option is
-    ///   malformed.
+    /// - Throws: ``CommandFailure`` if a pattern or an option is malformed, so that the rest of the command line cannot
+    ///   be carried out either.
     mutating func next() throws(CommandFailure) -> Transfer? {
         while true {
             if let url = urls.next() { return try transfer(url) }

@@ -10,7 +10,7 @@ struct TransferRecord: Sendable {
     var hops: [Hop] = []
     /// The response heads as received, informational ones included; empty if neither `-i` nor `-D` prints them.
     var heads: [ByteBuffer] = []
-    /// Whether the last head broke off or is malformed; ``heads`` then ends with the lines that could be read.
+    /// Whether the last head is incomplete or malformed. ``heads`` then ends with its readable lines.
     var isHeadBroken = false
     /// The size of all response heads.
     var headBytes = 0
@@ -20,9 +20,9 @@ struct TransferRecord: Sendable {
     var error: BeelineError?
     /// The path of the output file; nil for other outputs.
     var path: String?
-    /// Whether the file exists and `--skip-existing` left it.
+    /// Whether the file exists and `--skip-existing` kept it.
     var isSkipped = false
-    /// Whether the file of `-C` was complete already.
+    /// Whether the file of `-C` was already complete.
     var isComplete = false
     /// Whether the response does not meet the condition of `-z`.
     var isUnmodified = false
@@ -56,7 +56,7 @@ struct TransferRecord: Sendable {
         let requested = (try? transfer.url.get()).map { "\($0)" } ?? transfer.text
         guard let last = error?.failedURL ?? hops.last?.url else { return requested }
         let text = "\(last)"
-        // As in curl, an international host stays as it was written.
+        // As in curl, an international host stays as written.
         guard let given = try? transfer.url.get(), given.host == last.host, let host = URLParts(transfer.text)["host"],
             !host.utf8.allSatisfy({ $0 < 0x80 }), let place = text.firstRange(of: last.host.text)
         else { return text }

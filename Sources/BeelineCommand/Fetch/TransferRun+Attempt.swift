@@ -130,13 +130,13 @@ extension TransferRun {
         }
     }
 
-    /// `-T` with `-C`: sends the file from a byte on, with the range in Content-Range, as curl does.
+    /// `-T` with `-C`: sends the file from an offset, with the range in Content-Range, as curl does.
     private func resumeUpload(_ request: inout HTTPRequest, _ body: inout BodyPlan) throws(CommandFailure) {
         let offset: Int64
         switch transfer.resume {
         case nil, .at(0): return
         case .at(let start): offset = start
-        // The server is not asked what it has, so all is sent.
+        // The server is not asked which bytes it has, so all are sent.
         case .whereFileEnds: offset = 0
         }
         guard case .file(let path) = body, let size = InputFiles.real.size(path) else {
@@ -227,7 +227,8 @@ extension TransferRun {
         do {
             while let piece = try await pieces.next() {
                 if let problem { throw problem }
-                // The bytes of at most a second, so that a slow transfer shows progress and -Y does not end it.
+                // Splits the piece into at most the bytes of one second, so that a slow transfer shows progress and -Y
+                // does not end it.
                 var rest = piece
                 while let part = rest.readSlice(length: min(pace?.slice ?? .max, rest.readableBytes)) {
                     try write(part, &state)
@@ -247,7 +248,7 @@ extension TransferRun {
         }
     }
 
-    /// Writes a piece of the body. As in curl, the output gets no byte more than `--max-filesize` allows.
+    /// Writes a piece of the body. As in curl, the output never exceeds `--max-filesize`.
     private func write(_ piece: ByteBuffer, _ state: inout State) throws(CommandFailure) {
         guard let limit = plan.maxFileSize, Int64(piece.readableBytes) > limit - state.sink.written else {
             return try state.sink.write(piece)
@@ -274,7 +275,7 @@ extension TransferRun {
         for head in heads { try dump.write(head, to: file) }
     }
 
-    /// Writes the trailers behind the body, as curl does: for `-i` to the output, for `-D` to its file.
+    /// Writes the trailers after the body, as curl does: for `-i` to the output, for `-D` to its file.
     private func writeTrailers(_ trailers: HTTPFields?, _ state: inout State) throws(CommandFailure) {
         guard let trailers else { return }
         var lines = ByteBuffer()
@@ -288,7 +289,7 @@ extension TransferRun {
         try dump([lines])
     }
 
-    /// Saves the last ETag of the responses; one without an ETag keeps that of the response before it.
+    /// Saves the last ETag of the responses. A response without an ETag does not change it.
     private func saveETags(of hops: [Hop], to file: ETagFile) throws(CommandFailure) {
         let tag = hops.last {
             (200..<400).contains($0.status.code) && $0.response.headerFields[.eTag]?.isEmpty == false
@@ -305,7 +306,7 @@ extension TransferRun {
     }
 }
 
-/// Keeps a transfer at `--limit-rate`.
+/// Limits the speed of a transfer to `--limit-rate`.
 struct Pace: Sendable {
     private let rate: Int64
     private let begin = ContinuousClock.now
@@ -318,7 +319,7 @@ struct Pace: Sendable {
         (self.rate, self.deadline) = (rate, deadline)
     }
 
-    /// The number of bytes of one second.
+    /// The number of bytes in one second.
     var slice: Int { Int(clamping: rate) }
 
     /// Waits until the rate allows more than `count` bytes.

@@ -40,7 +40,7 @@ struct TransferRun: Sendable {
         meter = board.meter(for: transfer, of: plan)
     }
 
-    /// What the attempts of a transfer hand on.
+    /// The state that one attempt of a transfer passes to the next.
     struct State: Sendable {
         var record: TransferRecord
         var sink: OutputSink
@@ -125,7 +125,7 @@ struct TransferRun: Sendable {
         return state
     }
 
-    /// Whether another attempt repeats nothing: bytes of a body that broke off cannot be taken back from a pipe. Only
+    /// Whether another attempt would repeat no output. Bytes of an incomplete body cannot be removed from a pipe. Only
     /// `--retry-all-errors` accepts that.
     private func canRepeat(_ state: State) -> Bool {
         guard transfer.body.isReplayable else { return false }
@@ -133,7 +133,7 @@ struct TransferRun: Sendable {
             || plan.retries.includesAllErrors
     }
 
-    /// Resets what an attempt leaves before the next one.
+    /// Prepares the state and the output for the next attempt.
     private func prepareRetry(_ state: inout State) throws(CommandFailure) {
         let retries = state.record.retries + 1
         if transfer.resume == .whereFileEnds, transfer.upload == nil, canKeepBytes(state) {
@@ -146,7 +146,7 @@ struct TransferRun: Sendable {
         state.record.path = state.sink.path
     }
 
-    /// Whether the next attempt may go on behind the bytes of a failed one: the server can resume.
+    /// Whether the next attempt may append to the bytes of a failed one, because the server can resume.
     private func canKeepBytes(_ state: State) -> Bool {
         guard state.sink.written > 0, state.sink.canTakeBack, !plan.includesHead, let hop = state.record.lastHop,
             hop.method == .get, state.record.status != .writeFailed, state.record.status != .rangeFailed
@@ -170,7 +170,7 @@ struct TransferRun: Sendable {
     private func end(_ state: inout State) {
         let isUnchanged = state.record.isUnmodified || state.record.lastHop?.status == .notModified
         do throws(CommandFailure) {
-            // A response without a body leaves an empty file, but not if the file has what the server would send (-z).
+            // A response without a body leaves an empty file, unless the file already has the content (-z).
             if state.record.failure == nil, !state.record.isComplete, !isUnchanged { try state.sink.open() }
             try state.sink.close()
         } catch {

@@ -2,12 +2,12 @@
 
 import Names
 
-/// A URL, or a file of `-T`, that may stand for several texts: `{a,b}`, `[1-9]`, `[001-100:5]`, `[a-z]`. A pattern may have a
-/// name, as in `{<site>a,b}`.
+/// A URL, or a file of `-T`, with patterns that stand for several texts: `{a,b}`, `[1-9]`, `[001-100:5]`, `[a-z]`. A
+/// pattern may have a name, as in `{<site>a,b}`.
 ///
-/// The texts are made one at a time, so that `[1-1000000]` takes no memory.
+/// The texts are made one at a time, so that `[1-1000000]` needs no memory.
 struct URLPattern: Hashable, Sendable {
-    /// One text of a pattern.
+    /// One of the texts.
     struct Expansion: Hashable, Sendable {
         var text: String
         /// The choices of the patterns, for `#1`, `#2`, … in the name of an output file.
@@ -27,7 +27,7 @@ struct URLPattern: Hashable, Sendable {
         case pattern(Choices, name: String?)
     }
 
-    /// The most patterns in one text, and the most elements of one `{}`.
+    /// The maximum number of patterns in one text, and of elements in one `{}`.
     static let limits = (patterns: 255, elements: 100_000)
 
     private let components: [Component]
@@ -49,7 +49,7 @@ struct URLPattern: Hashable, Sendable {
         count = parser.count
     }
 
-    /// Returns a text. The last pattern counts fastest.
+    /// Returns a text. The last pattern changes fastest.
     func text(at index: Int64) -> Expansion {
         var rest = index
         var pieces: [String] = []
@@ -114,7 +114,7 @@ struct URLPattern: Hashable, Sendable {
 
         private static func isSpecial(_ byte: UInt8) -> Bool { Array("{}[]".utf8).contains(byte) }
 
-        /// The length of `[]` or of an IPv6 address in brackets, which is no pattern; 0 for a pattern.
+        /// The length of `[]` or of an IPv6 address in brackets, which are not patterns; 0 for a pattern.
         private var literalLength: Int {
             guard let end = bytes[place...].firstIndex(of: UInt8(ascii: "]")) else { return 0 }
             let content = bytes[place + 1..<end]
@@ -186,14 +186,14 @@ struct URLPattern: Hashable, Sendable {
                 Self.isLetter(last)
             {
                 let span = Int64(last) - Int64(first)
-                // From a capital to a small letter there are other characters between.
+                // Other characters lie between capital and small letters.
                 guard span == 0 ? step == 1 : (step...25).contains(span) else { throw wrong("a bad range") }
                 return .letters(from: first, step: UInt8(step), count: span / step + 1)
             }
             guard let from = Self.number(ends[0]), let to = Self.number(ends[1].drop { $0 == 0x20 }),
                 from == to ? step == 1 : from < to && step <= to - from, to < Int64.max - step
             else { throw wrong("a bad range") }
-            // Leading zeros give the width of all numbers.
+            // Leading zeros determine the width of all numbers.
             let width = first == UInt8(ascii: "0") ? ends[0].count : 0
             return .numbers(from: from, step: step, width: width, count: (to - from) / step + 1)
         }

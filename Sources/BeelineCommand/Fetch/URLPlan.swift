@@ -10,10 +10,10 @@ struct URLPlan: Hashable, Sendable {
     var schemes = SchemeList.all
     /// `--path-as-is`.
     var keepsDots = false
-    /// What is appended to the query: `-G` and `--url-query`; nil for nothing.
+    /// The text to append to the query, from `-G` and `--url-query`; nil for none.
     var query: String?
 
-    /// - Parameter data: what `-G` appends to the query.
+    /// - Parameter data: the text of `-G` to append to the query.
     init(_ arguments: FetchArguments, data: String?, files: InputFiles) throws(CommandFailure) {
         if let scheme = arguments.redirect.defaultScheme {
             guard let known = Scheme(scheme.lowercased()), SchemeList.all.contains(known) else {
@@ -67,7 +67,7 @@ struct URLPlan: Hashable, Sendable {
         }
     }
 
-    /// Corrects one or three slashes behind the scheme to two; nil for other texts.
+    /// Corrects one or three slashes after the scheme to two; nil for other texts.
     private static func withSlashes(_ text: String?) -> String? {
         guard let text, let colon = text.firstIndex(of: ":"),
             SchemeList.all.contains(where: { $0.name == text[..<colon].lowercased() })
@@ -78,7 +78,7 @@ struct URLPlan: Hashable, Sendable {
         return text[...colon] + "//" + rest[slashes.endIndex...]
     }
 
-    /// The text with its percent-encoded octets in capital letters, as in curl (RFC 3986 §6.2.2.1).
+    /// The text with its percent-encoded octets in upper case, as in curl (RFC 3986 §6.2.2.1).
     private static func withUpperCase(_ text: String) -> String {
         var digits = 0
         return String(

@@ -27,7 +27,7 @@ struct DescriptorBody: AsyncSequence, Sendable {
         case standardInput
         /// A file that is opened at the first read and closed at the end.
         case path(String)
-        /// A file that is read from a byte on.
+        /// A file that is read from an offset.
         case tail(String, from: Int64)
     }
 

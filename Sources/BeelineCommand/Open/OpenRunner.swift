@@ -97,7 +97,7 @@ struct OpenRunner: Sendable {
             if error.code != .ended { tell("\(error)") }
         }
         await browser.waitUntilClosed()
-        // Ctrl-C cancels this task, but the cookies in the browser must still be read and the browser be closed.
+        // Ctrl-C cancels this task. The cookies in the browser must still be read, and the browser must be closed.
         let end = Task {
             await lastSync(following)
             await following.stop()

@@ -3,7 +3,7 @@
 import Beeline
 import CBuildInfo
 
-/// The output of `beeline --version -v`: what the program consists of.
+/// The output of `beeline --version -v`: the components of the program.
 enum BuildReport {
     /// Whether a command line is `--version` (or `-V`) and `-v`, in any order.
     static func isRequested(by arguments: [String]) -> Bool {

@@ -10,22 +10,23 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The text of `%{certs}` in `-w` for one certificate: a line for each field, with curl's names, and the certificate in PEM form.
+/// The text of `%{certs}` in `-w` for one certificate: a line for each field with curl's names, and the certificate in
+/// PEM form.
 enum CertificateText {
-    /// - Parameter der: the certificate. One that cannot be parsed has no fields.
+    /// - Parameter der: the certificate. A certificate that cannot be parsed has no fields.
     static func text(_ der: [UInt8]) -> String {
         let pem = PEMDocument(type: "CERTIFICATE", derBytes: der).pemString
         let lines = (try? Certificate(derEncoded: der)).map(fields) ?? []
         return (lines + [pem]).map { $0.hasSuffix("\n") ? $0 : $0 + "\n" }.joined()
     }
 
-    /// The fields, one a line. Control characters of the server's text are replaced.
+    /// The fields, one a line. Control characters in the server's text are replaced.
     private static func fields(_ certificate: Certificate) -> [String] {
         let digits = Array("0123456789abcdef")
         let serial = certificate.serialNumber.bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
         var lines = [
             "Subject:\(certificate.subject)", "Issuer:\(certificate.issuer)",
-            // The number that the certificate has, one less than the name of the version (RFC 5280 §4.1.2.1).
+            // The number in the certificate, one less than its version (RFC 5280 §4.1.2.1).
             "Version:\(certificate.version == .v1 ? 0 : 2)", "Serial Number:\(String(serial))",
         ]
         if let name = Self.name(of: certificate.signatureAlgorithm) { lines.append("Signature Algorithm:\(name)") }
@@ -36,7 +37,7 @@ enum CertificateText {
         return lines.map(\.singleLine)
     }
 
-    /// The name that OpenSSL gives an algorithm; nil for others.
+    /// OpenSSL's name of an algorithm; nil for others.
     private static func name(of algorithm: Certificate.SignatureAlgorithm) -> String? {
         switch algorithm {
         case .ecdsaWithSHA256: "ecdsa-with-SHA256"

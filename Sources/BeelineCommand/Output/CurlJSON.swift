@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON as curl's `-w` writes it: keys in a fixed order, no blanks.
+/// JSON as in curl's `-w`: keys in a fixed order, no blanks.
 enum CurlJSON {
     /// Returns a text in quotes. Control characters are escaped.
     static func string(_ text: String) -> String {
@@ -23,8 +23,8 @@ enum CurlJSON {
         return result + "\""
     }
 
-    /// Returns an object of arrays with the fields of a response, a name a line: names in small letters and in the order of
-    /// their first field.
+    /// Returns an object with an array for each field name of a response, one name a line. Names are in lower case, in
+    /// the order of their first field.
     static func fields(_ fields: [(name: String, value: String)]) -> String {
         var names: [String] = []
         var values: [String: [String]] = [:]

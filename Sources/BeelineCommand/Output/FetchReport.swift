@@ -66,7 +66,7 @@ struct FetchReport: Encodable {
 struct HopReport: Encodable {
     var url: String
     var origin: String
-    /// Whether HSTS replaced `http` in the URL.
+    /// Whether HSTS or an HTTPS record replaced `http` in the URL.
     var hstsUpgrade: Bool
     var method: String
     var status: Int

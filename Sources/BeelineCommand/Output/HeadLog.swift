@@ -6,13 +6,13 @@ import NIOCore
 
 /// The response heads of a request as received, until `-i` and `-D` print them.
 final class HeadLog: Sendable {
-    /// The maximum size of the heads of all hops of a request, in bytes. More is an error.
+    /// The maximum size of the heads of all hops of a request, in bytes. A larger size is an error.
     static let limit = 4 << 20
 
     private struct State {
         var heads: [ByteBuffer] = []
         var size = 0
-        /// The lines that could be read of a head that broke off. The heads of a repeated request replace them.
+        /// The readable lines of an incomplete head. A repeated request replaces them.
         var broken: ByteBuffer?
     }
 
@@ -31,7 +31,7 @@ final class HeadLog: Sendable {
         }
     }
 
-    /// Adds the lines that could be read of a head that broke off or is malformed.
+    /// Adds the readable lines of an incomplete or malformed head.
     func add(broken lines: ByteBuffer) { state.withLockedValue { $0.broken = lines } }
 
     /// Removes and returns the heads since the last call, and their size.

@@ -2,16 +2,16 @@
 
 import NIOCore
 
-/// The destination of a response: a file, standard output or nothing. The file is opened by the first bytes, so that a request
-/// that fails leaves an earlier file as it is.
+/// The destination of a response: a file, standard output or nothing. The first bytes open the file, so a request that
+/// fails does not change an earlier file.
 struct OutputSink {
-    /// How files are made: the options of one part of a command line.
+    /// The options for output files of one part of a command line.
     struct Rules: Hashable, Sendable {
         /// `--output-dir`.
         var folder: String?
         /// `--create-dirs`.
         var createsFolders = false
-        /// `--clobber` and `--no-clobber`; nil: files are overwritten, except those that the server names.
+        /// `--clobber` and `--no-clobber`. Nil: files are overwritten, except files that the server names.
         var clobbers: Bool?
         /// `-J`.
         var usesHeaderName = false
@@ -19,12 +19,12 @@ struct OutputSink {
         var permissions: UInt16 = 0o666
     }
 
-    /// The most numbers that `--no-clobber` tries.
+    /// The largest number that `--no-clobber` tries.
     static let maxNumber = 100
 
     private let output: Transfer.Output
     private let rules: Rules
-    /// The number of bytes of the file before this transfer, which stay; nil replaces the file.
+    /// The number of bytes of the file to keep from before this transfer; nil replaces the file.
     private var offset: Int64?
     private var file: FileDescriptor?
     /// The path of the file; nil for other destinations. It changes with the response's file name and with `--no-clobber`.
@@ -50,10 +50,10 @@ struct OutputSink {
         rules.folder.map { $0.isEmpty ? name : "\($0)/\(name)" } ?? name
     }
 
-    /// Whether the output can be written again from its start: a regular file.
+    /// Whether the output can be written again from its start, because it is a regular file.
     var canTakeBack: Bool { path.map(FileDescriptor.isRegular) ?? false }
 
-    /// Uses the file name that the response gives (`-J`). It never chooses a file to append to.
+    /// Uses the file name from the response (`-J`). This name never chooses a file to append to.
     mutating func take(disposition: String?, location: String?) {
         guard rules.usesHeaderName, case .remoteFile = output, file == nil, offset == nil,
             let name = OutputName.given(disposition: disposition, location: location)
@@ -80,7 +80,7 @@ struct OutputSink {
         }
     }
 
-    /// Opens a file that does not exist yet. With `--no-clobber` the name gets a number if it does.
+    /// Opens a file that does not exist yet. If it exists, `--no-clobber` appends a number to the name.
     private mutating func openNew(_ path: String) throws(FileDescriptor.Failure) {
         for number in 0...Self.maxNumber {
             let name = number == 0 ? path : "\(path).\(number)"
@@ -131,8 +131,8 @@ struct OutputSink {
         }
     }
 
-    /// Removes what was written, before another attempt. As in curl, heads without a body stay; standard output, pipes and
-    /// devices keep everything.
+    /// Removes the written bytes before another attempt. As in curl, heads without a body stay. Standard output, pipes
+    /// and devices keep everything.
     mutating func takeBack() throws(CommandFailure) {
         let hadBody = written > 0
         written = 0
@@ -145,7 +145,7 @@ struct OutputSink {
         }
     }
 
-    /// Keeps the bytes that were written before another attempt, and returns the size of the file.
+    /// Keeps the written bytes before another attempt, and returns the size of the file.
     mutating func keep() -> Int64 {
         let size = (offset ?? 0) + delivered
         offset = size

@@ -61,7 +61,7 @@ struct ProgressBar {
         return "\(head)[\(bar)]  \(figures)"
     }
 
-    /// The bar of `-#`: number signs and the share; without a total, the size.
+    /// The bar of `-#`: number signs and the percentage. Without a total, the size.
     private func plainLine(_ have: Int64, _ width: Int) -> String {
         guard let total, total > 0 else { return fitted("#  " + Self.bytes(Double(have)), width) }
         let share = min(1, Double(have) / Double(total))

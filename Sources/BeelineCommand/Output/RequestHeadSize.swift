@@ -9,7 +9,7 @@ struct RequestHeadSize {
 
     init(_ hop: Hop) {
         let request = hop.request
-        // The request line, Host, the fields and the empty line, with their line breaks.
+        // Includes the request line, Host, the fields and the empty line, with their line breaks.
         var size = request.method.rawValue.utf8.count + (request.path ?? "/").utf8.count + 12
         size += (request.authority ?? "").utf8.count + 8
         for field in request.headerFields {

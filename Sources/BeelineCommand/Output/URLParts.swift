@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parts of a URL as they are written, for the variables `url.…` and `urle.…` of `-w`. It also splits URLs of other schemes.
+/// The parts of a URL as written, for the variables `url.…` and `urle.…` of `-w`. It also splits URLs of other schemes.
 struct URLParts: Hashable, Sendable {
     private(set) var scheme: String?
     private(set) var user: String?
@@ -13,7 +13,7 @@ struct URLParts: Hashable, Sendable {
     /// The zone of an IPv6 address.
     private(set) var zone: String?
 
-    /// Splits a URL; without a scheme it is `http`. A text with blanks or control characters has no parts.
+    /// Splits a URL. A URL without a scheme counts as `http`. A text with blanks or control characters has no parts.
     init(_ text: String) {
         guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7f }) else { return }
         var rest = text[...]

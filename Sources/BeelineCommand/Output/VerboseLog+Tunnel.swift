@@ -5,7 +5,7 @@ import Beeline
 extension VerboseLog {
     /// Returns the lines of `-v` for a proxy's answer to a request for a tunnel.
     ///
-    /// A successful answer has no body, whatever its fields say (RFC 9110 §9.3.6).
+    /// A successful answer has no body, whatever its fields are (RFC 9110 §9.3.6).
     static func notes(ofTunnel head: ReceivedHead) -> [String] {
         let status = head.response.status
         guard status.kind == .successful else { return ["* The proxy answered \(status.code) to CONNECT"] }

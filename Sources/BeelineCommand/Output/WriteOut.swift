@@ -8,15 +8,15 @@ struct WriteOut: Hashable, Sendable {
     enum Part: Hashable, Sendable {
         case text(String)
         case variable(String)
-        /// `%header{name}`: a field of the last response. `%header{name:all:separator}`: of all responses.
+        /// `%header{name}`: a field of the last response. `%header{name:all:separator}`: the fields of all responses.
         case header(String, separator: String?)
-        /// `%time{format}`: the present time.
+        /// `%time{format}`: the current time.
         case time(String)
-        /// `%output{file}`: the text that follows goes to this file.
+        /// `%output{file}`: the following text goes to this file.
         case output(String, appends: Bool)
     }
 
-    /// Where a piece of the text goes.
+    /// The destination of a piece of the text.
     enum Destination: Hashable, Sendable {
         case standardOutput
         case standardError
@@ -80,7 +80,7 @@ struct WriteOut: Hashable, Sendable {
         return record.hops.flatMap { $0.response.headerFields[values: name] }.joined(separator: separator)
     }
 
-    /// Writes the pieces. A file that cannot be written leaves the text to the destination before it.
+    /// Writes the pieces. If a file cannot be written, its text goes to the previous destination.
     ///
     /// - Throws: ``CommandFailure`` if standard output cannot be written.
     static func write(_ pieces: [Piece]) throws(CommandFailure) {

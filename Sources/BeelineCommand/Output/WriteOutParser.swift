@@ -2,7 +2,7 @@
 
 /// Parses the format of `-w`.
 enum WriteOutParser {
-    /// Returns the parts of a format. What is no variable stays as it is.
+    /// Returns the parts of a format. Text that is not a variable stays unchanged.
     static func parse(_ format: String) -> [WriteOut.Part] {
         var parts: [WriteOut.Part] = []
         var text = ""

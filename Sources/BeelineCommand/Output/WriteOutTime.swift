@@ -15,11 +15,12 @@ import Glibc
 
 /// The text of `%time{format}` in `-w`: strftime(3) for UTC, with `%f` for microseconds.
 enum WriteOutTime {
-    /// The most bytes of a formatted time.
+    /// The maximum size of a formatted time, in bytes.
     static let limit = 256
 
     static func now(_ format: String) -> String {
-        // Not clock_gettime: which module declares the fields of timespec differs from build to build (see `FileKind`).
+        // Not clock_gettime, because the module that declares the fields of timespec differs from build to build (see
+        // `FileKind`).
         let time = Date().timeIntervalSince1970
         let seconds = time.rounded(.down)
         return text(format, seconds: Int(seconds), microseconds: Int((time - seconds) * 1_000_000))
@@ -37,7 +38,7 @@ enum WriteOutTime {
                 continue
             }
             switch next {
-            // These differ between C libraries, or mean local time.
+            // In strftime, these differ between C libraries or mean local time.
             case "f": expanded += String("\(1_000_000 + microseconds)".dropFirst())
             case "s": expanded += "\(seconds)"
             case "Z": expanded += "UTC"

@@ -26,7 +26,7 @@ extension WriteOutVariable {
         case .headers: return .number(Int64(hop?.response.headerFields.count ?? 0))
         case .redirects: return .number(Int64(record.hops.dropLast().count { $0.status.kind == .redirection }))
         case .proxyUsed: return .number(hop?.proxy == nil ? 0 : 1)
-        // A proxy whose certificate is not valid is not used.
+        // A proxy without a valid certificate is not used.
         case .proxyVerifyResult, .earlyData: return .number(0)
         case .referer: return Value((hop?.request ?? record.transfer.request).headerFields[.referer])
         case .redirectURL: return Self.redirectURL(hop)
@@ -83,11 +83,11 @@ extension WriteOutVariable {
         guard let hop, (300..<400).contains(hop.status.code), let location = hop.response.headerFields[.location] else {
             return .absent
         }
-        // A target with another scheme is shown as it is.
+        // A target with another scheme is shown unchanged.
         return .string((try? hop.url.resolving(location)).map { "\($0)" } ?? location)
     }
 
-    /// Returns the proxy's status for CONNECT; 0 without a CONNECT, also on a reused tunnel.
+    /// Returns the proxy's status for CONNECT; 0 without a CONNECT, and on a reused tunnel.
     private static func connectCode(_ record: TransferRecord) -> Int {
         if let refusal = record.error?.underlyingError as? DirectHTTPError, refusal.code == .proxyRefused {
             return refusal.response?.status.code ?? 0

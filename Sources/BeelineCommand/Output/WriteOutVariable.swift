@@ -78,10 +78,10 @@ enum WriteOutVariable: String, CaseIterable {
     /// The value of a variable, for text and JSON.
     enum Value: Hashable, Sendable {
         case string(String)
-        /// No value: empty as text, null in JSON.
+        /// No value: empty in text, null in JSON.
         case absent
         case number(Int64)
-        /// An HTTP status; three digits as text.
+        /// An HTTP status; three digits in text.
         case code(Int)
         case seconds(Duration)
 

@@ -22,9 +22,9 @@ struct ProxyArguments: ParsableArguments {
     @Option(help: ArgumentHelp("List of hosts that do not use the upstream proxy", valueName: "list"))
     var noproxy: String?
 
-    /// Makes the client, whose resolver the proxy uses.
+    /// Makes the client. The proxy uses its resolver.
     ///
-    /// - Parameter hasCookies: whether the client sends requests itself and needs a jar.
+    /// - Parameter hasCookies: whether the client also sends its own requests and needs a jar.
     func client(
         _ names: NameArguments,
         _ defaults: Defaults,

@@ -10,7 +10,7 @@ import Musl
 import Glibc
 #endif
 
-/// Reports signals together with their sender, which Dispatch's signal sources do not tell.
+/// Reports signals with their sender, which Dispatch's signal sources do not report.
 ///
 /// The signal handler writes one byte into a pipe, and a Dispatch source reads it. There is one pipe per process.
 struct ReceivedSignals {
@@ -64,17 +64,18 @@ struct ReceivedSignals {
 /// Where the signal handler writes. A handler can reach only globals.
 @exclusivity(unchecked) nonisolated(unsafe) private var writeEnd: CInt = -1
 
-/// Set in the byte of a signal that a key may have sent. Signal numbers are smaller.
+/// This bit is set if a key may have sent the signal. Signal numbers are smaller.
 private let keyBit: UInt8 = 0x80
 
-/// The signal handler. It makes only calls that are allowed in one, and allocates nothing.
+/// The signal handler. It calls only functions that are allowed in a handler, and allocates nothing.
 private func report(_ number: CInt, _ info: UnsafeMutablePointer<siginfo_t>?, _: UnsafeMutableRawPointer?) {
     let error = errno
     defer { errno = error }
     #if canImport(Darwin)
-    // Apple's kernel names the terminal emulator as the sender of a key. It is in another session than its programs.
+    // For a key, Apple's kernel names the terminal emulator as the sender. The emulator is in another session than its
+    // programs.
     let session = getsid(info?.pointee.si_pid ?? 0)
-    // A sender that has ended has no session, and was no terminal.
+    // A sender that has ended has no session. It was not a terminal.
     let mayBeKey = session != -1 && session != getsid(0)
     #else
     // The kernel's own signals have a positive code, and those of kill(2) have none.

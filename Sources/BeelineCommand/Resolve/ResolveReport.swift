@@ -77,7 +77,7 @@ struct ResolveReport: Encodable {
         var hints: [String]
         /// The ECHConfigList in base64.
         @OrNull var ech: String?
-        /// The record as master files have it.
+        /// The record in the format of master files.
         var record: String
 
         init(_ record: ServiceRecord) {

@@ -11,8 +11,8 @@ import Musl
 import Glibc
 #endif
 
-/// Receives SIGHUP, which reloads the server's files. A signal that arrives before the server runs is not lost, and does not
-/// end the command: systemd may send it directly after the start.
+/// Receives SIGHUP, which reloads the server's files. A signal that arrives before the server runs is not lost and does
+/// not end the command, because systemd may send it directly after the start.
 final class ReloadSignal: Sendable {
     private struct State {
         var action: (@Sendable () -> Void)?
@@ -20,7 +20,7 @@ final class ReloadSignal: Sendable {
     }
 
     private let state = NIOLockedValueBox(State())
-    /// Any thread may use a source of Dispatch; only its type does not say so on Linux.
+    /// Any thread may use a Dispatch source, but on Linux its type does not declare that.
     private nonisolated(unsafe) let source: any DispatchSourceSignal
 
     init() {
@@ -36,7 +36,7 @@ final class ReloadSignal: Sendable {
         source.resume()
     }
 
-    /// Runs the action for each signal from now on, and for one that has arrived already.
+    /// Runs the action for each signal from now on, and for a signal that has already arrived.
     func onArrival(_ action: @escaping @Sendable () -> Void) {
         let hasArrived = state.withLockedValue { state in
             state.action = action

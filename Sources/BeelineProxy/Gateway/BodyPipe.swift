@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// A body passed from a socket to one task, piece by piece. A task that reads while another one waits gets ``Broken``.
+/// A body passed from a socket to one task, piece by piece. A second task that reads at the same time gets ``Broken``.
 final class BodyPipe: AsyncSequence, Sendable {
     /// The sender ended before the body was complete, or another task is reading.
     struct Broken: Error {}

@@ -11,7 +11,8 @@ struct DocumentMapper {
     /// The gateway's URL as the player knows it, `http://127.0.0.1:…`. Links in these documents become absolute URLs.
     let gateway: String
 
-    /// The maximum number of JSON values in a document. An asset has about a dozen, with all its tracking data about a hundred.
+    /// The maximum number of JSON values in a document. An asset has about a dozen, or about a hundred with all its
+    /// tracking data.
     static let maxValues = 65_536
 
     /// The document with its links mapped; nil if it is not a JSON document of this kind.
@@ -21,7 +22,7 @@ struct DocumentMapper {
     func mapped(_ document: [UInt8], as kind: PlaylistMapper.Kind) throws(MappingBudget.Fault) -> String? {
         var budget = MappingBudget()
         guard let value = JSONValue(document, limit: Self.maxValues) else {
-            // Passing it on would show the player unmapped links.
+            // Forwarding the document unchanged would show the player unmapped links.
             if Self.beginsObject(document) { throw .unreadable }
             return nil
         }
@@ -70,8 +71,8 @@ struct DocumentMapper {
         return .string(gateway + path)
     }
 
-    /// A pathway clone whose URIs stay at the gateway: its host becomes a query parameter, which the gateway reads. Nil if the
-    /// clone also has URIs of its own: players would add the parameter to them too, so such clones are removed.
+    /// A pathway clone with URIs that stay at the gateway: its host becomes a query parameter, which the gateway reads.
+    /// Nil if the clone also has its own URIs. Players would add the parameter to them too, so such clones are removed.
     private func clone(_ value: JSONValue, budget: inout MappingBudget) throws(MappingBudget.Fault) -> JSONValue? {
         guard case .object(var rules)? = value["URI-REPLACEMENT"] else { return value }
         let lists = ["PER-VARIANT-URIS", "PER-RENDITION-URIS"]

@@ -11,9 +11,10 @@ public import Names
 /// let url = try proxy.gateway?.localURL(for: HTTPURL("https://live.example.com/a/index.m3u8"))
 /// ```
 ///
-/// The client sends each request for such a URL to the origin by its name: TLS, cookies (kept in its jar) and ranges work as in a
-/// direct request. A WebSocket is opened in the same way. Redirects, and absolute links in HLS playlists and DASH manifests, lead
-/// back to the gateway if their hosts are listed. A URL contains a secret token, so that other apps cannot use it.
+/// The client sends each request for such a URL to the origin by its name. TLS, cookies (kept in the client's jar) and
+/// ranges work as in a direct request. A WebSocket is opened in the same way. Redirects, and absolute links in HLS
+/// playlists and DASH manifests, lead back to the gateway if their hosts are listed. A URL contains a secret token, so
+/// that other apps cannot use it.
 public struct Gateway: Sendable {
     private let proxy: BeelineProxy
     private let links: GatewayLinks

@@ -17,14 +17,15 @@ struct GatewayCarrier: Sendable {
     let gateway: String
     let request: HTTPRequest
     let body: RequestBody
-    /// Whether the player speaks HTTP/1.0.
+    /// Whether the player uses HTTP/1.0.
     let isHTTP10: Bool
     /// Restricts the endpoints that may be dialled.
     let screen: EndpointScreen
 
     private var url: HTTPURL { target.url }
 
-    /// Sends bytes to the player, and returns when they are written. `closes` tells that the connection ends after the response.
+    /// Sends bytes to the player, and returns when they are written. If `closes` is true, the connection ends after the
+    /// response.
     typealias Send = @Sendable (_ bytes: ByteBuffer, _ closes: Bool) async throws -> Void
 
     /// - Throws: ``Refusal`` if there is no response or it is incomplete.
@@ -37,7 +38,8 @@ struct GatewayCarrier: Sendable {
             var response = try await client.send(request, to: url, body: body, options: options)
             let kind = target.kind ?? PlaylistMapper.Kind(contentType: response.fields[.contentType], path: url.path)
             if kind != nil, response.status == .partialContent, request.method == .get {
-                // The path did not show that this is a playlist. Only a whole playlist can be mapped.
+                // The path did not show that this is a playlist. Only a complete playlist can be mapped, so request it
+                // again.
                 await response.body.discard()
                 var whole = request
                 whole.headerFields[.range] = nil

@@ -25,7 +25,7 @@ enum GatewayFields {
         if head.fields.authenticatesConnection { fields[.authorization] = nil }
         // Trailers are not forwarded.
         fields[.trailer] = nil
-        // A compressed playlist cannot be mapped, and neither can a part of one.
+        // A compressed or partial playlist cannot be mapped.
         fields[.acceptEncoding] = "identity"
         if kind != nil {
             fields[.range] = nil

@@ -5,8 +5,8 @@ import HTTPTypes
 import HTTPWire
 import Names
 
-/// Maps a player's WebSocket handshake to the origin, and the response back. Player and origin negotiate key, extensions and
-/// subprotocols with each other, so frames are passed unchanged (RFC 6455 §4).
+/// Maps a player's WebSocket handshake to the origin, and the response back. Player and origin negotiate key,
+/// extensions and subprotocols with each other, so frames pass unchanged (RFC 6455 §4).
 struct GatewayHandshake {
     let client: BeelineClient
     let links: GatewayLinks

@@ -35,7 +35,7 @@ extension GatewayLinks {
             let host = PercentEncoding.decode(parts.remove(at: index).dropFirst(Self.hostParameter.count + 1)),
             let other = try? HTTPURL("\(url.origin.scheme.name)://\(host)/"), other.target == "/", other.user == nil
         else { return nil }
-        // As when a player replaces a URL's host: the port is kept, unless the new host has its own.
+        // As when a player replaces a URL's host, the port is kept, unless the new host has a port.
         let usual = Origin(scheme: url.origin.scheme, host: other.host)
         let origin =
             other.origin == usual ? Origin(scheme: usual.scheme, host: usual.host, port: url.origin.port) : other.origin

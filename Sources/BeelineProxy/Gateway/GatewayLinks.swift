@@ -3,10 +3,10 @@
 import HTTPDNS
 import Names
 
-/// Maps URLs to the gateway: `/TOKEN/https/live.example.com/a/index.m3u8` stands for `https://live.example.com/a/index.m3u8`. The
-/// path is kept, so relative links work without mapping. Other links are mapped by replacing only their beginning, so that
-/// templates and escapes in the rest are preserved. If only the playlist tells the kind of a document, the kind follows the
-/// token: `/TOKEN/assets/https/…`.
+/// Maps URLs to the gateway: `/TOKEN/https/live.example.com/a/index.m3u8` stands for
+/// `https://live.example.com/a/index.m3u8`. The path is kept, so relative links work without mapping. For other links,
+/// only the beginning is replaced, so that templates and escapes in the rest are preserved. If only the playlist shows
+/// the kind of a document, the kind follows the token: `/TOKEN/assets/https/…`.
 struct GatewayLinks: Sendable {
     struct Target: Equatable {
         let url: HTTPURL

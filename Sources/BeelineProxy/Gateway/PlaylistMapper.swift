@@ -11,9 +11,9 @@ struct PlaylistMapper: Sendable {
         case hls
         /// A DASH manifest or a patch of one (ISO/IEC 23009-1).
         case dash
-        /// The asset list of an HLS interstitial, in JSON. Only the playlist that refers to it tells its kind.
+        /// The asset list of an HLS interstitial, in JSON. Only the playlist that refers to it shows its kind.
         case assets
-        /// A steering manifest, in JSON. Only the playlist or manifest that refers to it tells its kind.
+        /// A steering manifest, in JSON. Only the playlist or manifest that refers to it shows its kind.
         case steering
 
         /// The kind according to a response's content type and path; nil for other documents.
@@ -116,7 +116,7 @@ struct PlaylistMapper: Sendable {
         return links.resolved(reference, base: base) ?? resolved
     }
 
-    /// Maps a link to a document whose kind only the tag tells.
+    /// Maps a link to a document when only the tag shows the document's kind.
     private func mappedDocument(
         _ link: Substring,
         as kind: Kind,

@@ -4,7 +4,7 @@ import HTTPWire
 import NIOCore
 import Names
 
-/// The head of a request to the proxy, parsed strictly: ambiguous requests are refused (RFC 9112 §11.2).
+/// The head of a request to the proxy, parsed strictly. Ambiguous requests are refused (RFC 9112 §11.2).
 struct RequestHead {
     enum Target: Equatable {
         /// A tunnel (CONNECT).
@@ -17,7 +17,7 @@ struct RequestHead {
 
     let method: String
     let target: Target
-    /// Whether the client speaks HTTP/1.0.
+    /// Whether the client uses HTTP/1.0.
     let isHTTP10: Bool
     let fields: EndToEndFields
 

@@ -5,13 +5,14 @@ package import Names
 
 /// The rules for the destinations that the proxy connects to. A value without I/O.
 ///
-/// A local proxy can reach addresses that a web page or another machine must not reach: this machine, its network, a cloud's
-/// metadata service. So a public name may lead only to public addresses, whatever its DNS answer says (DNS rebinding).
+/// A local proxy can reach addresses that a web page or another machine must not reach: this machine, its network, a
+/// cloud's metadata service. A public name may therefore lead only to public addresses, even if its DNS answer has
+/// others (DNS rebinding).
 public struct AccessPolicy: Hashable, Sendable {
     /// The ports that tunnels (CONNECT and SOCKS) may connect to. Default 443, 80 and 8443; empty allows all ports.
     public var tunnelPorts: Set<UInt16> = [443, 80, 8443]
-    /// Whether names may resolve to addresses of this machine and its networks, and clients may connect to such addresses.
-    /// Default false.
+    /// Whether names may resolve to addresses of this machine and its networks, and whether clients may connect to such
+    /// addresses. Default false.
     public var allowsLocalAnswers = false
     /// Whether clients may connect to private addresses such as `192.168.1.2` by address. Default true, for printers and file
     /// servers. Set it to false for a proxy that other machines can use.

@@ -5,9 +5,9 @@ import DirectHTTP
 import HTTPDNS
 
 extension Refusal {
-    /// The refusal that a client gets for an error: of the policy, the resolver, the dial or the exchange.
+    /// The refusal that a client gets for an error of the policy, the resolver, the dial or the exchange.
     ///
-    /// - Parameter place: where the error occurred, for errors that do not say it.
+    /// - Parameter place: where the error occurred, for errors that do not contain it.
     init(_ error: any Error, at place: some CustomStringConvertible) {
         switch error {
         case let refusal as Refusal: self = refusal

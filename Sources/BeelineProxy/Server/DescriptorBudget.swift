@@ -2,8 +2,8 @@
 
 import DirectHTTP
 
-/// Distributes the process's file descriptors. If they ran out, tunnels would fail, and libdispatch ends a process in which it
-/// cannot open a file.
+/// Distributes the process's file descriptors. Without descriptors, tunnels would fail, and libdispatch would end the
+/// process if it cannot open a file.
 struct DescriptorBudget {
     /// The maximum number of served clients. Each takes two descriptors: one for its own socket and one for the origin's.
     let connections: Int

@@ -16,7 +16,8 @@ final class ForwardExchange: WireOwner {
 
     /// The maximum number of bytes buffered from a client before the origin is connected.
     private static let aheadLimit = 64 * 1024
-    /// The maximum number of interim responses to one request. A server with long work sends one every few seconds.
+    /// The maximum number of interim responses to one request. A server that works for a long time sends one every few
+    /// seconds.
     private static let maxInterims = 1_000
 
     private let server: ProxyLoop
@@ -49,7 +50,7 @@ final class ForwardExchange: WireOwner {
     /// gets an error response instead.
     private var heldHead: ByteBuffer?
     private var closesClient = false
-    /// Whether to remove the chunk framing, for an HTTP/1.0 client.
+    /// Whether to remove the chunk framing, as an HTTP/1.0 client requires.
     private var unchunks = false
     /// Whether the end of the client's data was passed to the origin.
     private var hasPassedEnd = false
@@ -137,8 +138,8 @@ final class ForwardExchange: WireOwner {
         if !origin.isWritable || (request.isEnded && input.readableBytes > 0) { client.pause() }
     }
 
-    /// Passes the end of the client's data to the origin. The client may have left or may be waiting for the response; the origin
-    /// decides as it would without a proxy.
+    /// Passes the end of the client's data to the origin. The client may have left or may be waiting for the response.
+    /// The origin decides, as it would without a proxy.
     private func passEnd() {
         guard let origin, !hasPassedEnd else { return }
         guard origin.halfCloses else { return client.close() }
@@ -269,7 +270,7 @@ final class ForwardExchange: WireOwner {
         releaseHead()
         server.forwarded()
         self.origin = nil
-        // A server that responded before it had the whole request may not read the rest of it.
+        // A server that responded before it received the whole request may not read the rest.
         let isUsable = isOriginKept && !hasPassedEnd && request.isEnded && rest.readableBytes == 0
         if isUsable, server.keepsConnections, !(origin.isTied && closesClient) {
             server.origins.keep(origin, to: destination, of: client, now: server.loop.now)

@@ -5,8 +5,8 @@ import DirectHTTP
 import NIOCore
 import Names
 
-/// Connects to one destination as its routing says: finds its endpoints, applies the policy and races them. Runs on the event
-/// loop, and ends once unless it is cancelled.
+/// Connects to one destination according to its routing: finds its endpoints, applies the policy and races them. Runs
+/// on the event loop, and ends once unless it is cancelled.
 final class OriginConnector {
     struct Connection {
         let wire: Wire
@@ -43,7 +43,7 @@ final class OriginConnector {
     private var done: ((Result<Connection, Refusal>) -> Void)?
     private var task: Task<Void, Never>?
     private var dial: ChannelDial?
-    /// The failure of all endpoints of the first list, while another list is awaited.
+    /// The failure of all endpoints of the first list, while waiting for another list.
     private var firstFailure: Refusal?
 
     /// - Parameter done: called once on the event loop, possibly before ``start()`` returns.
@@ -91,7 +91,7 @@ final class OriginConnector {
         dial?.cancel()
     }
 
-    /// Fails if the deadline has passed. The proxy checks all clients periodically, so a connector needs no timer of its own.
+    /// Fails if the deadline has passed. The proxy checks all clients periodically, so a connector needs no timer.
     func check(now: NIODeadline) {
         guard let deadline, now >= deadline, done != nil else { return }
         if let dial { return dial.expire() }
@@ -123,7 +123,7 @@ final class OriginConnector {
         }
     }
 
-    /// - Parameter earlier: the attempts at the endpoints that these replace; empty for the first ones.
+    /// - Parameter earlier: the attempts at the endpoints that this list replaces; empty for the first list.
     private func race(_ list: EndpointList, after earlier: [Attempt] = []) {
         let dial = ChannelDial(
             to: list,

@@ -6,8 +6,8 @@ import Names
 
 /// Idle connections to `http` origins, for reuse.
 final class OriginPool {
-    /// Identifies interchangeable connections: by the destination's name, never by an address. The routing of a destination does
-    /// not change.
+    /// Identifies interchangeable connections by the destination's name, never by an address. The routing of a
+    /// destination does not change.
     struct Key: Hashable {
         let destination: Destination
         /// The client that authenticated the connection; nil if all clients can use it.
@@ -31,9 +31,10 @@ final class OriginPool {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Takes a connection for a client's request: one that is tied to the client, or else the most recently used one.
+    /// Takes a connection for a client's request. Prefers a connection that is tied to the client, then the most
+    /// recently used.
     func take(_ destination: Destination, for client: Wire) -> Wire? {
-        // The origins have closed their ends meanwhile, perhaps without a word that reached us.
+        // The origins have closed their ends during the sleep, and this machine may not have received that.
         if sleep.hasSlept(now: clock()) { closeAll() }
         var key = Key(destination: destination, client: ObjectIdentifier(client))
         if idle[key] == nil { key.client = nil }

@@ -7,8 +7,8 @@ import NIOCore
 import NIOPosix
 import Names
 
-/// The proxy's state, confined to one event loop, which also runs the listening socket and all connections. So it needs no locks,
-/// and a tunnel's two sockets share a thread.
+/// The proxy's state, confined to one event loop, which also runs the listening socket and all connections. It
+/// therefore needs no locks, and a tunnel's two sockets share a thread.
 final class ProxyLoop {
     let loop: any EventLoop
     let client: BeelineClient
@@ -223,7 +223,7 @@ final class ProxyLoop {
             finishDraining()
         } else {
             loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
-                // Clients must not take an interrupted transfer for a complete one.
+                // Otherwise clients could mistake an interrupted transfer for a complete one.
                 for wire in clients.values { wire.reset() }
             }
         }

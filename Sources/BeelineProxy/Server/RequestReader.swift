@@ -57,7 +57,7 @@ final class RequestReader: WireOwner {
     /// response.
     ///
     /// - Parameters:
-    ///   - rest: the bytes behind the request; nil if the request is incomplete.
+    ///   - rest: the bytes after the request; nil if the request is incomplete.
     ///   - hasResponse: whether a part of the response was sent.
     ///   - endsByClosing: whether only the end of the connection ends that response.
     func end(with refusal: Refusal, of head: RequestHead, rest: ByteBuffer?, hasResponse: Bool, endsByClosing: Bool) {
@@ -68,7 +68,7 @@ final class RequestReader: WireOwner {
             input = rest
             return refuse(refusal, to: head)
         }
-        // The client must not take an incomplete response for a complete one, but it gets the part that has arrived.
+        // The client must not mistake an incomplete response for a complete one, but it gets the part that has arrived.
         let limit = server.configuration.limits.lastBytes
         switch (endsByClosing, refusal) {
         case (true, .timedOut): client.reset()

@@ -58,7 +58,7 @@ final class Tunnel: WireOwner {
     }
 
     func inputEnded(of wire: Wire) {
-        // TLS that ends without close_notify was truncated.
+        // TLS without close_notify at its end was truncated.
         if wire.hasFailed { closed(wire) } else { other(wire).finishWriting() }
     }
 
@@ -84,7 +84,7 @@ final class Tunnel: WireOwner {
     }
 
     private func end() {
-        // The peers must not take an interrupted transfer for a complete one.
+        // Otherwise the peers could mistake an interrupted transfer for a complete one.
         client.reset()
         origin.reset()
     }

@@ -177,8 +177,8 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 
-    /// Closes with a reset, so that the peer does not take the data for complete. Waits until the peer has received all written
-    /// bytes, because a reset discards those that the kernel still holds.
+    /// Closes with a reset, so that the peer does not mistake the data for complete. Waits until the peer has received
+    /// all written bytes, because a reset discards bytes that are still in the kernel.
     ///
     /// - Parameter limit: the maximum time to wait.
     func resetAfterDelivery(within limit: Duration) {
@@ -261,7 +261,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A reset after the end of the peer's output loses none of it.
+        // A reset after the end of the peer's output loses no data.
         if !isInputEnded { hasFailed = true }
         context.close(promise: nil)
     }

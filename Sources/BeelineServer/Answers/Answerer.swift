@@ -14,8 +14,8 @@ final class NameBackend: Sendable {
     }
 }
 
-/// Answers questions from the rules and zones, and from the resolver or an upstream that carries messages if neither has the
-/// name.
+/// Answers questions from the rules and zones. If neither has the name, asks the resolver or an upstream that carries
+/// messages.
 struct Answerer: Sendable {
     let backend: NameBackend
     let zones: ZoneFiles
@@ -53,11 +53,11 @@ struct Answerer: Sendable {
         case here(ServerAnswer)
         /// The resolver.
         case addresses(NameBackend, Host, IPAddress.Family)
-        /// The tables of the user if they have the host, otherwise an upstream that carries messages.
+        /// The user's tables if they have the host, otherwise an upstream that carries messages.
         case message(NameBackend, Host?)
         /// Tables only, because this client may not ask this machine's resolver.
         case tables(NameBackend, Host)
-        /// This machine's resolver, which has addresses only: it tells whether the name exists.
+        /// This machine's resolver. It has addresses only, so for other types it tells only whether the name exists.
         case existence(NameBackend, Host)
     }
 
@@ -78,13 +78,14 @@ struct Answerer: Sendable {
         return Step(query: query, finding: finding, route: route(query, isPublished: finding != nil))
     }
 
-    /// - Parameter isPublished: Whether the owner of a zone publishes the name with an alias. It may be private.
+    /// - Parameter isPublished: Whether an alias in a zone leads to the name. All clients then get an answer, even if
+    ///   the name is private.
     private func route(_ query: MessageQuery, isPublished: Bool) -> Route {
         let (name, type) = (query.question.name, query.question.type)
         if type == .any { return .here(.refusalOfAny(name)) }
         let family = Self.family(type)
         guard let key = NameHost(name) else {
-            // The root, which has no addresses.
+            // The root has no addresses.
             if name == .root, SpecialName.isUnasked(type) { return .here(ServerAnswer(.noError)) }
             guard family == nil, backend.isForwarding else {
                 return .here(ServerAnswer(family == nil ? .notImplemented : .noSuchName))
@@ -95,7 +96,7 @@ struct Answerer: Sendable {
         let group = domains[host]
         let backend = group ?? backend
         if group == nil, let answer = SpecialName.answer(name, host: host, type: type) { return .here(answer) }
-        // A single label is private as a host, and public as a zone, which validators ask for.
+        // A single label is private as a host. As a zone it is public, and validators ask for its records.
         let isZone = SpecialName.isOfZones(type) && name.labels.count == 1
         let isKept = group == nil && !host.isLocalhost && !isZone && backend.resolver.isKeptFromUpstreams(host)
         // This machine's resolver and tables know hosts only.
@@ -115,7 +116,7 @@ struct Answerer: Sendable {
         return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
     }
 
-    /// The name and family that this machine's resolver is asked for; nil if it is not asked.
+    /// The name and family to ask this machine's resolver for; nil if it is not asked.
     func systemQuestion(_ query: MessageQuery) -> DNSQuestion? {
         let step = step(query)
         switch step.route {
@@ -230,7 +231,7 @@ struct Answerer: Sendable {
         }
     }
 
-    /// The answer of the tables: for a host that one of them has, its addresses are all there is. Nil for other hosts.
+    /// The answer of the tables. If a table has the host, its addresses are the only ones. Nil if no table has it.
     private func tableAnswer(_ resolver: Resolver, _ host: Host, name: DNSName, type: DNSType) async -> ServerAnswer? {
         guard resolver.hasTables, let found = await resolver.tableAnswer(to: Question(host)) else { return nil }
         var answer = ServerAnswer()

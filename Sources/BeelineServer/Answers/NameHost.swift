@@ -5,8 +5,9 @@ import Names
 
 /// The host that rules and policies see for a name.
 ///
-/// A name may have octets that no host has: `my printer.lan`, or a label in Latin-1. It belongs to the same domains as other names
-/// below its longest ancestor that is a host, and is treated as a name below that one: here as `_.lan`.
+/// A name may have octets that a host cannot have, such as `my printer.lan` or a label in Latin-1. Such a name is
+/// treated as a name below its longest ancestor that is a host, here as `_.lan`. It belongs to the same domains as
+/// other names below that ancestor.
 struct NameHost: Sendable {
     let host: Host
     /// Whether the host is the name itself.
@@ -23,7 +24,7 @@ struct NameHost: Sendable {
         var rest = name.wire[...]
         while let length = rest.first, length > 0 {
             rest = rest.dropFirst(1 + Int(length))
-            // An address is no domain, so `_.2` is looked up without it.
+            // An address is not a domain, so skip it: `_.2` is not looked up.
             if rest.count > 1, Self.host(rest) == nil { continue }
             guard let host = Self.host((zone + rest)[...]) else { continue }
             self.host = host
@@ -34,7 +35,7 @@ struct NameHost: Sendable {
 
     /// The host with the labels of a name; nil for other octets and for addresses.
     private static func host(_ wire: ArraySlice<UInt8>) -> Host? {
-        // `Host` decodes percent signs, which makes another name of it.
+        // `Host` decodes percent signs, which would change the name.
         guard !wire.contains(UInt8(ascii: "%")) else { return nil }
         let text = DNSName(wire: Array(wire)).description
         guard let host = try? Host(text), host.address == nil else { return nil }

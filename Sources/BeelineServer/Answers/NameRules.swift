@@ -20,7 +20,7 @@ struct NameRules: Sendable {
     /// The addresses of domains. Empty: the domain has only the names of lists.
     private var domains: DomainMap<[IPAddress]> = [:]
 
-    /// The TTL of answers, in seconds. Lists change rarely, but a name that was blocked by mistake must come back soon.
+    /// The TTL of answers, in seconds. It is short so that a name that was blocked by mistake works again soon.
     private static let ttl: UInt32 = 10
 
     /// Rules without names.

@@ -23,7 +23,7 @@ package struct RecordLookup: Sendable {
         package var code: String
         /// The records of the answer, including aliases and, if they were asked for, signatures.
         package var records: [Record]
-        /// Whether an upstream says that it has validated the answer.
+        /// Whether an upstream reports that it has validated the answer.
         package var isVerified: Bool
         /// The number and the text of each extended error (RFC 8914).
         package var errors: [String]
@@ -34,9 +34,9 @@ package struct RecordLookup: Sendable {
     private let answerer: Answerer
     private let type: DNSType
 
-    /// A lookup through a resolver's upstreams. Nil if `type` is no record type.
+    /// A lookup through a resolver's upstreams. Nil if `type` is not a record type.
     ///
-    /// - Throws: Nothing in practice: there are no zone files.
+    /// - Throws: Nothing in practice, because it reads no zone files.
     package init?(_ type: String, resolver: Resolver) throws(ServerError) {
         guard let type = DNSType(label: type), type != .any, type != .opt else { return nil }
         self.type = type
@@ -45,7 +45,7 @@ package struct RecordLookup: Sendable {
         )
     }
 
-    /// The records of a name; nil if it is no name.
+    /// The records of a name; nil if the text is not a name.
     package func records(of name: String) async -> Outcome? {
         guard let name = JSONDialect.name(name) else { return nil }
         var query = MessageQuery(DNSQuestion(name, type))

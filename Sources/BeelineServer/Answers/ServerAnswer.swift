@@ -10,9 +10,9 @@ struct ServerAnswer: Sendable {
     var answers: [DNSRecord] = []
     /// The SOA of a negative answer (RFC 2308 §2).
     var authorities: [DNSRecord] = []
-    /// Records that help to use the answer. Without EDNS's.
+    /// The additional section without OPT, such as the addresses of the answer's targets.
     var additionals: [DNSRecord] = []
-    /// Whether the upstream says that it has validated the answer (AD).
+    /// Whether the upstream reports that it has validated the answer (AD).
     var isVerified = false
     /// Why the answer is an error or stale.
     var errors: [ExtendedError] = []
@@ -110,7 +110,7 @@ struct ServerAnswer: Sendable {
         return min(least ?? negative, negative)
     }
 
-    /// Whether the requested records are missing: there are at most aliases and their signatures.
+    /// Whether the answer lacks the requested records. It then has at most aliases and their signatures.
     var isNegative: Bool {
         answers.allSatisfy { $0.type == .cname || $0.type == .signature } && answeredType != .cname
     }

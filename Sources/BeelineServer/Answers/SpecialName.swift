@@ -3,12 +3,12 @@
 import HTTPDNS
 import Names
 
-/// Names that no upstream is asked for (RFC 6761, RFC 6303, RFC 7686, RFC 9462).
+/// Names that are never sent to upstreams (RFC 6761, RFC 6303, RFC 7686, RFC 9462).
 enum SpecialName {
     private static let absent: DomainSet = ["invalid", "onion", "resolver.arpa"]
 
-    /// The answer to a question for a special name; nil for other names, and for addresses of local names, which this machine
-    /// knows.
+    /// The answer to a question for a special name. Nil for other names, and for `localhost`, which the resolver
+    /// answers.
     static func answer(_ name: DNSName, host: Host, type: DNSType) -> ServerAnswer? {
         if absent.contains(host) { return ServerAnswer(.noSuchName) }
         guard let (network, isWhole) = ReverseName.network(name), isLocal(network) else { return nil }
@@ -30,15 +30,16 @@ enum SpecialName {
     /// Whether only zones have records of a type: NS, SOA, DS, NSEC, DNSKEY, NSEC3PARAM, CDS and CDNSKEY.
     static func isOfZones(_ type: DNSType) -> Bool { [2, 6, 43, 47, 48, 51, 59, 60].contains(type.rawValue) }
 
-    /// Whether the root is not asked for a type: addresses.
+    /// Whether the type has addresses. The root has none, so such questions for it are answered here.
     static func isUnasked(_ type: DNSType) -> Bool { type == .a || type == .aaaa }
 }
 
 /// Names below `in-addr.arpa` and `ip6.arpa`.
 enum ReverseName {
-    /// The network that the last labels of a name spell, with one octet or four bits a label, and whether all labels belong to
-    /// it. Others may precede it, as in `b._dns-sd._udp.0.1.168.192.in-addr.arpa` and `0-63.1.168.192.in-addr.arpa` (RFC 2317).
-    /// Nil for other names, and without such a label.
+    /// The network that a reverse name stands for. Each label is one octet (IPv4) or four bits (IPv6).
+    ///
+    /// `isWhole` is false if other labels precede these, as in `b._dns-sd._udp.0.1.168.192.in-addr.arpa` and
+    /// `0-63.1.168.192.in-addr.arpa` (RFC 2317). Nil for other names, and for names without a label of the network.
     static func network(_ name: DNSName) -> (network: IPNetwork, isWhole: Bool)? {
         let labels = name.labels.map { String(decoding: $0, as: UTF8.self).lowercased() }
         guard labels.count > 2, labels.last == "arpa" else { return nil }
@@ -66,7 +67,7 @@ enum ReverseName {
         return (network, used == parts.count)
     }
 
-    /// The numbers of the first labels, up to one that is no number.
+    /// The numbers of the first labels, up to the first label that is not a number.
     private static func numbers(_ labels: some Sequence<String>, _ number: (String) -> UInt8?) -> [UInt8] {
         var numbers: [UInt8] = []
         for label in labels {
@@ -78,14 +79,14 @@ enum ReverseName {
 }
 
 extension DNSType {
-    /// A name (RFC 1035 §3.3.12).
+    /// PTR (RFC 1035 §3.3.12).
     static let pointer = DNSType(rawValue: 12)
     /// The query type ANY, which asks for all records (RFC 1035 §3.2.3).
     static let any = DNSType(rawValue: 255)
 }
 
 extension ServerAnswer {
-    /// The answer to ANY: one record that says nothing (RFC 8482 §4.2).
+    /// The answer to ANY: one HINFO record without information (RFC 8482 §4.2).
     static func refusalOfAny(_ name: DNSName) -> ServerAnswer {
         var answer = ServerAnswer()
         let content = [7] + Array("RFC8482".utf8) + [0]

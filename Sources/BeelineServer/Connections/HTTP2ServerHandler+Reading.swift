@@ -56,7 +56,7 @@ extension HTTP2ServerHandler {
         removeIfEnded(id)
     }
 
-    /// Drops a stream whose reply is no longer needed.
+    /// Drops a stream if its reply is no longer needed.
     func forget(_ id: UInt32) {
         guard let ended = pending.removeValue(forKey: id) else { return }
         if ended.request == nil { onCancel(id) }

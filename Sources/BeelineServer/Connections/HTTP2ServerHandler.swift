@@ -53,11 +53,11 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
 
     /// The largest body of a request, in bytes.
     let maxBody: Int
-    /// From a request's header block to its end.
+    /// The maximum time from a request's header block to its end.
     private let requestTime: TimeAmount
-    /// For the client to read a reply.
+    /// The time that a client may take to read a reply.
     private let replyTime: TimeAmount
-    /// Without a request. Other frames, such as PING, do not extend it.
+    /// The maximum time without a request. Other frames, such as PING, do not extend it.
     private let idleTime: TimeAmount
     private let onRequest: (Request) -> Void
     let onCancel: (UInt32) -> Void

@@ -22,7 +22,7 @@ final class RequestHandler: ChannelInboundHandler {
     /// The task that waits for an upstream. Cancelled when the connection closes.
     private var work: Task<Void, Never>?
     private var isEnding = false
-    /// Whether the connection closes after the reply whose end must be written next. Nil without such a reply.
+    /// Set while the end of a reply must be written. True: close the connection after that.
     private var nextEnd: Bool?
     /// Whether to close the connection when the replies have left.
     private var isFinishing = false
@@ -93,16 +93,17 @@ final class RequestHandler: ChannelInboundHandler {
         let body = hasContent ? reply.body : []
         let sent = context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))))
         guard !context.channel.isWritable else { return end(context, closes: closes) }
-        // The end of a reply admits the next request. Waiting for the write keeps a client that does not read from filling the
-        // memory.
+        // The next request is read after the end of a reply. Wait for this write first, so that a client that does not
+        // read cannot fill the memory.
         context.flush()
         sent.assumeIsolated().whenComplete { _ in self.end(context, closes: closes) }
     }
 
     private func end(_ context: ChannelHandlerContext, closes: Bool) {
         nextEnd = closes
-        // NIO delivers the next pipelined request from inside the write of an end. If its reply ended there too, the requests that a
-        // client sent behind a slow one would nest, up to thousands deep, and overflow the stack.
+        // NIO delivers the next pipelined request during the write of an end. If the reply to that request ended here
+        // too, the calls would nest. A client could send thousands of requests behind a slow one and overflow the
+        // stack.
         guard !isEnding else { return }
         isEnding = true
         defer { isEnding = false }

@@ -54,7 +54,7 @@ final class ServerListener: Sendable {
                 privateKey: .privateKey(key)
             )
             configuration.minimumTLSVersion = .tlsv12
-            // Does not wait long for the close_notify of a client that was too slow.
+            // Waits only briefly for the close_notify of a client that was too slow.
             configuration.shutdownTimeout = .seconds(1)
             configuration.applicationProtocols = protocols
             return try NIOSSLContext(configuration: configuration)

@@ -71,7 +71,7 @@ final class DNSListeners: Sendable {
         }
     }
 
-    /// What helps against an error of the system.
+    /// The remedy for an error of the system.
     private static func hint(_ error: any Error) -> String {
         switch (error as? IOError)?.errnoCode {
         case EACCES: "; ports below 1024 need root, or give --listen with another"
@@ -160,7 +160,7 @@ final class DNSListeners: Sendable {
                 handler.finish(channel)
             }
         }
-        // In a separate task, because the calling one is usually cancelled, and then cannot sleep.
+        // A separate task, because the calling task is usually cancelled and a cancelled task cannot sleep.
         await Task { [service] in
             while service.waiting > 0, ContinuousClock.now < end {
                 try? await ContinuousClock().sleep(for: .milliseconds(10))

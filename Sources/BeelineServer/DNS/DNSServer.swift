@@ -14,8 +14,9 @@ public import Names
 /// await server.run()  // until its task is cancelled
 /// ```
 ///
-/// Addresses come from the resolver, with its cache, checks and upstreams. Questions for other records, and from clients that
-/// validate signatures, are sent to the resolver's upstreams that carry DNS messages: DoH, DoT and DNS.
+/// Addresses come from the resolver, with its cache, checks and upstreams. Two kinds of questions go to the resolver's
+/// upstreams that carry DNS messages (DoH, DoT and DNS): those for other records, and those of clients that validate
+/// signatures.
 public final class DNSServer: Sendable {
     private let configuration: DNSServerConfiguration
     private let zones: ZoneFiles
@@ -37,7 +38,7 @@ public final class DNSServer: Sendable {
         zones = try ZoneFiles(configuration.zones)
         lists = try ListFiles(configuration.lists, blockedAnswer: configuration.blockedAnswer)
         var answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
-        // Domains with the same resolver share its answers and its bound of queries.
+        // Domains with the same resolver share its cached answers and its query limit.
         var byResolver = [ObjectIdentifier(resolver): answerer.backend]
         for resolver in configuration.domains.allValues where byResolver[ObjectIdentifier(resolver)] == nil {
             byResolver[ObjectIdentifier(resolver)] = NameBackend(resolver)

@@ -15,17 +15,19 @@ public struct DNSServerConfiguration: Sendable {
         public static let unspecifiedAddress = BlockedAnswer(hasAddress: true)
     }
 
-    /// The endpoint for UDP and TCP. With port 0 the system chooses a port. Default: 127.0.0.1, port 53, which needs a right of the system.
+    /// The endpoint for UDP and TCP. With port 0 the system chooses a port. Default: 127.0.0.1, port 53, which usually
+    /// needs the rights of an administrator.
     public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 53)
-    /// The endpoint for DNS over TLS (RFC 7858), which needs ``tls``. Nil: none. Default: nil.
+    /// The endpoint for DNS over TLS (RFC 7858), which needs ``tls``. Nil for no DNS over TLS. Default: nil.
     public var listenTLS: Endpoint?
     /// The TLS files. ``DNSServer/reload()`` reads them again. Default: nil.
     public var tls: ServerConfiguration.TLSFiles?
     /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.
     public var zones: [String] = []
-    /// The files of blocked names and of names with other addresses, in the formats of hosts(5) and dnsmasq: `0.0.0.0 ads.example`
-    /// and `address=/ads.example/` block a name and a domain, `192.0.2.7 printer.lan` and `address=/lab.example/192.0.2.8` give
-    /// them an address. They are applied before everything else, and read again when they change. Default: none.
+    /// The files of blocked names and of names with other addresses, in the formats of hosts(5) and dnsmasq. `0.0.0.0
+    /// ads.example` and `address=/ads.example/` block a name and a domain. `192.0.2.7 printer.lan` and
+    /// `address=/lab.example/192.0.2.8` give them an address. The lists take precedence over everything else, and are
+    /// read again when they change. Default: none.
     public var lists: [String] = []
     /// The answer for blocked names. Default: ``BlockedAnswer/noSuchName``.
     public var blockedAnswer = BlockedAnswer.noSuchName
@@ -34,12 +36,12 @@ public struct DNSServerConfiguration: Sendable {
     /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. Default: clients with
     /// a loopback address.
     public var privateNames = ServerConfiguration.PrivateNames.forLoopback
-    /// The largest reply over UDP, in octets, whatever the client accepts. Larger replies are truncated, and the client asks
-    /// again over TCP. At least 512. Default: 1,232, which is not fragmented.
+    /// The largest reply over UDP, in octets, even if the client accepts more. A larger reply is truncated, and the
+    /// client asks again over TCP. At least 512. Default: 1,232, which is not fragmented.
     public var maxDatagram = 1_232
-    /// Sustained questions per second of one client. An IPv6 /64 counts as one client. Clients with a loopback address have no
-    /// limit. Over UDP, half of the questions above it get a truncated reply and the others none, so that forged sources get
-    /// little traffic. Nil for no limit. Default: 200.
+    /// Sustained questions per second of one client. An IPv6 /64 counts as one client. Clients with a loopback address
+    /// have no limit. Over UDP, half of the questions above the limit get a truncated reply and the others get none. A
+    /// forged source therefore receives little traffic. Nil for no limit. Default: 200.
     public var questionsPerSecond: Double? = 200
     /// Questions that one client may ask in a burst. Default: 1,000.
     package var burst = 1_000
@@ -47,17 +49,19 @@ public struct DNSServerConfiguration: Sendable {
     package var maxClients = 65_536
     /// The maximum number of questions that wait for upstreams. Further ones get SERVFAIL. Default: 4,096.
     public var maxWaiting = 4_096
-    /// The maximum number of questions of one client that wait for upstreams, so that it cannot take all lookups. Clients with a
-    /// loopback address have no limit. Default: 256.
+    /// The maximum number of questions of one client that wait for upstreams, so that one client cannot take all
+    /// lookups. Clients with a loopback address have no limit. Default: 256.
     package var waitingPerClient = 256
-    /// How long a question for a private name waits for an earlier one for the same name. Afterwards it is refused, because it
-    /// may be the earlier question, which this machine's resolver has sent to this server. Default: 500 ms.
+    /// How long a question for a private name waits for an earlier question for the same name. Then it is refused,
+    /// because it may come from this machine's resolver: that resolver may have sent the earlier question back to this
+    /// server. Default: 500 ms.
     package var loopTime = Duration.milliseconds(500)
     /// The maximum number of TCP and TLS connections; further ones are closed at once. Default: 1,000.
     public var maxConnections = 1_000
     /// The maximum number of connections of one client. Default: 100.
     public var connectionsPerClient = 100
-    /// The questions of one connection that are answered at the same time. Further ones are read later. Default: 64.
+    /// The maximum number of questions of one connection to answer at the same time. Further questions are read later.
+    /// Default: 64.
     package var questionsPerConnection = 64
     /// The time that a connection may stay open without a question, and that a client may take to read a reply. Default: 10 s.
     public var idleTimeout = Duration.seconds(10)
@@ -68,8 +72,8 @@ public struct DNSServerConfiguration: Sendable {
     public var passesSubnets = false
     /// Called with the record of every answered question. Runs on event loops, so it must not block. Default: nil.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
-    /// Called with the error of each changed file that cannot be used, while ``DNSServer/run()`` runs, and of a UDP socket that the
-    /// system closed and that cannot be bound again. Default: nil.
+    /// Called with the error of each changed file that cannot be used, while ``DNSServer/run()`` runs. Also called if
+    /// the system closed a UDP socket that cannot be bound again. Default: nil.
     public var onReloadFailure: (@Sendable (ServerError) -> Void)?
 
     /// Makes a configuration with the defaults.

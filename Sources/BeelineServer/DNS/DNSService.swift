@@ -7,7 +7,7 @@ import Names
 
 /// Answers DNS messages: the state that all sockets of a ``DNSServer`` share.
 final class DNSService: Sendable {
-    /// How a message came.
+    /// The transport of a message.
     enum Transport: UInt8, Sendable {
         case udp, tcp, tls
 
@@ -25,13 +25,13 @@ final class DNSService: Sendable {
         /// No reply.
         case silence
         case reply([UInt8])
-        /// An upstream is asked. Call ``DNSService/ended()`` after the reply.
+        /// The reply needs an upstream. Call ``DNSService/ended()`` after sending it.
         case later(@Sendable () async -> [UInt8])
     }
 
-    /// What makes the replies to two queries equal, but for ID, flags, letter case and EDNS.
+    /// Identifies queries whose replies differ only in ID, flags, letter case and EDNS.
     private struct Key: Hashable, Sendable {
-        /// The question in lower case, and DO, CD and the client's rights.
+        /// The question in lower case, followed by DO, CD and the client's rights.
         let octets: [UInt8]
 
         init(_ query: QueryHead, asksSystem: Bool) {
@@ -57,10 +57,10 @@ final class DNSService: Sendable {
         var limiter: RateLimiter?
         var counters = DNSCounters()
         var waiting = 0
-        /// The names that this machine's resolver is being asked for, with the questions that wait until it has answered. If the
-        /// resolver asks this server, its question is among them. Bounded by `waiting`.
+        /// The names that this machine's resolver is being asked for, and the questions that wait for each answer. If
+        /// the resolver sends its question to this server, that question waits here too. Bounded by `waiting`.
         var askingSystem: [DNSQuestion: [AsyncStream<Void>.Continuation]] = [:]
-        /// The part of `waiting` that each limited client has.
+        /// The number of waiting questions of each limited client, as a part of `waiting`.
         var waitingOf: [IPAddress: Int] = [:]
         var isDraining = false
         var connections: [IPAddress: Int] = [:]
@@ -74,8 +74,8 @@ final class DNSService: Sendable {
     /// Guards all mutable state. Nothing slow runs under the lock.
     private let state: NIOLockedValueBox<State>
 
-    /// How long an encoded reply is used for further clients. A hot name then takes no lookup and no encoding, and its TTL is
-    /// wrong by less than this.
+    /// How long an encoded reply is reused for other clients. A popular name then needs no lookup and no encoding. The
+    /// TTL of such a reply is wrong by less than this time.
     private static let memoTime = TimeAmount.seconds(1)
     private static let memoTTL: UInt32 = 1
     /// The maximum number of questions that wait for one private name.
@@ -106,7 +106,7 @@ final class DNSService: Sendable {
         }
         let form = form(for: query, transport)
         let key = Key(query, asksSystem: configuration.privateNames.includes(client))
-        // The log has the name and the source of each answer, which encoded replies do not.
+        // The access log needs the name and the source of each answer, which encoded replies do not have.
         let isMemorable = query.fault == nil && query.options.subnet == nil && configuration.accessLog == nil
         let (permission, memo) = state.withLockedValue { state -> (Permission, Memo?) in
             let permission = Self.permission(client, transport, now: now, in: &state)
@@ -137,7 +137,7 @@ final class DNSService: Sendable {
         return answer(arrival)
     }
 
-    /// A query, and how it came.
+    /// A query with its client, transport and time.
     private struct Arrival: Sendable {
         var query: QueryHead
         /// Nil if the reply is for this client only.
@@ -183,7 +183,8 @@ final class DNSService: Sendable {
 
     private enum Admission {
         case first
-        /// Another question asks this machine's resolver for the same name. The stream ends with it.
+        /// Another question already asks this machine's resolver for the same name. The stream ends when that question
+        /// is answered.
         case joined(AsyncStream<Void>)
         case refused(ServerAnswer)
     }
@@ -212,7 +213,7 @@ final class DNSService: Sendable {
         return admission
     }
 
-    /// Records that a question has its answer.
+    /// Records that a question was answered.
     private func left(_ system: DNSQuestion?, of subscriber: IPAddress?) {
         let joined = state.withLockedValue { state in
             if let subscriber, let own = state.waitingOf[subscriber] {
@@ -292,7 +293,7 @@ final class DNSService: Sendable {
     /// Records that the reply of a ``Handling/later(_:)`` was sent.
     func ended() { state.withLockedValue { $0.waiting -= 1 } }
 
-    /// Replaces what questions are answered from.
+    /// Changes the rules, zones or resolvers that answers come from.
     func use(_ change: (inout Answerer) -> Void) {
         answerer.withLockedValue { change(&$0) }
         state.withLockedValue { $0.replies.removeAll() }
@@ -351,14 +352,14 @@ final class DNSService: Sendable {
     var counters: DNSCounters { state.withLockedValue { $0.counters } }
 }
 
-/// Which networks of clients upstreams receive.
+/// Determines which networks of clients are sent to upstreams.
 struct SubnetPolicy: Sendable {
     /// The longest prefixes, for IPv4 and IPv6 (RFC 7871 §11.1).
     var prefixes: (v4: Int, v6: Int)
 
     static let standard = SubnetPolicy(prefixes: (24, 56))
 
-    /// The network cut to the longest prefix; nil for none.
+    /// The network cut to the longest allowed prefix. Nil for a prefix of length 0.
     func allowed(_ subnet: IPNetwork) -> IPNetwork? {
         guard subnet.prefixLength > 0 else { return nil }
         let limit = subnet.first.family == .v4 ? prefixes.v4 : prefixes.v6

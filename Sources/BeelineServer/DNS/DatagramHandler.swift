@@ -10,9 +10,9 @@ final class DatagramHandler: ChannelInboundHandler {
 
     private let service: DNSService
 
-    /// The largest query to read, in octets. Larger ones are cut, so that they are malformed.
+    /// The largest query to read, in octets. A larger one is cut, which makes it malformed.
     static let maxQuery = 2_048
-    /// The datagrams that one system call reads.
+    /// The maximum number of datagrams that one system call reads.
     static let batch = 32
 
     init(_ service: DNSService) {
@@ -22,7 +22,7 @@ final class DatagramHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let envelope = unwrapInboundIn(data)
         let peer = envelope.remoteAddress
-        // A reply to port 0 goes nowhere; a forged source could use it to make trouble.
+        // No client can receive a reply at port 0, so the source is forged.
         guard let port = peer.port, port > 0, let client = IPAddress(peer) else { return }
         let handling = service.handle(Array(envelope.data.readableBytesView), from: client, .udp, now: .now())
         switch handling {
@@ -45,8 +45,8 @@ final class DatagramHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) { context.flush() }
 
-    /// Sends a reply. If the socket cannot take it, the reply is lost, as any datagram may be: replies that wait would take
-    /// memory without bound.
+    /// Sends a reply. If the socket cannot take it, the reply is dropped, as any datagram may be. Queued replies would
+    /// take memory without bound.
     private func write(_ octets: [UInt8], to query: AddressedEnvelope<ByteBuffer>, context: ChannelHandlerContext) {
         guard context.channel.isActive else { return }
         // The replies to the queries of one read may exceed the buffer.
@@ -58,7 +58,7 @@ final class DatagramHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // An ICMP error of a client that is gone. The socket stays open.
+        // An ICMP error, for example because a client has closed its socket. This socket stays open.
     }
 }
 

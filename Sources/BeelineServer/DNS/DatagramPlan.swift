@@ -3,14 +3,14 @@
 import NIOCore
 import Names
 
-/// Which UDP sockets a server needs.
+/// Decides which UDP sockets a server needs.
 ///
-/// A reply must come from the address that was asked, and NIO cannot choose the source of a datagram. So a server that listens
-/// on all addresses has sockets for each address of the machine.
+/// A reply must come from the address that received the question, and NIO cannot choose the source of a datagram. A
+/// server that listens on all addresses therefore has sockets for each address of the machine.
 struct DatagramPlan {
-    /// The addresses that need a socket, once for each socket.
+    /// The addresses that need a socket. An address appears once for each socket.
     let missing: [SocketAddress]
-    /// The addresses whose sockets are not needed any more.
+    /// The addresses that no longer need sockets.
     let unneeded: [SocketAddress]
 
     /// The maximum number of addresses.
@@ -25,13 +25,13 @@ struct DatagramPlan {
         unneeded = open.keys.filter { !addresses.contains($0) }
     }
 
-    /// The addresses to have sockets for: the one to listen on, or all of the machine if that is 0.0.0.0 or `::`.
+    /// The addresses that need sockets: `listen`, or all addresses of the machine if that is 0.0.0.0 or `::`.
     static func addresses(listening listen: SocketAddress, interfaces: [SocketAddress]) -> [SocketAddress] {
         guard IPAddress(listen)?.isUnspecified ?? false else { return [listen] }
         var addresses: [SocketAddress] = []
         for var address in interfaces where addresses.count < maxAddresses {
             switch (listen, address) {
-            // A socket for `::` takes both families.
+            // A socket for `::` receives both families.
             case (.v4, .v4), (.v6, .v4), (.v6, .v6): break
             default: continue
             }

@@ -15,8 +15,8 @@ import Glibc
 
 /// The UDP sockets of a ``DNSServer``.
 ///
-/// NIO closes a socket after most failed sends, for example to a forged source. Such sockets are bound again at once. A check every
-/// two seconds binds the others, and follows the addresses of the machine.
+/// NIO closes a socket after most failed sends, for example to a forged source. Such sockets are bound again at once.
+/// Every two seconds, a check binds other missing sockets and follows the addresses of the machine.
 final class DatagramSockets: Sendable {
     private struct State {
         /// Nil before ``DatagramSockets/start(on:)`` and after ``DatagramSockets/close()``.
@@ -28,7 +28,7 @@ final class DatagramSockets: Sendable {
         var needsCheck = false
         /// The number of checks since the last periodic one.
         var extraChecks = 0
-        /// How often in a row an address could not be bound.
+        /// The number of consecutive failures to bind an address.
         var failures: [SocketAddress: Int] = [:]
         var checks: RepeatedTask?
     }
@@ -37,16 +37,17 @@ final class DatagramSockets: Sendable {
     private let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
     private let state = NIOLockedValueBox(State())
 
-    /// The maximum number of sockets of an address, of which the system gives each a part of the clients.
+    /// The maximum number of sockets of an address. The system distributes the clients among them.
     private static let maxSockets = 4
-    /// How often missing sockets and new addresses are looked for.
+    /// The interval between checks for missing sockets and new addresses.
     private static let checkInterval = TimeAmount.seconds(2)
-    /// The maximum number of checks between two periodic ones, so that a socket that fails always cannot keep a processor busy.
+    /// The maximum number of checks between two periodic ones, so that a socket that always fails cannot keep a
+    /// processor busy.
     private static let maxExtraChecks = 200
-    /// The failure in a row that is reported.
+    /// The number of consecutive failures at which an error is reported.
     private static let reportedFailure = 2
 
-    /// The number of sockets of an address: one for each event loop, or one where the system does not share a port among sockets.
+    /// The number of sockets of an address. One if the system does not distribute the clients of a port among sockets.
     private static var count: Int {
         #if os(Linux)
         min(maxSockets, max(1, System.coreCount))
@@ -73,7 +74,7 @@ final class DatagramSockets: Sendable {
                 do {
                     try await bind(address).get()
                 } catch {
-                    // An address of the machine may be gone, or not ready: IPv6 first looks for duplicates.
+                    // The machine may have lost this address, or it is not ready yet: IPv6 first looks for duplicates.
                     if address == listen || (error as? IOError)?.errnoCode == EADDRINUSE { throw error }
                     failure = error
                 }
@@ -156,7 +157,7 @@ final class DatagramSockets: Sendable {
         if mayCheck { loop.execute { [self] in check() } }
     }
 
-    /// Binds missing sockets, and closes those whose address is gone.
+    /// Binds missing sockets, and closes sockets for addresses that the machine has lost.
     private func check() {
         guard !service.isDraining, let listen = state.withLockedValue({ $0.listen }) else { return }
         let addresses = Self.addresses(listen)
@@ -177,7 +178,7 @@ final class DatagramSockets: Sendable {
 
     private func bound(_ address: SocketAddress, _ result: Result<Void, any Error>) {
         let (isReported, mustCheck) = state.withLockedValue { state in
-            // `close` has reset the number.
+            // `close` may have set the number to 0.
             state.binding = max(0, state.binding - 1)
             let mustCheck = state.needsCheck && state.binding == 0
             guard case .failure = result, state.listen != nil else {

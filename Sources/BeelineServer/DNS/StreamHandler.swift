@@ -113,7 +113,7 @@ final class StreamHandler: ChannelInboundHandler {
 
     private func handle(_ message: [UInt8], _ context: ChannelHandlerContext) {
         switch service.handle(message, from: client, transport, now: .now()) {
-        // Over a connection the source is not forged: a client that gets no reply must not wait for one.
+        // The source of a connection is not forged. Close it, so that the client does not wait for a reply.
         case .silence:
             isEnding = true
             context.close(promise: nil)

@@ -8,8 +8,8 @@ extension AliyunDialect {
     /// that are wrong by 150 s, and times up to 300 s ahead.
     private static let signatureTimes: ClosedRange<Int64> = -150...450
 
-    /// Handles `/{account}/ss`, which returns the endpoints of the service. Aliyun's mobile SDKs never sign this request, the
-    /// other SDKs always do.
+    /// Handles `/{account}/ss`, which returns the endpoints of the service. Aliyun's mobile SDKs never sign this
+    /// request. The other SDKs always do.
     func handleSchedule(_ request: ServerRequest, account: String) -> Handling {
         do throws(Refusal) {
             try checkSchedule(account, request.fields)
@@ -17,7 +17,7 @@ extension AliyunDialect {
             return .reply(Self.refusal(error, form: .aliyun, account: account))
         }
         let announced = router.configuration.announced
-        // Without endpoints of its own, the one that received the request.
+        // If no endpoints are configured, announce the endpoint that received the request.
         let endpoints = announced.isEmpty ? [request.local].compactMap(\.self) : announced
         var members: [String] = []
         for (family, name) in [(IPAddress.Family.v4, "service_ip"), (.v6, "service_ipv6")] {

@@ -39,7 +39,7 @@ struct AliyunDialect: Sendable {
         let answerer = router.answerer.serving(client)
         return .later(lookups: names.count * families.members.count) {
             var answers = await answerer.answers(names, families: families, subnet: subnet)
-            // Omits names whose lookup failed, as if the question had not asked for them.
+            // Omits names with a failed lookup, as if the question had not asked for them.
             answers.removeAll(where: \.isFailure)
             guard !answers.isEmpty else {
                 return Self.refusal(Refusal("InternalError", 500), form: .aliyun, account: account)

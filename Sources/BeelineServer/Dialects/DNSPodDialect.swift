@@ -29,8 +29,8 @@ struct DNSPodDialect: Sendable {
             return .reply(Self.refusal("the question needs an account, and alg=aes", 401))
         }
         guard var text = fields["dn"] else { return .reply(Self.refusal("dn is missing", 400)) }
-        // All decryption failures return the same error, and only after all checks. Different errors would be a padding oracle,
-        // which lets an attacker decrypt the questions of other clients.
+        // All decryption failures return the same error, and only after all checks. Different errors would be a padding
+        // oracle: an attacker could decrypt the questions of other clients.
         var isReadable = true
         if let cipher {
             let opened = Hex.decode(text).flatMap(cipher.openBlocks)
@@ -62,15 +62,15 @@ struct DNSPodDialect: Sendable {
         let answerer = router.answerer.serving(request.client)
         return .later(lookups: hosts.count * options.families.members.count) { [cipher, account] in
             let answers = await answerer.answers(hosts, families: options.families, subnet: subnet)
-            // Omits names whose lookup failed, as if the question had not asked for them.
+            // Omits names with a failed lookup, as if the question had not asked for them.
             let known = answers.filter { !$0.isFailure }
             guard !known.isEmpty else { return Self.failure(answers, account) }
             return Self.reply(known, options: options, cipher: cipher, account: account)
         }
     }
 
-    /// Reads a name. An encrypted name must be a valid host. Random octets rarely are, so a modified ciphertext fails even if its
-    /// padding is valid.
+    /// Reads a name. An encrypted name must be a valid host. Random octets rarely are one, so a modified ciphertext
+    /// fails even if its padding is valid.
     private static func name(_ text: String, isSealed: Bool) -> DNSName? {
         guard isSealed else { return JSONDialect.name(text) }
         guard let host = try? Host(text), host.address == nil else { return nil }

@@ -40,7 +40,7 @@ struct MessageDialect: Sendable {
         return .later(lookups: 1) { [asked] in reply(to: query, answer: await answerer.answer(asked)) }
     }
 
-    /// Whether a message has a header of a query that only has a wrong number of questions. Other octets are no DNS at all.
+    /// Whether a message has a header but the number of questions is not one. Otherwise it is not DNS.
     private static func mayBeQuery(_ octets: [UInt8]) -> Bool { octets.count >= 12 && octets[4...5] != [0, 1] }
 
     private func reply(to query: QueryHead, answer: ServerAnswer) -> ServerReply {
@@ -71,7 +71,7 @@ struct MessageDialect: Sendable {
 }
 
 extension MessageQuery {
-    /// The question of a query without its subnet, which is up to the server's policy.
+    /// Copies the question. The server's policy decides which subnet is sent.
     init(_ query: QueryHead) {
         self.init(query.question)
         wantsSignatures = query.options.wantsSignatures

@@ -3,8 +3,8 @@
 import HTTPDNS
 import Names
 
-/// Selects the form of a question by its path, and has what the forms share. A class, because each question copies it out of a
-/// lock.
+/// Selects the form of a question by its path, and holds the state that all forms share. It is a class because each
+/// question copies the reference out of a lock.
 final class Router: Sendable {
     let configuration: ServerConfiguration
     let answerer: Answerer
@@ -12,7 +12,7 @@ final class Router: Sendable {
     /// Seconds since 1970.
     let clock: @Sendable () -> Int64
 
-    /// - Parameter accounts: the accounts instead of those of the configuration.
+    /// - Parameter accounts: The accounts to use in place of those of the configuration.
     init(
         _ configuration: ServerConfiguration,
         accounts: [ServerAccount]? = nil,
@@ -30,7 +30,7 @@ final class Router: Sendable {
         Router(configuration, accounts: accounts, answerer: answerer, clock: clock)
     }
 
-    /// The network to send to upstreams for a client's, cut to the allowed prefix. Nil to send none.
+    /// The network to send to upstreams for a client's network, cut to the allowed prefix. Nil to send none.
     func allowed(_ subnet: IPNetwork) -> IPNetwork? {
         guard configuration.passesSubnets, subnet.prefixLength > 0 else { return nil }
         let (v4, v6) = configuration.subnetPrefixes

@@ -74,7 +74,7 @@ struct ServerRequest: Sendable {
         return fields
     }
 
-    /// One field of the query, without decoding. Suits `dns=`, because base64url needs no percent-encoding.
+    /// One field of the query, without decoding. For `dns=`, because base64url needs no percent-encoding.
     func rawField(_ name: String) -> Substring? {
         for part in query.utf8.split(separator: UInt8(ascii: "&")) {
             let mark = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A bounded cache that forgets the older half of its values at once, so that finding and storing take constant time.
+/// A bounded cache that drops the older half of its values at once. Lookups and inserts therefore take constant time.
 ///
-/// A value that is found stays. The cache has at most twice `maxCount` values and twice `maxCost` of cost.
+/// A lookup moves a value to the younger half. The cache has at most twice `maxCount` values and twice `maxCost` of
+/// cost.
 struct GenerationCache<Key: Hashable, Value> {
     private let maxCount: Int
     private let maxCost: Int
@@ -13,8 +14,8 @@ struct GenerationCache<Key: Hashable, Value> {
     private let costOf: @Sendable (Value) -> Int
 
     /// - Parameters:
-    ///   - maxCount: The values of one generation.
-    ///   - maxCost: The cost of the values of one generation.
+    ///   - maxCount: The maximum number of values of one half.
+    ///   - maxCost: The maximum cost of the values of one half.
     init(maxCount: Int, maxCost: Int, cost: @escaping @Sendable (Value) -> Int) {
         self.maxCount = max(1, maxCount)
         self.maxCost = maxCost

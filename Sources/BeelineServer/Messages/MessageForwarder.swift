@@ -4,17 +4,18 @@ import HTTPDNS
 import NIOConcurrencyHelpers
 import Names
 
-/// Answers questions of any type from upstreams that carry DNS messages, and keeps their answers.
+/// Answers questions of any type from upstreams that carry DNS messages, and caches their answers.
 ///
-/// Questions for the same records share one query. An answer past its TTL is used if no upstream has a new one (RFC 8767).
+/// Questions for the same records share one query. If no upstream has a new answer, an answer past its TTL is used (RFC
+/// 8767).
 final class MessageForwarder: Sendable {
-    /// What makes two queries equal.
+    /// Identifies queries that have the same answer.
     struct Key: Hashable, Sendable {
         let question: DNSQuestion
         let subnet: IPNetwork?
         /// DO and CD.
         let checks: UInt8
-        /// The network that the answer comes from.
+        /// The network in which the answer was received.
         let network: String
 
         init(_ query: MessageQuery, in network: String) {
@@ -25,24 +26,25 @@ final class MessageForwarder: Sendable {
         }
     }
 
-    /// Bounds.
+    /// The limits of the cache and of queries.
     struct Limits: Sendable {
-        /// The number and the estimated octets of the answers in each half of the cache.
+        /// The maximum number and the maximum estimated octets of the answers in each half of the cache.
         var maxAnswers = 10_000
         var maxOctets = 16 << 20
         /// The maximum number of concurrent queries. Further questions fail.
         var maxQueries = 1_024
-        /// The time for one upstream, and for all of them.
+        /// The time limits for one upstream, and for all of them together.
         var upstream = Duration.seconds(2)
         var whole = Duration.seconds(5)
-        /// How long an answer is kept at most, and how long after its TTL it may be used.
+        /// The maximum time that an answer is cached, and the maximum time after its TTL that it may be used.
         var maxTTL = Duration.seconds(86_400)
         var maxStale = Duration.seconds(43_200)
-        /// How long the absence of records is kept at most.
+        /// The maximum time that the absence of records is cached.
         var maxNegativeTTL = Duration.seconds(300)
         /// How long another upstream is asked first after the preferred one has failed.
         var failover = Duration.seconds(60)
-        /// How long a failure is kept (RFC 9520 §3.2), and how long a stale answer is used before upstreams are asked again.
+        /// How long a failure is cached (RFC 9520 §3.2), and how long a stale answer is used before upstreams are asked
+        /// again.
         var failureTTL = Duration.seconds(1)
         var staleRecheck = Duration.seconds(30)
     }
@@ -51,14 +53,14 @@ final class MessageForwarder: Sendable {
         var answer: ServerAnswer
         var storedAt: ContinuousClock.Instant
         var expiresAt: ContinuousClock.Instant
-        /// Until when the answer is used past its TTL without asking again. Nil: not at all.
+        /// The time until which the stale answer is used without asking upstreams again. Nil if it is not used.
         var recheckAt: ContinuousClock.Instant?
     }
 
     private struct State {
         var answers: GenerationCache<Key, Entry>
         var queries: [Key: Task<ServerAnswer, Never>] = [:]
-        /// The index of the upstream to ask first, and until when that is not the preferred one.
+        /// The index of the upstream to ask first, and the time at which the preferred one is asked first again.
         var first = 0
         var preferredAt: ContinuousClock.Instant?
         var isClosed = false
@@ -71,8 +73,8 @@ final class MessageForwarder: Sendable {
     private let clock = ContinuousClock()
     private let state: NIOLockedValueBox<State>
 
-    /// - Parameter network: The identity of the current network. Answers are kept for each network, because upstreams may answer
-    ///   otherwise in another.
+    /// - Parameter network: The identity of the current network. Answers are cached separately for each network,
+    ///   because upstreams may give different answers in different networks.
     init(
         _ configuration: ResolverConfiguration,
         limits: Limits = Limits(),
@@ -95,10 +97,10 @@ final class MessageForwarder: Sendable {
     /// Whether an upstream carries messages.
     var hasUpstreams: Bool { !upstreams.isEmpty }
 
-    /// The number of kept answers.
+    /// The number of cached answers.
     var count: Int { state.withLockedValue { $0.answers.count } }
 
-    /// The answer within its TTL, or past it if upstreams have failed a moment ago. Nil if an upstream must be asked.
+    /// The answer within its TTL, or a stale one if upstreams failed recently. Nil if an upstream must be asked.
     func known(_ query: MessageQuery) -> ServerAnswer? {
         let now = clock.now
         let network = self.network()
@@ -160,7 +162,7 @@ final class MessageForwarder: Sendable {
         }
     }
 
-    /// The answer past its TTL, or the failure. Keeps either for a while.
+    /// The stale answer, or the failure if there is none. Either is used for a while without asking again.
     private func fallBack(
         _ key: Key,
         failure: ServerAnswer?,
@@ -178,7 +180,8 @@ final class MessageForwarder: Sendable {
         return answer
     }
 
-    /// Asks one upstream after another until one answers. Nil if none responds; a failure if that is the last response.
+    /// Asks the upstreams in turn until one answers. If none does, returns the last failure response, or nil if there
+    /// was no response.
     private func askUpstreams(_ query: MessageQuery) async -> ServerAnswer? {
         let start = clock.now
         let first = state.withLockedValue { state in
@@ -186,7 +189,7 @@ final class MessageForwarder: Sendable {
             return state.first
         }
         var query = query
-        // The verdict is kept for clients that ask for it later.
+        // The cached answer keeps AD for later clients that ask for it.
         query.wantsVerdict = true
         var failure: ServerAnswer?
         for step in upstreams.indices {
@@ -210,15 +213,15 @@ final class MessageForwarder: Sendable {
         return failure
     }
 
-    /// Asks an upstream first for a while, because those before it have failed.
+    /// Asks this upstream first for a while, because those before it have failed.
     private func prefer(_ index: Int) {
         let preferredAt = index == 0 ? nil : clock.now + limits.failover
         state.withLockedValue { ($0.first, $0.preferredAt) = (index, preferredAt) }
     }
 
-    /// The answer of a response that passes the checks of addresses and aliases; nil for one that does not.
+    /// The answer of a response; nil if the response fails the checks of addresses and aliases.
     ///
-    /// - Parameter isTrusted: Whether others cannot have changed the response on its way.
+    /// - Parameter isTrusted: Whether the transport protects the response against changes.
     private func usable(_ message: DNSMessage, _ query: MessageQuery, isTrusted: Bool) -> ServerAnswer? {
         var answer = ServerAnswer(message)
         if !isTrusted { answer.isVerified = false }

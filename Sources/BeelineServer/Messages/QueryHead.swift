@@ -24,7 +24,7 @@ struct QueryHead: Sendable {
         guard message.count >= Self.headerSize, message[2] & 0x80 == 0 else { throw .notAQuery }
         let start = Array(message.prefix(3))
         var walk = Walk(octets: message, place: Self.headerSize)
-        // A message of another opcode has other sections, and is refused by its header alone.
+        // Messages with other opcodes have other sections. The header is enough to refuse them.
         guard message[2] & 0x78 == 0 else {
             octets = Array(message.prefix(Self.headerSize))
             options = QueryOptions()
@@ -61,7 +61,7 @@ struct QueryHead: Sendable {
         return UInt16(octets[place]) << 8 | UInt16(octets[place + 1])
     }
 
-    /// The response code of a query that is not answered; nil for others.
+    /// The response code for a query that cannot be answered; nil for others.
     var fault: DNSResponseCode? {
         guard opcode == 0, hasQuestion else { return .notImplemented }
         // RFC 6891 §6.1.1 and §6.1.3.
@@ -70,7 +70,7 @@ struct QueryHead: Sendable {
         guard recordClass == 1 else { return .refused }
         switch type.rawValue {
         case 0, DNSType.opt.rawValue: return .formatError
-        // Zone transfers, and types that only a message has (RFC 6895 §3.1), but for ANY.
+        // Zone transfers and types that only a message has (RFC 6895 §3.1), except ANY.
         case 251, 252: return .refused
         case 128...254: return .notImplemented
         default: return nil

@@ -18,7 +18,7 @@ struct QueryOptions: Sendable {
 
     init() {}
 
-    /// Adds an OPT record. A query with two is refused, so the second one is not read.
+    /// Adds an OPT record. A query with two of them is refused, so the second one is not read.
     mutating func add(payload: UInt16, flags: UInt32, content: ArraySlice<UInt8>) {
         count += 1
         guard count == 1 else { return }
@@ -34,7 +34,7 @@ struct QueryOptions: Sendable {
         }
     }
 
-    /// Calls a closure for each option. Stops at one that is malformed.
+    /// Calls a closure for each option. Stops at a malformed option.
     static func forEach(in octets: ArraySlice<UInt8>, _ body: (_ code: UInt16, _ value: ArraySlice<UInt8>) -> Void) {
         var place = octets.startIndex
         while place + 4 <= octets.endIndex {

@@ -2,7 +2,7 @@
 
 import HTTPDNS
 
-/// An encoded answer that several clients can get: each reply has the ID, the flags, the letter case and the EDNS of its query.
+/// An encoded answer for several clients. Each reply gets the ID, the flags, the letter case and the EDNS of its query.
 struct ReplyBody: Sendable {
     /// The message without OPT.
     private let octets: [UInt8]
@@ -42,7 +42,7 @@ struct ReplyBody: Sendable {
         var usesSubnets = false
     }
 
-    /// The reply to a query. Without its records and with TC if it is larger than allowed (RFC 2181 §9).
+    /// The reply to a query. If it would be larger than allowed, it has no records and TC is set (RFC 2181 §9).
     func reply(to query: QueryHead, _ form: Form) -> [UInt8] {
         let whole = reply(to: query, form, octets: octets)
         guard whole.count > form.maxSize else { return whole }
@@ -55,13 +55,13 @@ struct ReplyBody: Sendable {
     private func reply(to query: QueryHead, _ form: Form, octets: [UInt8]) -> [UInt8] {
         var octets = octets
         octets.reserveCapacity(octets.count + 64)
-        // The question has the same length in another letter case; names that point to it follow.
+        // A name has the same length in another letter case. Compressed names that point to it change with it.
         octets.replaceSubrange(12..<query.octets.count, with: query.octets[12...])
         octets[0] = query.octets[0]
         octets[1] = query.octets[1]
         octets[2] |= query.octets[2] & 0x79
         octets[3] |= query.octets[3] & 0x10
-        // AD is for clients that know it (RFC 6840 §5.8).
+        // AD is only for clients that understand it (RFC 6840 §5.8).
         if !query.wantsVerdict, !query.options.wantsSignatures { octets[3] &= ~0x20 }
         guard query.options.isPresent else { return octets }
         var option = QueryOptions.Reply(payload: form.payload, usesSubnet: form.usesSubnets)

@@ -7,9 +7,9 @@ extension ServerAnswer {
     /// The maximum number of aliases of a name.
     private static let maxAliases = 16
 
-    /// Drops the records that do not belong to a name or its aliases: an upstream has no say about other names.
+    /// Drops the records that do not belong to a name or its aliases. An upstream must not add records of other names.
     ///
-    /// - Returns: False if the aliases lead in a circle, or are too many.
+    /// - Returns: False if the aliases form a loop or there are too many.
     mutating func keepRecords(of name: DNSName) -> Bool {
         guard let names = aliases(of: name) else { return false }
         answers.removeAll { record in
@@ -25,7 +25,7 @@ extension ServerAnswer {
         return true
     }
 
-    /// A name and the names that its aliases lead to; nil if they lead in a circle, or are too many.
+    /// A name and the names that its aliases lead to; nil if they form a loop or there are too many.
     private func aliases(of name: DNSName) -> Set<DNSName>? {
         var targets: [DNSName: DNSName] = [:]
         for record in answers {
@@ -41,7 +41,7 @@ extension ServerAnswer {
 }
 
 extension AnswerCheck {
-    /// Whether the addresses of a record may be passed on: those of A and AAAA, and the hints of SVCB and HTTPS.
+    /// Whether the addresses in a record may be passed on. A, AAAA, and the hints of SVCB and HTTPS have addresses.
     func accepts(_ record: DNSRecord) -> Bool {
         switch record.data {
         case .address(let address):

@@ -4,9 +4,9 @@ import HTTPDNS
 
 /// The counters of a ``DNSServer``.
 struct DNSCounters: Sendable {
-    /// Questions by transport, and by response code, of which 24 are in use.
+    /// Questions by transport and response code. 24 response codes are in use.
     private var questions: [DNSService.Transport: [UInt8: Int]] = [:]
-    /// Questions that an encoded reply answered.
+    /// Questions that were answered with an encoded reply.
     private(set) var memos = 0
     var limited = 0
     /// Replies over UDP that the socket could not take.

@@ -53,8 +53,8 @@ struct RateLimiter {
         min(burst, bucket.questions + Double(max(0, now - bucket.seen)) / 1e9 * perSecond)
     }
 
-    /// Removes buckets that are full again, which loses nothing. If too few are full, also removes the half that has been idle
-    /// longest, so that a client with many addresses cannot make each question cost a search.
+    /// Removes full buckets, which loses nothing. If too few are full, also removes the half that has been idle
+    /// longest. Otherwise a client with many addresses could make each question cost a search.
     private mutating func makeRoom(_ now: Int64) {
         buckets = buckets.filter { filled($0.value, now) < burst }
         guard buckets.count > maxClients / 4 * 3 else { return }

@@ -79,7 +79,7 @@ struct ZoneContent {
         return try bounded([UInt8(try number(0, upTo: 255)), UInt8(tag.count)] + tag + words[2].plain)
     }
 
-    /// Reads `\# LENGTH HEX…` (RFC 3597 §5). For types with a format of their own, the octets must have that format.
+    /// Reads `\# LENGTH HEX…` (RFC 3597 §5). If the type has a known format, the octets must have that format.
     private func general() throws(ServerError) -> DNSRecord.Content {
         let digits = words.dropFirst(2).map(\.text).joined()
         guard words.count >= 2, let length = Int(words[1].text), let octets = Hex.decode(digits),

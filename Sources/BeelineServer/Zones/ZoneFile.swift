@@ -127,7 +127,7 @@ private struct ZoneReader {
         let content = ZoneContent(type: type ?? .a, words: Array(words), line: entry.line, origin: origin)
         let data = try content.read()
         if let ttl { lastTTL = ttl }
-        // Without any TTL, the MINIMUM of the SOA is the default (RFC 1035 §3.3.13 before RFC 2308 changed it).
+        // If the file sets no TTL, the MINIMUM of the SOA is the default (RFC 1035 §3.3.13 before RFC 2308 changed it).
         if case .authority(let soa) = data, ttl == nil, defaultTTL == nil { defaultTTL = soa.minimum }
         guard let time = ttl ?? defaultTTL ?? lastTTL else {
             throw ZoneText.error(entry.line, "there is no TTL: write $TTL 3600 at the top")

@@ -15,8 +15,8 @@ import Glibc
 /// Zone files, read again when they change. A file that becomes invalid keeps its previous content and does not block changes of
 /// the other files.
 final class ZoneFiles: Sendable {
-    /// A zone and the stamps of its files, including included files, taken before they were read. A stamp is nil if it
-    /// is no regular file.
+    /// A zone and the stamps of its files, including included files, taken before they were read. A stamp is nil if the
+    /// file is not a regular file.
     struct Reading: Sendable {
         fileprivate(set) var zone: AuthoritativeZone
         fileprivate var stamps: [String: FileStamp?]

@@ -9,8 +9,8 @@ package import Names
 package final class AuthMemory: Sendable {
     /// The maximum number of entries; beyond that the oldest is forgotten.
     static let maxEntries = 256
-    /// How many challenges are answered for one request: the first, and one more for an expired remembered nonce. Without a
-    /// limit, a server that calls every nonce stale would be answered for ever. Callers of
+    /// The maximum number of challenges to answer for one request: the first, and a second for an expired remembered
+    /// nonce. Otherwise a server that calls every nonce stale could repeat its challenge for ever. Callers of
     /// ``recordChallenge(_:_:for:used:isRemembered:)`` count the challenges.
     package static let maxChallenges = 2
 
@@ -105,8 +105,9 @@ package final class AuthMemory: Sendable {
         // If Basic was sent and the server asks for Basic again, user or password is wrong.
         if credentials.kind == .basicFirst, takesBasic, used?.nonce == nil { return false }
         if let challenge = DigestChallenge.best(of: values) {
-            // The credentials are wrong, unless the server says that only the nonce is stale. Not every server says so of a
-            // remembered nonce. Never answer a new nonce twice, because repeated wrong passwords can lock accounts.
+            // The credentials are wrong, unless the server reports that only the nonce is stale. Some servers do not
+            // report that for a remembered nonce. Never answer a new nonce twice, because repeated wrong passwords can
+            // lock accounts.
             guard used == nil || challenge.isStale || isRemembered && used?.nonce != challenge.nonce else {
                 return false
             }

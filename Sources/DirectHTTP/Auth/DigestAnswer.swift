@@ -16,7 +16,7 @@ struct DigestAnswer {
     /// The body if it is in memory.
     var body: ByteBuffer?
 
-    /// The quality of protection; inner nil: the form of RFC 2069. Outer nil: the server's offer is not supported.
+    /// The quality of protection. The inner nil is the form of RFC 2069; the outer nil is an unsupported offer.
     private var protection: DigestChallenge.Protection?? {
         if challenge.protections.isEmpty { return .some(nil) }
         if challenge.protections.contains(.request) { return .request }

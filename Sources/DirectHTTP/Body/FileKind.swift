@@ -8,14 +8,14 @@ import Musl
 import Glibc
 #endif
 
-/// What is at a path. Here, and not in the targets above that import Foundation: which module declares the fields of `stat`
-/// differs from build to build there.
+/// The kind of the file at a path. It is in this target because the targets above import Foundation. There, the module
+/// that declares the fields of `stat` differs from build to build.
 package enum FileKind: Hashable, Sendable {
     case file(size: Int64)
     case folder
     /// A pipe, a socket or a device.
     case other
-    /// There is nothing, or it cannot be determined.
+    /// There is no file, or its kind cannot be determined.
     case none
 
     /// Follows symbolic links.

@@ -5,8 +5,9 @@ import NIOCore
 extension RequestBody {
     /// The same body, sent in pieces of at most 16 KiB.
     ///
-    /// - Parameter start: called when an upload of the body begins, also of a repeated one. What it returns is called after each piece
-    ///   with the number of bytes of this upload; the next piece follows when it returns.
+    /// - Parameter start: called when an upload of the body begins, also when it is repeated. It returns a function
+    ///   that is called after each piece with the number of bytes sent in this upload. The next piece follows when that
+    ///   function returns.
     package func paced(
         _ start: @escaping @Sendable () -> @Sendable (_ sent: Int64) async throws -> Void
     ) -> RequestBody {

@@ -16,13 +16,13 @@ package enum TransferEncoding: String, Hashable, Sendable, CaseIterable {
     case quotedPrintable = "quoted-printable"
 }
 
-/// Encodes the pieces of one body. It holds at most two bytes and one line back.
+/// Encodes the pieces of one body. It keeps at most two bytes and the length of the current line between pieces.
 struct TransferEncoder {
     /// The longest line, without its end.
     private static let lineLength = 76
 
     private let encoding: TransferEncoding
-    /// The bytes that do not make a group of Base64 yet, or white space that may end a line.
+    /// The bytes that do not fill a group of Base64 yet, or white space that may end a line.
     private var held: [UInt8] = []
     /// The length of the current line.
     private var column = 0
@@ -97,7 +97,7 @@ struct TransferEncoder {
 
     // MARK: Quoted-printable
 
-    /// Encodes a byte. White space and CR are held back, because what follows decides how they are written.
+    /// Encodes a byte. White space and CR are held back, because the next byte decides how they are encoded.
     private mutating func quote(_ byte: UInt8, into result: inout [UInt8]) {
         if byte == 0x0a, held.last == 0x0d {
             held.removeLast()

@@ -24,8 +24,8 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     public var connect: Duration?
     /// How long TLS (and a proxy's CONNECT) took; nil if it was not completed.
     public var handshake: Duration?
-    /// Whether the endpoint was silent for a whole stagger, until an attempt that began later connected. An address that drops
-    /// packets looks like this.
+    /// Whether the endpoint was silent for a whole stagger, until an attempt that began later connected. This happens
+    /// if packets to the address are dropped.
     package private(set) var wasSilent = false
 
     /// Whether the attempt counts against its endpoint.

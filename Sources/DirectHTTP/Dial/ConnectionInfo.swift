@@ -15,7 +15,7 @@ public final class ConnectionInfo: Sendable {
     public let context: (any Sendable)?
     /// The protocol that ALPN chose, or `http/1.1`.
     public let applicationProtocol: String
-    /// What became of Encrypted Client Hello in the TLS handshake with the origin.
+    /// The outcome of Encrypted Client Hello in the TLS handshake with the origin.
     public let ech: ECHOutcome
     /// How long the source took to return the endpoints.
     package let resolveTime: Duration

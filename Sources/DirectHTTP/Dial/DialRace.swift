@@ -20,7 +20,7 @@ final class DialRace {
         var channel: (any Channel)?
         var handshakeStart: NIODeadline?
         var secured = Handshake.Secured(applicationProtocol: "http/1.1")
-        /// What the ClientHello offers. A rejection changes it.
+        /// The plan for the ClientHello. A rejection changes it.
         var ech: ECHPlan
         /// Whether this is the second connection, which answers a proxy's challenge.
         var isAnswering = false
@@ -51,7 +51,7 @@ final class DialRace {
 
     /// - Parameters:
     ///   - earlier: the attempts of earlier races for the same connection. They are part of the result and of the errors.
-    ///   - services: what HTTPS records say about some of the endpoints.
+    ///   - services: the data of HTTPS records for some of the endpoints.
     ///   - ended: called on the loop for each attempt as soon as its outcome is known, and before `done`.
     ///   - done: called once, on the loop.
     init(
@@ -200,7 +200,7 @@ final class DialRace {
         send(.failed(index))
     }
 
-    /// Repeats the connection to an endpoint that answered, e.g. with what its answer asks for.
+    /// Connects to the same endpoint again, because it answered the handshake with a request to do so.
     private func reconnect(_ index: Int) {
         let candidate = candidates[index]
         candidate.channel?.closeTransport()
@@ -233,7 +233,7 @@ final class DialRace {
     private func giveUp() {
         let attempts = attempts
         let codes = attempts.compactMap { if case .failed(let code, _) = $0.outcome { code } else { nil } }
-        // The most specific failure becomes the code: a wrong certificate says more than a refused connection.
+        // The most specific failure determines the code: a wrong certificate explains more than a refused connection.
         let code =
             [
                 .pinMismatch, .certificateRejected, .echFailed, .tlsFailed, .proxyRefused, .malformedResponse,

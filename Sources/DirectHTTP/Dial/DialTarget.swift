@@ -11,7 +11,7 @@ struct DialTarget: Sendable {
     let proxies: AuthMemory
     /// The origins that have turned ECH off.
     let ech: ECHMemory
-    /// Whether the connection speaks HTTP/2 without ALPN.
+    /// Whether the connection uses HTTP/2 without ALPN.
     var assumesHTTP2 = false
     /// Called on the loop with each head of a proxy's answer to a request for a tunnel.
     var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
@@ -37,7 +37,8 @@ struct DialTarget: Sendable {
                 if let first = proxy.preproxy { steps.append(.socks(first, proxy.origin)) }
                 if proxy.origin.scheme.isSecure {
                     var settings = proxy.tls ?? key.tls.forProxy
-                    // CONNECT and forwarded requests are written as HTTP/1.1, whatever the settings allow for origins.
+                    // CONNECT and forwarded requests are written as HTTP/1.1, even if the settings allow HTTP/2 for
+                    // origins.
                     settings.offersHTTP2 = false
                     steps.append(
                         .tls(

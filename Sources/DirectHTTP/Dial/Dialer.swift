@@ -7,7 +7,7 @@ import Names
 struct Dialer: Sendable {
     var target: DialTarget
     var list: EndpointList
-    /// The endpoints that are not dialled although the source has them.
+    /// The endpoints of the source that are not dialled.
     let avoided: Set<Endpoint>
     let resolveTime: Duration
     let settings: DialSettings
@@ -17,7 +17,7 @@ struct Dialer: Sendable {
     /// The attempts at the endpoints of earlier lists.
     var earlier: [Attempt] = []
 
-    /// Cancelling a dial may come before its race begins.
+    /// A dial may be cancelled before its race begins.
     private enum RaceState {
         case waiting
         case racing(DialRace)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an HTTPS record says about the connections to an endpoint (RFC 9460 §7).
+/// The data of an HTTPS record for the connections to an endpoint (RFC 9460 §7).
 package struct EndpointService: Hashable, Sendable {
-    /// The protocols of the service, as ALPN identifiers; nil: the record does not restrict them.
+    /// The protocols of the service, as ALPN identifiers; nil if the record does not restrict them.
     package var applicationProtocols: [String]?
-    /// The `ECHConfigList` of the service (RFC 9848), not yet checked; nil: none.
+    /// The `ECHConfigList` of the service (RFC 9848), not yet checked; nil if there is none.
     package var echConfigurations: [UInt8]?
-    /// Whether the record came by a path on which others cannot change it, such as DNS over HTTPS. Default true.
+    /// Whether the record came over an authenticated connection, such as DNS over HTTPS. Default true.
     package var isAuthenticated = true
 
     /// Creates the description of a service.

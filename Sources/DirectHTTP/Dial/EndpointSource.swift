@@ -9,8 +9,8 @@ public protocol EndpointSource: Sendable {
     /// - Throws: any error. The exchange then fails with code `unresolved` and this error as its cause.
     func endpoints(for origin: Origin) async throws -> EndpointList
 
-    /// Other endpoints of an origin, after all of a list failed; nil if there are none. Called at most once for each dial. Nil by
-    /// default.
+    /// Other endpoints of an origin, for use after all endpoints of a list failed; nil if there are none. Called at
+    /// most once for each dial. Nil by default.
     func endpoints(for origin: Origin, insteadOf failed: EndpointList) async throws -> EndpointList?
 
     /// Called for each attempt as soon as its outcome is known, before the dial ends. It is called on an event loop and must not
@@ -32,7 +32,7 @@ public struct EndpointList: Sendable {
     public var endpoints: [Endpoint]
     /// Returned as ``ConnectionInfo/context``, e.g. the resolution that gave the endpoints.
     public var context: (any Sendable)?
-    /// What HTTPS records say about some of the endpoints. Default empty.
+    /// The data of HTTPS records for some of the endpoints. Default empty.
     package var services: [Endpoint: EndpointService] = [:]
 
     /// The endpoint that is reported for a Unix domain socket.

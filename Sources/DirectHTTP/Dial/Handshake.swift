@@ -9,7 +9,7 @@ import Names
 /// Each step adds its handler after the earlier ones. TLS with the proxy carries the CONNECT, and the tunnel carries the origin's
 /// TLS.
 final class Handshake {
-    /// What the TLS handshakes of a connection led to.
+    /// The result of the TLS handshakes of a connection.
     struct Secured {
         /// The protocol that the last ALPN chose, or `http/1.1`.
         var applicationProtocol: String
@@ -28,7 +28,7 @@ final class Handshake {
 
     /// - Parameters:
     ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
-    ///   - ech: what the ClientHello to the origin offers.
+    ///   - ech: the plan for the ClientHello to the origin.
     ///   - done: called once.
     init(
         on channel: any Channel,
@@ -103,7 +103,7 @@ final class Handshake {
                         if !target.assumesHTTP2 { secured.applicationProtocol = negotiated ?? "http/1.1" }
                     }
                 }
-                // A rejection says nothing about the sessions of the origin.
+                // A rejection of ECH does not make the sessions of the origin invalid.
                 if case .failure(let error) = outcome, error.echRejection == nil { step.forgetSessions(of: tls) }
                 stepEnded(with: outcome)
             }
@@ -115,7 +115,7 @@ final class Handshake {
         }
     }
 
-    /// Prepares ECH for the handshake with the origin; nil for a proxy's.
+    /// Prepares ECH for the handshake with the origin; nil for the handshake with a proxy.
     private func encryptHello(
         _ step: TLSStep,
         _ handler: NIOSSLClientHandler

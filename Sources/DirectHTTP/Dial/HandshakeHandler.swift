@@ -8,7 +8,7 @@ protocol ByteHandshake {
 
     /// The bytes to send first.
     mutating func begin() -> ByteBuffer
-    /// Handles bytes of the peer; none to ask for what follows bytes that were sent.
+    /// Handles bytes from the peer. Empty input asks for the next action after bytes were sent.
     mutating func receive(_ bytes: ByteBuffer) throws(DirectHTTPError) -> HandshakeAction<Outcome>
     /// The error of a connection that ended during the handshake.
     ///

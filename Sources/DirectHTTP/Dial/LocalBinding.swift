@@ -16,8 +16,8 @@ import Glibc
 struct LocalBinding {
     let settings: DialSettings
 
-    /// Binds the socket as the settings say, and connects it. Called on the loop. It looks up no names, and the race limits its
-    /// time.
+    /// Binds the socket according to the settings, and connects it. Called on the loop. It looks up no names, and the
+    /// race limits its time.
     ///
     /// - Parameter made: called on the loop with the channel before it connects, so that closing the channel ends the attempt.
     ///   Called again for each further local port.
@@ -119,7 +119,7 @@ struct LocalBinding {
             .channelOption(.tcpOption(.init(rawValue: TCP_KEEPINTVL)), value: seconds)
     }
 
-    /// Why the connection failed, in one line for an error.
+    /// The reason why the connection failed, as one line for an error.
     func explain(_ error: any Error, to endpoint: Endpoint, route: Route) -> String {
         guard let error = error as? IOError else {
             if case ChannelError.connectTimeout = error { return "did not answer" }
@@ -174,7 +174,8 @@ struct LocalBinding {
 }
 
 extension Endpoint {
-    /// RFC 4007 §6: link-local addresses are valid on one link only, and a machine may have several links.
+    /// Whether the address needs a scope. Link-local addresses are valid on one link only, and a machine may have
+    /// several (RFC 4007 §6).
     fileprivate var needsScope: Bool { address.family == .v6 && address.isLinkLocal && scope == 0 }
 }
 

@@ -39,8 +39,8 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
     package var connectsWithHTTP10 = false
     /// The fields of the request for a tunnel, beside `Host` and `Proxy-Authorization`. The origin never sees them. Default none.
     package var connectFields: HTTPFields = [:]
-    /// The fields of the requests that the proxy forwards, such as `Proxy-Connection`. A request's own field with the same name
-    /// is sent as well. Default none.
+    /// The fields that are added to requests that the proxy forwards, such as `Proxy-Connection`. A request's own field
+    /// with the same name is sent as well. Default none.
     package var forwardedFields: HTTPFields = [:]
     /// A SOCKS5 proxy through which this HTTP proxy is reached, as with curl's `--preproxy`. Its own ``preproxy`` is ignored. Nil for
     /// other kinds of proxies. Default nil.

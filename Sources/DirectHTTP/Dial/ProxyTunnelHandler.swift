@@ -30,7 +30,8 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     ///   - memory: the challenges of proxies.
     ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
     ///   - onHead: called with each head of the proxy's answers.
-    ///   - done: called once, when the tunnel is open or the proxy refused. `isChallenge` says that a new connection may succeed.
+    ///   - done: called once, when the tunnel is open or the proxy refused. If `isChallenge` is true, a new connection
+    ///     may succeed.
     init(
         to origin: Origin,
         proxy: Proxy,
@@ -132,7 +133,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
             error.isChallenge = isChallenge
             return fail(error, context: context)
         }
-        // In TLS the client speaks first. Bytes that arrive before that are refused.
+        // In TLS the client sends first. Bytes that arrive before that are refused.
         guard reader.takeRest().readableBytes == 0 else {
             return fail(
                 DirectHTTPError(.proxyRefused, "the proxy \(proxy) sent bytes before the tunnel was established"),

@@ -135,7 +135,7 @@ extension SOCKSHandshake: ByteHandshake {
         case .send(let bytes): return .send(ByteBuffer(bytes: bytes))
         case .wait: return .wait
         case .done(let rest):
-            // In TLS and HTTP the client speaks first, so bytes that arrive now are not from the origin.
+            // In TLS and HTTP the client sends first, so bytes that arrive now are not from the origin.
             guard rest.isEmpty else { throw .socks("sent bytes before the tunnel was used") }
             return .done(())
         }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The Encrypted Client Hello configurations of a server (`ECHConfigList`, RFC 9849 §4): its public keys, and the public name
-/// that observers see instead of the origin's.
+/// The Encrypted Client Hello configurations of a server (`ECHConfigList`, RFC 9849 §4). A configuration has a public
+/// key, and the public name that observers see instead of the origin's.
 ///
-/// A list is checked when it is created. It has at least one configuration that this library can use: version 0xfe0d, X25519 and
-/// HKDF-SHA256, without unknown mandatory extensions, and with a public name that is a valid host name. Other configurations are
-/// kept and passed over.
+/// A list is checked when it is created. It has at least one configuration that this library can use: version 0xfe0d,
+/// X25519 and HKDF-SHA256, without unknown mandatory extensions, and with a public name that is a valid host name.
+/// Other configurations are kept but not used.
 public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
-    /// The list as it is in an HTTPS record (RFC 9848), with its length in front. At most 65,537 bytes.
+    /// The list as in an HTTPS record (RFC 9848), including its length. At most 65,537 bytes.
     public let bytes: [UInt8]
-    /// The public name of the configuration that is used, the first usable one.
+    /// The public name of the first usable configuration, which is the one in use.
     public let publicName: String
 
     /// Checks a list.
@@ -41,8 +41,8 @@ public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
     /// The public name, for logs.
     public var description: String { "ECHConfigList(\(publicName))" }
 
-    /// Whether a server's retry configurations say that it has turned ECH off (RFC 9849 §6.1.6): there are none, or none has a
-    /// version that this library knows. False for malformed bytes.
+    /// Whether a server's retry configurations show that it has turned ECH off (RFC 9849 §6.1.6). This is true if there
+    /// are none, or none has a version that this library knows. False for malformed bytes.
     static func hasNoKnownVersion(_ bytes: [UInt8]) -> Bool {
         guard !bytes.isEmpty else { return true }
         do throws(ECHReader.Malformed) {
@@ -68,8 +68,8 @@ public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
     /// AES-128-GCM, AES-256-GCM and ChaCha20Poly1305 (RFC 9180 §7.3).
     private static let aeads: ClosedRange<UInt16> = 1...3
 
-    /// The public name of a configuration's contents; nil if the configuration cannot be used. It must not accept what BoringSSL
-    /// rejects, which parses the same bytes.
+    /// The public name of a configuration's contents; nil if the configuration cannot be used. BoringSSL parses the
+    /// same bytes, so this must not accept anything that BoringSSL rejects.
     private static func usablePublicName(_ contents: ECHReader) throws(ECHReader.Malformed) -> String? {
         var contents = contents
         _ = try contents.uint8()
@@ -100,8 +100,8 @@ public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// Whether a public name is a valid host name and no IPv4 address (§4): labels of letters, digits and hyphens, of which the
-    /// last is no number.
+    /// Whether a public name is a valid host name and not an IPv4 address (§4). The labels have letters, digits and
+    /// hyphens, and the last label is not a number.
     private static func isPublicName(_ name: ArraySlice<UInt8>) -> Bool {
         let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let hyphen = UInt8(ascii: "-")

@@ -5,9 +5,10 @@ import TLSInternals
 
 /// ECH in one TLS handshake. Must be used on the event loop of the connection.
 ///
-/// After a rejection BoringSSL verifies the certificate for the public name instead of the server name, except where Security of
-/// Apple's platforms verifies it: that checks the chain only (see ``TLSStep``). So this checks the public name everywhere. Pins
-/// and the name of the origin are not checked against that certificate, because it is not the origin's.
+/// After a rejection, BoringSSL verifies the certificate for the public name instead of the server name. On Apple's
+/// platforms, Security may verify it instead and checks only the chain (see ``TLSStep``). So this type checks the
+/// public name on all platforms. Pins and the name of the origin are not checked against that certificate, because it
+/// is not the origin's.
 struct ECHHandshake {
     private let plan: ECHPlan
     /// Nil if the ClientHello has no ECH extension.
@@ -26,7 +27,7 @@ struct ECHHandshake {
         case .nothing:
             connection = nil
         case .grease:
-            // Grease is not worth a failure.
+            // If no grease can be sent, continue without it.
             connection = ECHConnection(of: handler)
             _ = connection?.sendGrease()
         case .list(let list):

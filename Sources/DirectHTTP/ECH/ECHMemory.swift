@@ -7,9 +7,9 @@ import Names
 /// Remembers for ten minutes which origins have turned ECH off, each confirmed by a certificate for its public name
 /// (RFC 9849 §6.1.6). At most 128 rejections.
 ///
-/// A rejection counts only for the list that was offered: the public name of a list from plain DNS may be an attacker's, whose
-/// rejection must not turn off a list from an authenticated source. The retry configurations of servers are not remembered, which
-/// the RFC forbids: a server could recognise a client by them.
+/// A rejection applies only to the list that was offered. The public name in a list from plain DNS may be an
+/// attacker's. Its rejection must not turn off a list from an authenticated source. The retry configurations of servers
+/// are not remembered, because the RFC forbids it: a server could recognise a client by them.
 final class ECHMemory: Sendable {
     private let table = NIOLockedValueBox(ECHTable())
 
@@ -25,7 +25,7 @@ final class ECHMemory: Sendable {
     func forget() { table.withLockedValue { $0 = ECHTable() } }
 }
 
-/// The rules of ``ECHMemory``, as a value.
+/// The rules of ``ECHMemory``, as a value type.
 struct ECHTable: Sendable {
     static let maxRejections = 128
     /// Longer lists are not remembered. Usual ones have about 70 bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of Encrypted Client Hello on a connection (RFC 9849).
+/// The outcome of Encrypted Client Hello on a connection (RFC 9849).
 public enum ECHOutcome: Hashable, Sendable, CustomStringConvertible {
     /// No encrypted ClientHello was sent: the server name was visible.
     case notOffered
@@ -8,8 +8,8 @@ public enum ECHOutcome: Hashable, Sendable, CustomStringConvertible {
     case grease
     /// The server name was encrypted. Observers saw the public name.
     case accepted(publicName: String)
-    /// The server, which showed a certificate for the public name, has turned ECH off. The connection was made without it: the
-    /// server name was visible.
+    /// The server has turned ECH off, as its certificate for the public name confirmed. The connection was made without
+    /// ECH: the server name was visible.
     case rejected(publicName: String)
 
     /// The outcome in words, for logs and reports: `not offered`, `grease`, `accepted` or `rejected`.

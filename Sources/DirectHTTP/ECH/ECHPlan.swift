@@ -2,12 +2,12 @@
 
 import Names
 
-/// Decides what the ClientHellos to one endpoint offer (RFC 9849 §6.1), as a value without I/O.
+/// Decides which ECH extension the ClientHellos to one endpoint have (RFC 9849 §6.1). A value type without I/O.
 ///
-/// Each authenticated rejection leads to at most one further connection: with the server's retry configurations, once, or
-/// without ECH.
+/// Each authenticated rejection leads to at most one further connection: once with the server's retry configurations,
+/// or without ECH.
 struct ECHPlan {
-    /// What a ClientHello has.
+    /// The ECH extension of a ClientHello.
     enum Offer: Equatable {
         case nothing
         case grease
@@ -21,7 +21,7 @@ struct ECHPlan {
         var retryConfigurations: [UInt8]
     }
 
-    /// What follows from a rejection.
+    /// The next step after a rejection.
     enum Step: Equatable {
         /// Connect once more, with the new ``offer``.
         case retry
@@ -40,9 +40,10 @@ struct ECHPlan {
     private var rejectedName: String?
 
     /// - Parameters:
-    ///   - service: what the HTTPS record of the origin says about the endpoint; nil without a record, and for a proxy's endpoint.
-    ///   - rejectedName: the public name with which the server has turned ECH off recently for this list; nil if it has not. Not
-    ///     called where ECH is required.
+    ///   - service: the data of the origin's HTTPS record for the endpoint; nil without a record, and for a proxy's
+    ///     endpoint.
+    ///   - rejectedName: returns the public name with which the server has turned ECH off recently for this list; nil
+    ///     if it has not. Not called if ECH is required.
     init(_ settings: TLSSettings, service: EndpointService?, rejectedName: (ECHConfigList) -> String? = { _ in nil }) {
         grease = settings.sendsECHGrease ? .grease : .nothing
         isRequired = settings.requiresECH
@@ -51,13 +52,13 @@ struct ECHPlan {
         offer = self.rejectedName == nil ? list.map(Offer.list) ?? grease : grease
     }
 
-    /// Decides what follows from a rejection, and changes the offer.
+    /// Decides the next step after a rejection, and changes the offer.
     mutating func handle(_ rejection: Rejection) -> Step {
         if !ECHConfigList.hasNoKnownVersion(rejection.retryConfigurations) {
             guard let list = try? ECHConfigList(rejection.retryConfigurations) else {
                 return .fail("rejected ECH and sent configurations that cannot be used")
             }
-            // A server that rejects its own retry configurations is misconfigured, and could go on for ever (§6.1.6).
+            // A server that rejects its own retry configurations is misconfigured, and could do so for ever (§6.1.6).
             if hasRetried { return .fail("rejected ECH twice, with \(rejection.publicName) as its public name") }
             hasRetried = true
             offer = .list(list)
@@ -89,7 +90,7 @@ extension TLSSettings {
         }
     }
 
-    /// The configurations for an endpoint; nil if there are none that these settings use.
+    /// The configurations to use for an endpoint; nil if there are none or the settings exclude them.
     package func echList(for service: EndpointService?) -> ECHConfigList? {
         // TLS 1.2 has no ECH.
         guard maxVersion.map({ $0 >= .tls13 }) ?? true else { return nil }
@@ -98,11 +99,11 @@ extension TLSSettings {
         case .configured(let list): return list
         case .automatic, .required:
             guard let service, let bytes = service.echConfigurations,
-                // Without verification a rejection cannot be believed, so that a device that intercepts TLS would end every
-                // connection.
+                // Without verification, a rejection cannot be trusted. A device that intercepts TLS would make every
+                // connection fail.
                 ech == .automatic ? verifiesCertificate : service.isAuthenticated
             else { return nil }
-            // A malformed list is the same as none (RFC 9848 §4).
+            // A malformed list is treated as no list (RFC 9848 §4).
             return try? ECHConfigList(bytes)
         }
     }

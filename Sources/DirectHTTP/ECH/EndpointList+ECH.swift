@@ -2,15 +2,15 @@
 
 import Names
 
-/// The ends of error messages that name a setting of ECH. The command replaces them by its options.
+/// The ends of error messages that name a setting of ECH. The command replaces them with its own options.
 package enum ECHRemedy: String, CaseIterable, Sendable {
     case turnOff = "TLSSettings.ech = .off shows the server name instead"
     case configure = "set TLSSettings.ech to configured, with a list of the site, or to automatic"
 }
 
 extension EndpointList {
-    /// Removes the endpoints without a configuration, if ECH is required for a connection. They are not dialled, and do not count
-    /// as failed.
+    /// If ECH is required for a connection, removes the endpoints without a configuration. They are not dialled, and do
+    /// not count as failed.
     ///
     /// - Throws: ``DirectHTTPError`` with code `echFailed` if none is left.
     mutating func requireECH(for key: PoolKey) throws(DirectHTTPError) {
@@ -24,7 +24,7 @@ extension EndpointList {
         throw DirectHTTPError(.echFailed, "ECH is required for \(key.origin), but \(reason)")
     }
 
-    /// Why no endpoint has a configuration that may be used, and what to do.
+    /// The reason why no endpoint has a usable configuration, and the remedy.
     private static func reasonWithoutECH(for key: PoolKey, services: [EndpointService]) -> String {
         if key.origin.host.address != nil { return "an address has no name that ECH could encrypt" }
         if let max = key.tls.maxVersion, max < .tls13 { return "the settings do not allow TLS 1.3, which it needs" }

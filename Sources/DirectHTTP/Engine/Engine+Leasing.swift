@@ -159,7 +159,8 @@ extension Engine {
         )
     }
 
-    /// Dials, and calls `make` with the connected channel. After all endpoints failed, dials those that the source has instead.
+    /// Dials, and calls `make` with the connected channel. If all endpoints failed, dials the other endpoints of the
+    /// source.
     func dial<Made: Sendable>(
         by dialer: Dialer,
         from source: some EndpointSource,
@@ -177,7 +178,7 @@ extension Engine {
         }
     }
 
-    /// A dialer for the endpoints that a source has after all of a dialer's failed; nil if there are none.
+    /// A dialer for the other endpoints of a source after all endpoints of a dialer failed; nil if there are none.
     private func dialer(
         after error: DirectHTTPError,
         of dialer: Dialer,
@@ -200,7 +201,7 @@ extension Engine {
         list.endpoints.removeAll(where: dialer.avoided.contains)
         guard !list.endpoints.isEmpty else { return nil }
         do throws(DirectHTTPError) { try list.requireECH(for: key) } catch { return nil }
-        // The source compares with all of its endpoints, although those without ECH were not dialled.
+        // The source compares all of its endpoints, including those without ECH, which were not dialled.
         let isKnown = list.endpoints.allSatisfy {
             failed.endpoints.contains($0) && failed.services[$0] == list.services[$0]
         }

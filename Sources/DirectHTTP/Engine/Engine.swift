@@ -127,7 +127,7 @@ public final class Engine: Sendable {
         var challenges = 0
 
         init(_ request: PreparedRequest, route: Route, tls: TLSSettings) {
-            // A connection to a proxy that forwards requests carries those of every origin.
+            // A connection to a forwarding proxy carries the requests of all origins.
             let proxy = route.forwarder(for: request.origin)?.origin
             let origin = proxy.map { Origin(scheme: .http, host: $0.host, port: $0.port) } ?? request.origin
             key = PoolKey(origin: origin, tls: tls, route: route)
@@ -261,7 +261,7 @@ extension DirectHTTPError {
         DirectHTTPError(.shutDown, "the engine was shut down: make a new one")
     }
 
-    /// Whether a dial failed because all of its endpoints did. Otherwise it ended early.
+    /// Whether a dial failed because all of its endpoints failed. Otherwise it ended early.
     package var isOfAllEndpoints: Bool {
         code != .cancelled && code != .shutDown && code != .connectTimeout && !attempts.isEmpty
     }

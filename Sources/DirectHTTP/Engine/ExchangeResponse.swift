@@ -12,8 +12,8 @@ public final class ExchangeResponse: Sendable {
     public let body: ResponseBody
     /// The connection that carried the response.
     public let connection: ConnectionInfo
-    /// The protocol of the response: what ALPN chose, such as `h2`; otherwise `http/1.1`, or `http/1.0` if the status line says
-    /// so.
+    /// The protocol of the response: the choice of ALPN, such as `h2`; otherwise `http/1.1`, or `http/1.0` if the
+    /// status line has that version.
     public let applicationProtocol: String
     /// Whether the connection had carried another exchange before.
     public let isReused: Bool

@@ -14,7 +14,8 @@ extension DirectHTTPError {
         return error
     }
 
-    /// The peer says that it did not process the request. A request of any method may be sent again (RFC 9113 §8.7).
+    /// The peer reported that it did not process the request. A request of any method may be sent again (RFC 9113
+    /// §8.7).
     static func unprocessed(_ message: String) -> DirectHTTPError {
         var error = DirectHTTPError(.streamReset, message)
         error.isBeforeResponse = true

@@ -15,7 +15,7 @@ final class Exchange: Sendable {
 
     struct ExchangeHead: Sendable {
         var response: HTTPResponse
-        /// Whether the status line says HTTP/1.0.
+        /// Whether the status line has the version HTTP/1.0.
         var isHTTP10 = false
         /// When the first byte of the response was read.
         var firstByte: NIODeadline
@@ -77,7 +77,7 @@ final class Exchange: Sendable {
                 return nil
             }
             carrier.start(self, now: now)
-            // Start an exchange that was cancelled already, too: this gives its connection back.
+            // Also start an exchange that was already cancelled, because this returns its connection.
             if let early { return waiter.resume(returning: early) }
             startUpload(on: carrier)
         } onCancel: {

@@ -2,8 +2,8 @@
 
 import NIOCore
 
-/// Checks whether a silent peer is still alive: it is sent a PING after a time of silence (RFC 9113 §6.7, RFC 6455 §5.5.2). If it
-/// stays silent after that, it is dead.
+/// Checks whether a silent peer is still alive. After a time of silence, the peer gets a PING (RFC 9113 §6.7, RFC 6455
+/// §5.5.2). If it stays silent, it counts as dead.
 struct PeerLiveness {
     enum Verdict: Equatable {
         case alive
@@ -17,7 +17,7 @@ struct PeerLiveness {
     let pingTimeout: TimeAmount
     private var lastReceived: NIODeadline
     private var asked: NIODeadline?
-    /// Whether other bytes were on the way when the PING was written or last waited for. The PING waits behind them.
+    /// Whether other bytes were still being sent when the PING was written, or at the last check.
     private var isQueued = false
 
     init(pingAfter: TimeAmount?, pingTimeout: TimeAmount, now: NIODeadline) {
@@ -36,8 +36,8 @@ struct PeerLiveness {
         pingAfter.map { pingAfter in asked.map { $0 + pingTimeout } ?? lastReceived + pingAfter }
     }
 
-    /// - Parameter progress: what was written and reached the peer, looked up now. On a slow line, a PING waits behind other bytes
-    ///   in the kernel's send buffer. It has the time for its answer again while they leave.
+    /// - Parameter progress: the progress of sending at this moment. On a slow line, a PING waits behind other bytes in
+    ///   the kernel's send buffer. While these bytes still reach the peer, the time for its answer starts again.
     mutating func check(now: NIODeadline, progress: @autoclosure () -> SendProgress) -> Verdict {
         guard let due, due <= now else { return .alive }
         let progress = progress()

@@ -15,7 +15,8 @@ public struct ReceivedHead: Sendable, Hashable {
 
     init(_ response: HTTPResponse, raw: ByteBuffer) {
         self.response = response
-        // A copy: `raw` is a slice of the socket's buffer, which a caller that keeps it would keep alive.
+        // Copy the bytes: `raw` is a slice of the socket's buffer. A caller that keeps this value would keep that
+        // buffer.
         self.raw = ByteBuffer(bytes: raw.readableBytesView)
     }
 

@@ -30,8 +30,8 @@ struct SendProgress {
     /// More undelivered bytes than this may still be in the kernel, for example those of a cancelled upload.
     private static let certain = 64 * 1024
 
-    /// Records that the peer has received what was written for earlier requests. Later bytes are then not mistaken for progress.
-    /// After a large upload, which may have been cancelled, the queues are asked.
+    /// Records that the peer has received all bytes of earlier requests, so that these bytes are not mistaken for
+    /// progress later. After a large upload, which may have been cancelled, it checks the queues.
     mutating func markDelivered(on channel: any Channel) {
         var waiting = 0
         if written - delivered > Self.certain { waiting = queued(channel) ?? 0 }
@@ -39,7 +39,7 @@ struct SendProgress {
         wasBehind = waiting > 0
     }
 
-    /// Looks at the queues. A system call, so it is made only when a time limit is reached.
+    /// Checks the queues. This needs a system call, so it is done only when a time limit is reached.
     mutating func update(from channel: any Channel, now: NIODeadline) {
         guard let waiting = queued(channel) else { return }
         let count = written - Int64(waiting)
@@ -49,14 +49,15 @@ struct SendProgress {
         lastMove = now
     }
 
-    /// The progress after a look at the queues.
+    /// The progress after a check of the queues.
     mutating func updated(from channel: any Channel, now: NIODeadline) -> SendProgress {
         update(from: channel, now: now)
         return self
     }
 
-    /// When the connection last made progress, if bytes up to `mark` had not reached the peer at this look or at the one before:
-    /// the peer has one more limit to answer after the last of them. Nil if there was no progress within `limit`.
+    /// The time of the last progress, if bytes up to `mark` had not reached the peer at this check or at the previous
+    /// one. The peer then has one more limit to answer after the last of these bytes. Nil if there was no progress
+    /// within `limit`.
     ///
     /// - Parameter mark: a value of ``written``.
     mutating func move(

@@ -77,8 +77,8 @@ public final class HSTSStore: Sendable {
         return url.withTLS
     }
 
-    /// Records the first `Strict-Transport-Security` field of a response (§8.1). Call it only for a response over TLS whose
-    /// certificate was verified. A malformed field and one of an IP address are ignored.
+    /// Records the first `Strict-Transport-Security` field of a response (§8.1). Call it only for a response over TLS
+    /// whose certificate was verified. A malformed field, or the field of an IP address, is ignored.
     package func record(_ fieldValue: String, of host: Host) {
         guard let policy = StrictTransportSecurity(fieldValue: fieldValue) else { return }
         let now = now()

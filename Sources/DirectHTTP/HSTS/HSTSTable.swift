@@ -11,7 +11,8 @@ public struct HSTSEntry: Hashable, Sendable {
     /// When the requirement ends, in seconds since 1970. `Int64.max` means never.
     public var expiry: Int64
 
-    /// Creates an entry; nil if the host is an IP address or has no name for DNS. HSTS does not apply to addresses (§8.1.1).
+    /// Creates an entry; nil if the host is an IP address or not a valid DNS name. HSTS does not apply to addresses
+    /// (§8.1.1).
     public init?(host: Host, includesSubdomains: Bool, expiry: Int64) {
         guard let name = host.dnsName else { return nil }
         self.host = name
@@ -20,7 +21,7 @@ public struct HSTSEntry: Hashable, Sendable {
     }
 }
 
-/// The rules of HSTS (RFC 6797) as a value. ``HSTSStore`` is the lock around it.
+/// The rules of HSTS (RFC 6797) as a value type. ``HSTSStore`` guards it with a lock.
 struct HSTSTable: Sendable {
     private struct Known {
         var entry: HSTSEntry
@@ -28,7 +29,8 @@ struct HSTSTable: Sendable {
         var number: UInt64
     }
 
-    /// The maximum number of entries. Beyond it, expired entries are removed, and then the one that was recorded longest ago.
+    /// The maximum number of entries. If there are more, expired entries are removed, and then the one that was
+    /// recorded first.
     let maxEntries: Int
     private var known: [String: Known] = [:]
     private var lastNumber: UInt64 = 0

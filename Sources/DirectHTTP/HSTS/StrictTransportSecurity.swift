@@ -12,8 +12,8 @@ struct StrictTransportSecurity: Hashable, Sendable {
 
     /// Reads a field value; nil if it does not follow the grammar, because such a field must be ignored (§8.1).
     ///
-    /// A directive occurs once at most, and `max-age` is required. Directives with other names are ignored. Blanks may stand
-    /// between tokens.
+    /// A directive occurs once at most, and `max-age` is required. Directives with other names are ignored. Spaces
+    /// between tokens are allowed.
     init?(fieldValue: some StringProtocol) {
         var reader = DirectiveReader(fieldValue.utf8)
         var names: Set<String> = []
@@ -40,7 +40,7 @@ struct StrictTransportSecurity: Hashable, Sendable {
 
     private static func seconds(_ digits: [UInt8]) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
-        // Only a number that is too large is not an Int64 here.
+        // The text has digits only, so `Int64` fails only if the number is too large.
         return Int64(String(decoding: digits, as: UTF8.self)) ?? .max
     }
 }

@@ -213,7 +213,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        // Otherwise NIO closes the socket in the same way at the peer's end and after a failed write.
+        // Otherwise NIO closes the socket in the same way when the peer ends its output and after a failed write.
         if !isSecured { try? context.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true) }
         watch.rest(now: context.eventLoop.now, keep: max(keepIdle, ActivityWatch.firstRest))
         armTimer(context)

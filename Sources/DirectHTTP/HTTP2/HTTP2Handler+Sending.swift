@@ -21,7 +21,7 @@ extension HTTP2Handler {
         }
     }
 
-    /// What ``SendProgress/written`` will be when all frames so far are written.
+    /// The future value of ``SendProgress/written``, when all frames so far are written.
     var sentMark: Int64 { progress.written + Int64(connection.out.readableBytes) }
 
     /// Writes the buffered frames at the end of this event loop turn, so that requests of several tasks share one write.

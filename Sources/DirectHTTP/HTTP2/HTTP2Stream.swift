@@ -16,7 +16,7 @@ final class HTTP2Stream {
 
     /// Whether the final response arrived instead of `100 Continue`. The body is not sent.
     private(set) var isBodyRefused = false
-    /// Resumes the task that sends the body. When the stream ends, it is called after the exchange was told.
+    /// Resumes the task that sends the body. When the stream ends, it is called after the exchange was notified.
     var sendWaiter: ((Bool) -> Void)?
     /// The handler's ``HTTP2Handler/sentMark`` after the last frame of the request.
     var sentMark: Int64 = 0

@@ -252,7 +252,7 @@ final class ConnectionPool: Sendable {
         removeWaiter(waiter, key: key, code: .cancelled, message: "the request to \(key.origin) was cancelled")
     }
 
-    /// Fails a waiter whose deadline has passed.
+    /// Fails a waiter after its deadline.
     private func expire(_ waiter: State.WaiterID, key: PoolKey) {
         // If no connection is open and one is being opened, the endpoints do not answer. Otherwise all connections are busy.
         let isUnreachable = isOpeningFirst(key)

@@ -2,8 +2,8 @@
 
 package import NIOCore
 
-/// Detects that the machine slept. All timers and `NIODeadline` stand still meanwhile, so an idle connection looks fresh although
-/// its server has closed it long ago and the network may be another one.
+/// Detects that the machine slept. During sleep, all timers and `NIODeadline` stand still, so an idle connection seems
+/// fresh. In fact its server may have closed it long ago, and the network may have changed.
 package struct SleepWatch {
     /// A time on both clocks.
     package struct Moment {

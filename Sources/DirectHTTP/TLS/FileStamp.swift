@@ -8,7 +8,7 @@ import Musl
 import Glibc
 #endif
 
-/// The metadata that tells whether a file at a path has changed.
+/// The metadata that shows whether a file at a path has changed.
 package struct FileStamp: Hashable, Sendable {
     /// The time of the last change, as text: which module declares the fields of `timespec` differs from build to build.
     private let modified: String

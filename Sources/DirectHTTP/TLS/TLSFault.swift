@@ -11,7 +11,7 @@ import Musl
 import Glibc
 #endif
 
-/// Explains TLS errors in terms of a remedy.
+/// Explains TLS errors and names the remedy.
 package enum TLSFault {
     /// A one-line explanation of an error. It includes BoringSSL's reason, so that it can be looked up.
     package static func explain(_ error: any Error) -> String {
@@ -19,7 +19,7 @@ package enum TLSFault {
         return meaning(of: reason).map { "\($0) (\(reason))" } ?? String(reason)
     }
 
-    /// Whether an error is BoringSSL's for a server that rejected ECH, after the verification of its certificate.
+    /// Whether this is BoringSSL's error for a server that rejected ECH and has a verified certificate.
     static func isECHRejection(_ error: any Error) -> Bool { reason(of: error) == "ECH_REJECTED" }
 
     /// The problem with a certificate's validity dates; nil if they are valid.

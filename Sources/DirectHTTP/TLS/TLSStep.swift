@@ -29,9 +29,9 @@ struct TLSStep: Sendable {
 
     /// The context of a connection.
     ///
-    /// - Parameter offersECH: whether the ClientHello is encrypted. On Apple's platforms NIOSSL then lets Security verify the
-    ///   certificate for the server name, although a server that rejects ECH shows one for the public name. So Security verifies
-    ///   only the chain, and ``objection(to:)`` or ``ECHHandshake`` checks the name.
+    /// - Parameter offersECH: whether the ClientHello is encrypted. On Apple's platforms, NIOSSL lets Security verify
+    ///   the certificate for the server name. But a server that rejects ECH shows a certificate for the public name. So
+    ///   Security then verifies only the chain, and ``objection(to:)`` or ``ECHHandshake`` checks the name.
     func context(offersECH: Bool) throws(DirectHTTPError) -> TLSContext {
         #if canImport(Darwin)
         if offersECH, settings.trustsSystemRoots { return try contexts.context(for: settings, checksName: false) }
@@ -45,7 +45,7 @@ struct TLSStep: Sendable {
         return host.hasTrailingDot ? String(host.text.dropLast()) : host.text
     }
 
-    /// Removes the peer's sessions after a failed handshake, which they may have caused.
+    /// Removes the peer's sessions after a failed handshake, because they may have caused the failure.
     func forgetSessions(of tls: TLSContext) { if let serverName { tls.sessions?.forget(serverName) } }
 
     /// The checks that NIOSSL does not do (see ``CertificateName``), for a certificate whose chain is trusted. Returns nil if

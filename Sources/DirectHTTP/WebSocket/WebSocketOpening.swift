@@ -61,7 +61,7 @@ struct WebSocketOpening: Sendable {
         }
     }
 
-    /// Limits what the kernel queues before it sends it, because control frames wait behind it.
+    /// Limits the bytes that the kernel queues, because control frames wait behind them.
     private static func keepQueueShort(_ channel: any Channel) {
         let limit = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
         // Unix domain sockets do not have this option.

@@ -6,9 +6,10 @@ public import Names
 public struct Answer: Hashable, Sendable {
     /// The answer for one family.
     public enum Records: Hashable, Sendable {
-        /// Addresses, in the upstream's order. `ttl` nil: the upstream does not specify it.
+        /// Addresses, in the upstream's order. `ttl` is nil if the upstream does not specify it.
         case addresses([IPAddress], ttl: Duration?)
-        /// No addresses. `ttl` nil: not confirmed (no SOA, RFC 2308 §5), so the next upstream is asked too.
+        /// No addresses. `ttl` is nil if the absence is not confirmed (no SOA, RFC 2308 §5). The next upstream is then
+        /// asked too.
         case absent(Absence, ttl: Duration?)
 
         /// The addresses; empty if there are none.
@@ -40,7 +41,7 @@ public struct Answer: Hashable, Sendable {
         var isShared = false
     }
 
-    /// The parts in one object for all copies, because each lookup makes several.
+    /// One object for all copies, because each lookup makes several.
     private final class Box: Sendable {
         let parts: Parts
 
@@ -70,7 +71,7 @@ public struct Answer: Hashable, Sendable {
         get { box.parts.clientAddress }
         set { parts.clientAddress = newValue }
     }
-    /// What the upstream returned in addition to addresses, such as the answer of Aliyun's software-defined resolution.
+    /// Further content from the upstream, such as the answer of Aliyun's software-defined resolution.
     public var extra: String? {
         get { box.parts.extra }
         set { parts.extra = newValue }

@@ -4,7 +4,7 @@ public import Names
 
 /// The checks that an answer must pass before it is cached and used.
 public struct AnswerCheck: Hashable, Sendable {
-    /// Whether to accept addresses that no public name has, such as 127.0.0.1. Default: false.
+    /// Whether to accept addresses that are never valid for a public name, such as 127.0.0.1. Default: false.
     public var allowsLocalAnswers = false
     /// Whether to accept private addresses, such as 192.168.0.1. Default: true, for names that resolve to private
     /// addresses inside a company's network.
@@ -18,7 +18,7 @@ public struct AnswerCheck: Hashable, Sendable {
     /// The defaults.
     public init() {}
 
-    /// This-host, loopback, link-local, multicast and reserved blocks, whose addresses belong to no public host (RFC
+    /// This-host, loopback, link-local, multicast and reserved blocks. Their addresses belong to no public host (RFC
     /// 6890).
     package static let localNetworks: [IPNetwork] = networks(
         "0.0.0.0/8 127.0.0.0/8 169.254.0.0/16 224.0.0.0/3 ::/127 fe80::/10 ff00::/8"
@@ -34,8 +34,8 @@ public struct AnswerCheck: Hashable, Sendable {
     /// - Parameters:
     ///   - answer: The upstream's answer.
     ///   - kind: The kind of upstream; addresses from ``UpstreamKind/fixed`` tables are not refused.
-    /// - Throws: ``UpstreamError`` with code `bogusAnswer` if any address is refused: the whole answer is then
-    ///   untrusted.
+    /// - Throws: ``UpstreamError`` with code `bogusAnswer` if any address is refused. The rest of the answer is then
+    ///   not trusted either.
     package func checked(_ answer: Answer, from kind: UpstreamKind = .service) throws(UpstreamError) -> Answer {
         var result = answer
         for family in IPAddress.Family.allCases {
@@ -68,7 +68,7 @@ public struct AnswerCheck: Hashable, Sendable {
     private func check(_ address: IPAddress) throws(UpstreamError) {
         // An IPv4-mapped address (RFC 4291 §2.5.5.2) is checked as the IPv4 address that a socket would use.
         let bare = address.unmapped
-        // A NAT64 or 6to4 address leads to the IPv4 address that is embedded in it, and is checked as that one, too.
+        // A NAT64 or 6to4 address leads to the IPv4 address in it, so that address is checked too.
         let targets = [bare] + [bare.translated].compactMap { $0 }
         func isIn(_ network: IPNetwork) -> Bool { targets.contains(where: network.contains) }
         let refusal: String

@@ -41,7 +41,7 @@ public struct Resolution: Hashable, Sendable {
     let plan: ServicePlan?
 
     /// The endpoints, in the order to try them: address families alternate, and endpoints that failed recently come
-    /// last. For an `https` origin with HTTPS records, the endpoints of these come first, in the order of their
+    /// last. For an `https` origin with HTTPS records, the endpoints of the records come first, in the order of their
     /// priority.
     public var endpoints: [Endpoint] { plan?.endpoints ?? addresses.map { Endpoint($0, port: port) } }
 
@@ -49,13 +49,13 @@ public struct Resolution: Hashable, Sendable {
     /// not arrive in time; see ``ResolverConfiguration/usesHTTPSRecords``.
     public var services: [ServiceRecord] { answer?.records ?? [] }
 
-    /// What the records say about some of the endpoints.
+    /// The data of the HTTPS records for some of the endpoints.
     package var endpointServices: [Endpoint: EndpointService] { plan?.services ?? [:] }
 
-    /// Whether records say where the endpoints are.
+    /// Whether HTTPS records determine the endpoints.
     package var hasPlan: Bool { plan != nil }
 
-    /// Whether an HTTPS record that this client can use says that the host serves `https` (RFC 9460 §9.5).
+    /// Whether a usable HTTPS record shows that the host serves `https` (RFC 9460 §9.5).
     package var offersHTTPS: Bool { answer.map { !$0.routes.isEmpty } ?? false }
 
     /// The name of the upstream that gave the answer.
@@ -70,10 +70,10 @@ public struct Resolution: Hashable, Sendable {
     /// The network in which the answer was received; empty if unknown.
     public var network: String { provenance.network }
 
-    /// Whether the answer came from a table that the user wrote, also after it was cached.
+    /// Whether the answer came from a table that the user wrote, even if it was cached since.
     package var isOfTable: Bool { source == .fixed || source != .literal && provenance.kind == .fixed }
 
-    /// What the upstream returned in addition to addresses; see ``Answer/extra``.
+    /// Further content from the upstream; see ``Answer/extra``.
     public var extra: String? { provenance.extra }
 
     /// The upstreams that were asked for this answer and failed.

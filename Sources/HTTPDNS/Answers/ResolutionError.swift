@@ -14,7 +14,8 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
         public static let noAddress = Code(description: "noAddress")
         /// No upstream gave a usable answer.
         public static let allUpstreamsFailed = Code(description: "allUpstreamsFailed")
-        /// An upstream answered with an address that no public name has, and no other upstream had a usable answer.
+        /// An upstream answered with an address that is never valid for a public name, and no other upstream had a
+        /// usable answer.
         public static let bogusAnswer = Code(description: "bogusAnswer")
         /// The resolution exceeded its time limit.
         public static let timeLimit = Code(description: "timeLimit")
@@ -84,7 +85,7 @@ extension ResolutionError {
         ResolutionError(.timeLimit, "\(host): no upstream answered within \(limit)", failures: failures)
     }
 
-    /// The error for a name whose cached answer has no address of the families.
+    /// The error for a name if its cached answer has no address of the families.
     static func absent(_ request: LookupRequest, entry: AnswerCache.Entry) -> ResolutionError {
         let (host, families) = (request.host, request.families)
         let (upstream, failures) = (entry.provenance.upstream, entry.provenance.failures)

@@ -4,7 +4,7 @@ import Names
 
 /// The hosts that resolved to each address.
 ///
-/// Entries are never evicted: an address that lost a host would seem to serve one host when it serves two. Once the
+/// Entries are never evicted. Without one of its hosts, a shared address would seem to serve a single host. Once the
 /// book is full, new addresses are ignored.
 struct AddressBook {
     /// Hosts recorded per address; enough to show that an address is shared.

@@ -23,7 +23,7 @@ extension AnswerCache.Entry {
         return expiry
     }
 
-    /// The time until which the entry answers for those of these families that it knows.
+    /// The time until which the entry answers for the families that it knows.
     func knownExpiry(of families: Families) -> Moment {
         families.members.compactMap { self[$0]?.expiresAt }.min() ?? .past
     }
@@ -44,7 +44,7 @@ extension AnswerCache.Entry {
         knownExpiry(of: families) > now ? .cached : .stale
     }
 
-    /// The HTTPS records within their TTL. Records are not about the addresses of a table or of the system.
+    /// The HTTPS records within their TTL. Records do not apply to addresses from a table or from the system.
     func currentServices(now: Moment) -> ServiceAnswer? {
         guard let services, services.expiresAt > now, provenance.kind == .service else { return nil }
         return services

@@ -3,7 +3,7 @@
 import Names
 
 /// An LRU cache of answers, bounded by entries and by octets. The order among the most recently used eighth is not
-/// maintained, so that threads that use the same names do not write it all the time.
+/// maintained. Threads that use the same names therefore rarely write to it.
 ///
 /// A hash table of indices into one array of nodes, which also form a linked list by use. An entry with one address
 /// takes about 300 octets, and a lookup allocates nothing.
@@ -16,7 +16,7 @@ struct AnswerCache {
         let scope: UInt32
         let hash: Int
 
-        /// The key of a name whose ``hash(of:)`` is known.
+        /// The key of a name with a known ``hash(of:)``.
         init(_ name: String, scope: UInt32, hash: Int) {
             self.name = name
             self.scope = scope

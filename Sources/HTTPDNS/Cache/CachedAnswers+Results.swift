@@ -134,13 +134,13 @@ extension CachedAnswers {
             _ = cache.find(key) { $0.pause(families, until: pause) }
             return stale
         }
-        // If all questions failed because too many were under way, no upstream was asked, so the failure says nothing
-        // about the name.
+        // If all questions failed because too many were under way, no upstream was asked. The failure then does not
+        // apply to the name.
         guard failures.isEmpty || failures.contains(where: { $0.error.code != .busy }) else { return nil }
         var entry = AnswerCache.Entry(
             provenance: Provenance(upstream: "", kind: .service, network: context.network, failures: failures)
         )
-        // Keep what is known of the other family.
+        // Keep the known part of the other family.
         if let old = cache.peek(key), old.v4 != nil || old.v6 != nil || old.services != nil {
             entry = old
             entry.provenance = old.provenance.with(failures)
@@ -195,7 +195,7 @@ extension CachedAnswers {
 }
 
 extension Answer {
-    /// Whether the answer only denies records, without an SOA that confirms it (RFC 2308 §5).
+    /// Whether the answer only denies records and has no SOA that confirms it (RFC 2308 §5).
     var isUnvouchedDenial: Bool {
         let isOfUse = { (records: Records) in !records.addresses.isEmpty || records.ttl != nil }
         return !(v4.map(isOfUse) ?? false) && !(v6.map(isOfUse) ?? false)

@@ -2,15 +2,15 @@
 
 import Names
 
-/// HTTPS records are cached in the entry of their name, beside its addresses. Stores and shared answers do not have
-/// them: they are asked for again, which no caller waits long for.
+/// HTTPS records are cached in the entry of their name, together with its addresses. Stores and shared answers do not
+/// contain them. The records are then asked for again, and callers wait for them only briefly.
 extension CachedAnswers {
     /// The records of a name, possibly expired; nil if unknown.
     func services(of request: LookupRequest, scope: CacheScope) -> ServiceAnswer? {
         cache.peek(AnswerCache.Key(request, scope: scope))?.services
     }
 
-    /// Stores the outcome of a lookup of records, also that no upstream can be asked.
+    /// Stores the outcome of a lookup of records, even if no upstream could be asked.
     @discardableResult
     mutating func keep(
         _ outcome: ServiceSchedule.Outcome,
@@ -19,10 +19,10 @@ extension CachedAnswers {
         now: Moment
     ) -> ServiceAnswer {
         let old = services(of: request, scope: scope)
-        // The upstreams are not asked at each connection while they do not answer this type.
+        // If the upstreams do not answer this type, do not ask them again at each connection.
         let recheck = now + self.rules.staleRecheck
         if outcome.isFailure, let old, !old.routes.isEmpty, old.usableUntil > now {
-            // A question that failed says nothing about the records.
+            // A failed question does not show whether the records are still valid.
             let kept = old.with(expiresAt: min(recheck, old.usableUntil))
             store(kept, of: request, scope: scope)
             return kept
@@ -41,8 +41,8 @@ extension CachedAnswers {
         return answer
     }
 
-    /// Makes the records of a name expire, and the addresses of their targets, because no endpoint that they lead to could
-    /// be reached. At most once in ``ResolverConfiguration/Refresh/forcedInterval``.
+    /// Makes the records of a name expire, and the addresses of their targets, because none of their endpoints could be
+    /// reached. At most once in ``ResolverConfiguration/Refresh/forcedInterval``.
     mutating func expireServices(of request: LookupRequest, families: Families, scope: CacheScope, now: Moment) {
         guard let known = services(of: request, scope: scope), !known.routes.isEmpty, known.forceAt <= now else {
             return

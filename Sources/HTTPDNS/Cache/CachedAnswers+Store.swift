@@ -3,9 +3,9 @@
 import Names
 
 extension CachedAnswers {
-    /// Adds an answer of a store. Skips answers that are more than
-    /// ``ResolverConfiguration/Cache/maxStale`` past their TTL, names that are already cached, because those are newer,
-    /// upstreams that are not configured, and names that are not for the upstreams now.
+    /// Adds an answer of a store. Skips answers that are more than ``ResolverConfiguration/Cache/maxStale`` past their
+    /// TTL, and names that are already cached, because the cached answers are newer. Also skips answers of upstreams
+    /// that are not configured, and names that are not for the upstreams now.
     ///
     /// - Parameter wall: Seconds since 1970.
     mutating func restore(_ answer: StoredAnswer, scopes: inout CacheScopeTable, wall: Int64, now: Moment) {
@@ -32,7 +32,7 @@ extension CachedAnswers {
 }
 
 extension StoredAnswer {
-    /// An entry of the cache as a stored answer; nil if it is not from a service or no longer of use.
+    /// An entry of the cache as a stored answer; nil if it is not from a service or can no longer be used.
     init?(
         _ entry: AnswerCache.Entry,
         name: String,

@@ -2,8 +2,8 @@
 
 import Names
 
-/// The cached answers of all names and networks, and the decisions about them: whether an answer may be used, and what
-/// of a new answer is kept.
+/// The cached answers of all names and networks. Decides whether an answer may be used, and which parts of a new answer
+/// are kept.
 struct CachedAnswers {
     /// The result of a cache lookup.
     enum Found {
@@ -30,7 +30,7 @@ struct CachedAnswers {
     var book: AddressBook
     /// The scope of the answers in use.
     private(set) var scope: CacheScope
-    /// One for each upstream, shared by all its answers without failures.
+    /// One for each upstream, shared by all answers of that upstream without failures.
     private(set) var provenances: [Provenance] = []
     /// The results of cache lookups.
     private(set) var counts = CacheCounts()

@@ -4,7 +4,7 @@ import Names
 
 /// Determines how long answers are cached.
 struct KeepingRules {
-    /// For this and the other bounds, see ``ResolverConfiguration``.
+    /// See ``ResolverConfiguration`` for this and the other bounds.
     var ttlRange = Duration.zero...Duration.seconds(86_400)
     var defaultTTL = Duration.seconds(60)
     var maxNegativeTTL = Duration.seconds(300)
@@ -12,8 +12,8 @@ struct KeepingRules {
 
     /// The two parts of a cache entry for an answer to a question for `families`.
     ///
-    /// If the answer has addresses of one family and says nothing about the other, the other is cached as "none" for at
-    /// most the same time. So a name with one family is not looked up at each use.
+    /// If the answer has addresses of one family and no data about the other, the other is cached as "none" for at most
+    /// the same time. A name with one family is therefore not looked up at each use.
     ///
     /// - Parameter arrivals: When each family arrived, if not now; its TTL counts from then.
     func kept(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The upstream and network of an answer, and the upstreams that failed before. One object is shared by all resolutions
-/// of an answer, and by all answers of an upstream without failures.
+/// The upstream and network of an answer, and the upstreams that failed before. All resolutions of an answer share one
+/// object, and so do all answers of an upstream without failures.
 final class Provenance: Hashable, Sendable {
     let upstream: String
     let kind: UpstreamKind

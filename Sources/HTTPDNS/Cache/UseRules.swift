@@ -4,7 +4,7 @@ import Names
 
 /// Determines whether a cached answer is used, and when it is refreshed.
 struct UseRules {
-    /// For this and the other bounds, see ``ResolverConfiguration``.
+    /// See ``ResolverConfiguration`` for this and the other bounds.
     var refreshUses: UInt32 = 3
     var failureTTL = Duration.seconds(1)
     var maxStale = Duration.seconds(43_200)
@@ -35,8 +35,8 @@ struct UseRules {
                 )
             else { return .absent(.absent(request, entry: entry)) }
             let isDue = entry.uses >= refreshUses && now >= entry.retryAt && entry.isNearlyOver(expiry, now: now)
-            // The pause excludes no family, because nothing has failed: after the TTL, callers join the refresh under
-            // way.
+            // The pause excludes no family, because nothing has failed. After the TTL, callers join the refresh that is
+            // under way.
             if isDue { entry.pause([], until: now + failureTTL) }
             return .current(resolution, isDue: isDue)
         }

@@ -6,9 +6,9 @@ public import Names
 
 /// A switch for all installations, which ``Resolver/run()`` polls.
 ///
-/// It fails open: if the document cannot be fetched, the last valid one applies until it expires; after that only the
-/// configuration applies. So an attacker who blocks the document cannot turn the library off permanently, and a forged
-/// document has no effect.
+/// It fails open: if the document cannot be fetched, the last valid one applies until it expires. After that only the
+/// configuration applies. An attacker who blocks the document therefore cannot turn the library off permanently. A
+/// forged document has no effect.
 public struct RemoteSwitch: Sendable {
     /// The https URL of the document.
     package var url: HTTPURL

@@ -5,7 +5,7 @@ import Names
 extension LookupMachine {
     // MARK: Network
 
-    /// Uses the answers of another network, separate from those of others, and resets what was measured.
+    /// Uses the answers of another network, separate from those of other networks, and resets all measurements.
     mutating func networkChanged(to network: Network) {
         let inUse = answers.namesInUse()
         if !inUse.isEmpty { unanswered = inUse }

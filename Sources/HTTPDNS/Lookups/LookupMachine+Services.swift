@@ -6,11 +6,11 @@ import Names
 extension LookupMachine {
     // MARK: The cache
 
-    /// The resolution of a cached answer with the origin's records; nil if they must be waited for. `isDue`: they should
-    /// be asked for in the background.
+    /// The resolution of a cached answer with the origin's records; nil if the caller must wait for the records.
+    /// `isDue`: they should be asked for in the background.
     ///
-    /// An origin that had no records when they were last known is not held up by asking again. Expired records are used for
-    /// ``ResolverConfiguration/Cache/staleWhileRefresh``, as addresses are.
+    /// If the origin had no records when they were last known, the caller does not wait for a new answer. Expired
+    /// records are used for ``ResolverConfiguration/Cache/staleWhileRefresh``, as addresses are.
     mutating func completed(
         _ resolution: Resolution,
         for request: OriginRequest,
@@ -28,7 +28,7 @@ extension LookupMachine {
         for target in routes.compactMap(\.target).prefix(OriginSchedule.maxTargets) {
             let key = AnswerCache.Key(LookupRequest(host: target, families: families), scope: scope)
             guard let entry = answers.cache.peek(key) else { return (nil, false) }
-            // A target whose lookup has just failed is not waited for again.
+            // Do not wait again for a target whose lookup has just failed.
             let isPaused = !entry.mayAsk(for: families, now: now)
             guard entry.expiry(of: families) > over || isPaused else { return (nil, false) }
             if entry.expiry(of: families) <= now, !isPaused { isDue = true }
@@ -40,8 +40,8 @@ extension LookupMachine {
         return (resolution.with(known, plan: plan), isDue)
     }
 
-    /// Whether the cache has an HTTPS record that says that an `http` origin has `https`. The addresses of a table or of
-    /// the system are not those that the records are about.
+    /// Whether the cache has an HTTPS record for an `http` origin, so that it has `https`. Records do not apply to
+    /// addresses from a table or from the system.
     func offersHTTPS(_ request: OriginRequest, now: Moment) -> Bool {
         guard isOn, let answer = answers.services(of: request.service, scope: scope), !answer.routes.isEmpty,
             let own = answers.cache.peek(AnswerCache.Key(request.addresses, scope: scope))
@@ -49,8 +49,8 @@ extension LookupMachine {
         return answer.expiresAt > now && own.provenance.kind == .service
     }
 
-    /// The routes of an answer that lead to where this origin may connect. A target that only the system may resolve is
-    /// refused: a record could otherwise lead to a host of the local network.
+    /// The routes of an answer that this origin may use. A target that only the system may resolve is refused.
+    /// Otherwise a record could lead to a host of the local network.
     private func usableRoutes(of answer: ServiceAnswer?, for request: OriginRequest) -> [ServiceRoute] {
         guard let answer, request.usesRoutes else { return [] }
         return answer.routes.filter { $0.target.map(policy.isForUpstreams) ?? true }
@@ -86,7 +86,7 @@ extension LookupMachine {
 
     /// Lets a caller wait for the endpoints of an origin.
     ///
-    /// - Parameter delay: How long to wait for the records after the first usable address.
+    /// - Parameter delay: The maximum time to wait for the records after the first usable address.
     mutating func lookUp(
         _ request: OriginRequest,
         for caller: CallerID,
@@ -114,12 +114,12 @@ extension LookupMachine {
         configuration.upstreams.indices.contains { upstreams[$0].table?[host] != nil }
     }
 
-    /// Whether a table that must be read first may have a name. The name is disclosed to a service only after that.
+    /// Whether a table that must be read first may have a name. Only after that is the name sent to a service.
     private var tablesComeFirst: Bool {
         configuration.upstreams.indices.contains { upstreams[$0].kind == .fixed && upstreams[$0].table == nil }
     }
 
-    /// Asks in the background for what the cache lacks of an origin's records and of their targets.
+    /// Asks in the background for records of an origin, and addresses of their targets, that are missing in the cache.
     mutating func servicesMissed(_ request: OriginRequest, now: Moment) {
         lookUpServices(of: request.service, origin: request.addresses.host, for: nil, isFresh: false, now: now)
         let known = answers.services(of: request.service, scope: scope)
@@ -135,7 +135,7 @@ extension LookupMachine {
         lookUpServices(of: request, origin: request.host, for: nil, isFresh: true, now: now)
     }
 
-    /// Looks up the records of an origin, or lets a caller join. Without a caller, the answer is for the cache.
+    /// Looks up the records of an origin, or adds a caller to that lookup. Without a caller, the answer is only cached.
     ///
     /// - Parameters:
     ///   - name: The name that has the records.
@@ -153,7 +153,7 @@ extension LookupMachine {
         {
             if let caller { origins.arrived.append((caller, .services(known))) }
             if known.expiresAt > now { return }
-            // There were none: the answer is for the next caller.
+            // The caller did not wait for the records; the answer is for the next caller.
             caller = nil
         }
         let key = LookupKey(name, scope: scope)
@@ -194,8 +194,9 @@ extension LookupMachine {
         perform(first, of: id, now: now)
     }
 
-    /// The upstreams to ask for records: those that carry them, if the addresses are asked of one of them first. So a
-    /// name that a vendor's service resolves is disclosed to no further service, nor is a name of a table to any.
+    /// The upstreams to ask for records: those that carry them, if one of them is also asked first for the addresses. A
+    /// name that a vendor's service resolves is therefore not sent to other services, and a name in a table is sent to
+    /// none.
     private func serviceCandidates(for host: Host, now: Moment) -> [Int] {
         guard isOn, policy.isForUpstreams(host), !isInTable(host) else { return [] }
         let health = health
@@ -209,8 +210,8 @@ extension LookupMachine {
 
     // MARK: A lookup goes on
 
-    /// Passes the result of a question to its lookup. It does not count for the upstream's health: servers that answer
-    /// addresses well may drop questions for other types.
+    /// Passes the result of a question to its lookup. It does not affect the upstream's health: servers that answer
+    /// questions for addresses may drop questions for other types.
     mutating func servicesAnswered(
         _ id: PendingServiceQuestion.ID,
         with result: Result<ServiceReply, UpstreamError>,
@@ -233,20 +234,20 @@ extension LookupMachine {
         perform(next, of: id.lookup, now: now)
     }
 
-    /// Handles the moments that lookups of records and callers of origins waited for.
+    /// Handles the times that lookups of records and callers of origins wait for.
     mutating func originTimePassed(now: Moment) {
         for id in services.due(at: now) {
             let next = services[id]?.schedule.event(.tick, chance: 0, now: now) ?? []
             perform(next, of: id, now: now)
         }
-        // An arrival of this moment counts.
+        // A result that arrives at this moment counts.
         settleOrigins(now: now)
         for caller in origins.due(at: now) where !useExpiredServices(for: caller, now: now) {
             advance(caller, .tick, now: now)
         }
     }
 
-    /// Gives a caller the expired records of its origin when the new ones take too long. Without them, the connection would
+    /// Gives a caller the expired records of its origin when the new ones take too long. Otherwise the connection would
     /// have no ECH after each TTL.
     ///
     /// - Returns: False if there are none.
@@ -289,7 +290,7 @@ extension LookupMachine {
         actions.append(.stopAskingServices(question))
     }
 
-    /// Gives the callers of origins what has arrived for them.
+    /// Gives the callers of origins the results that have arrived.
     mutating func settleOrigins(now: Moment) {
         var callers: [CallerID] = []
         while !origins.arrived.isEmpty {
@@ -318,11 +319,11 @@ extension LookupMachine {
                 lookUpHeldServices(of: lookup.request, for: caller, after: result, isFresh: lookup.isFresh, now: now)
             }
             let isUsable = isUsable(result, for: lookup.request)
-            // Records are not about the addresses of a table or of the system.
+            // Records do not apply to addresses from a table or from the system.
             let isForeign = isUsable && !isOfService(result)
             event = .addresses(areUsable: isUsable && !isForeign, isFinal: isForeign || Self.isFinal(result))
         case .target(let host, let result):
-            // An address of a table or of the system may be one of the local network.
+            // An address from a table or from the system may belong to the local network.
             let isUsable = isUsable(result, for: lookup.request) && isOfService(result)
             if isUsable { lookup.targets[host] = try? result.get() }
             event = .target(host, isUsable: isUsable)
@@ -334,7 +335,7 @@ extension LookupMachine {
         advance(caller, event, now: now)
     }
 
-    /// Asks for records that waited for the addresses: only if these are of a service, or if there are none.
+    /// Asks for records that waited for the addresses, but only if the addresses are from a service or there are none.
     private mutating func lookUpHeldServices(
         of request: OriginRequest,
         for caller: CallerID,
@@ -386,7 +387,7 @@ extension LookupMachine {
 
     private mutating func deliver(to caller: CallerID, now: Moment) {
         guard let lookup = origins.remove(caller) else { return }
-        // Lookups that have not ended go on for the cache.
+        // Lookups that have not ended continue for the cache.
         for part in lookup.parts {
             if let id = lookups.remove(caller: part) { lookups.change(id) { $0.isForCache = true } }
         }
@@ -397,7 +398,7 @@ extension LookupMachine {
         let request = lookup.request
         var own: LookupResult?
         if let addresses = lookup.addresses, isUsable(addresses, for: request) { own = try? addresses.get() }
-        // Addresses of a table or of the system are not those that the records are about.
+        // Records do not apply to addresses from a table or from the system.
         guard let answer = lookup.services, own.map({ $0.entry.provenance.kind == .service }) ?? true else {
             return own.map { .success($0) } ?? lookup.addresses
                 ?? .failure(.allFailed(request.addresses.host, failures: []))
@@ -421,7 +422,7 @@ extension LookupMachine {
         guard let plan else {
             return lookup.addresses ?? .failure(.allFailed(request.addresses.host, failures: []))
         }
-        // The origin has no addresses of its own yet: those that the records lead to take their place.
+        // The origin has no addresses of its own yet. Use the addresses of the records instead.
         var entry = AnswerCache.Entry(
             provenance: Provenance(upstream: "", kind: .service, network: ranking.network.id)
         )

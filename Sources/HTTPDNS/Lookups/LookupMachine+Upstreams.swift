@@ -2,7 +2,7 @@
 
 import Names
 
-/// A question for several names to a ``BatchUpstream``, whose answers belong to the network in which it was asked.
+/// A question for several names to a ``BatchUpstream``. Its answers belong to the network in which it was asked.
 struct BatchQuestion: Sendable {
     let upstream: Int
     let families: Families
@@ -19,7 +19,7 @@ extension LookupMachine {
         /// An upstream to ask in addition, only to check whether it works again.
         var probe: Int?
         var scope: CacheScope
-        /// Whether the name is for the system, whose answers are then not checked.
+        /// Whether the name is for the system. Answers of the system are then not checked.
         var isTrusted = false
     }
 
@@ -35,7 +35,7 @@ extension LookupMachine {
         let system = configuration.system == nil ? [] : [count]
         guard isOn else { return Route(candidates: system, scope: .system, isTrusted: true) }
         guard policy.isForUpstreams(host) else {
-            // A table that the user wrote discloses the name to no service.
+            // A table that the user wrote sends the name to no service.
             let tables = (0..<count).filter { upstreams[$0].kind == .fixed }
             return Route(candidates: tables + system, scope: scopes.current, isTrusted: true)
         }

@@ -9,27 +9,27 @@ import Names
 /// 1. ``cached(_:port:now:countsMisses:)`` finds no answer, and the caller waits: ``Event/asked(_:by:isFresh:)``.
 /// 2. The caller joins the lookup of the name, or the machine plans one and asks the first upstreams
 ///    (``Action/ask(_:)``).
-/// 3. Each answer (``Event/answered(_:_:after:)``) and each moment that was waited for (``Event/timePassed``) goes to
+/// 3. Each answer (``Event/answered(_:_:after:)``) and each planned time (``Event/timePassed``) is passed to
 ///    the ``UpstreamSchedule`` of the lookup. It asks and cancels further upstreams, until it has an outcome.
 /// 4. The outcome is stored in ``answers``, and the callers get it (``Action/resume(_:_:)``).
 struct LookupMachine {
-    /// What has happened.
+    /// The inputs of the machine.
     enum Event {
         // Lookups
         /// A caller waits for a name. `isFresh`: the cache and shared answers are ignored.
         case asked(LookupRequest, by: CallerID, isFresh: Bool)
-        /// A caller waits for an origin, and after the first usable address at most `delay` for its HTTPS records.
+        /// A caller waits for an origin. After the first usable address it waits at most `delay` for the HTTPS records.
         case askedOrigin(OriginRequest, by: CallerID, isFresh: Bool, delay: Duration)
-        /// The HTTPS records of an origin or the addresses of their targets have expired, and are wanted for the next
-        /// caller.
+        /// The HTTPS records of an origin or the addresses of their targets have expired, and should be cached for the
+        /// next caller.
         case servicesMissed(OriginRequest)
-        /// No endpoint that the HTTPS records of an origin lead to could be reached.
+        /// No endpoint of the HTTPS records of an origin could be reached.
         case servicesFailed(OriginRequest)
         /// An upstream answered a question for HTTPS records or failed.
         case servicesAnswered(PendingServiceQuestion.ID, Result<ServiceReply, UpstreamError>)
         /// A caller no longer waits.
         case cancelled(CallerID)
-        /// A name was not in the cache, and its answer is wanted for the next caller.
+        /// A name was not in the cache, and its answer should be cached for the next caller.
         case missed(LookupRequest)
         /// A cached answer is in frequent use and about to expire.
         case refreshDue(LookupRequest)
@@ -65,7 +65,7 @@ struct LookupMachine {
         case closed
     }
 
-    /// What the driver must do, in this order and outside its lock.
+    /// The outputs of the machine. The driver performs them in this order and outside its lock.
     enum Action {
         /// Ask an upstream.
         case ask(UpstreamQuestion)
@@ -106,7 +106,7 @@ struct LookupMachine {
     var remote = RemoteState()
     /// The name policy that results from the configuration and the remote switch.
     var policy: NamePolicy
-    /// The networks whose answers are cached.
+    /// The networks with cached answers.
     var scopes = CacheScopeTable()
     /// Names that were in use and have not been answered since the network changed.
     var unanswered: [Host] = []
@@ -169,7 +169,7 @@ struct LookupMachine {
     // MARK: The cache
 
     /// The cached answer of a name. Not an event, because it has no action: a lookup that finds an answer allocates
-    /// nothing, and programs make millions in a second.
+    /// nothing, and programs make millions of them per second.
     mutating func cached(
         _ request: LookupRequest,
         port: UInt16,
@@ -204,7 +204,7 @@ struct LookupMachine {
     /// Lets a caller join the lookup of a name, or starts a lookup. Without a caller, the answer is for the cache.
     ///
     /// - Parameters:
-    ///   - checksCache: Whether a cached result is used: since the caller missed the cache, a lookup may have ended.
+    ///   - checksCache: Whether to use a cached result. A lookup may have ended since the caller missed the cache.
     ///   - isFresh: Whether shared answers are ignored.
     mutating func lookUp(
         _ request: LookupRequest,
@@ -219,7 +219,7 @@ struct LookupMachine {
         let known =
             checksCache || caller != nil ? answers.cachedResult(for: request, now: now) : (result: nil, isUsable: false)
         let staleAt = known.isUsable ? now + configuration.cache.staleAnswerDelay : .never
-        // A lookup that has delivered one family goes on for the other, and the cache has the first.
+        // A lookup that has delivered one family continues for the other, and the cache has the first.
         if checksCache, case .success(let found)? = known.result, found.entry.expiry(of: request.families) > now {
             return resume([caller].compactMap { $0 }, with: .success(found))
         }
@@ -347,7 +347,7 @@ struct LookupMachine {
 
     private mutating func ask(_ upstream: Int, for families: Families, of id: LookupID) {
         let question = lookups.change(id) { lookup -> UpstreamQuestion? in
-            // A later decision of the same step may have ended the lookup or given up the upstream.
+            // A later decision of the same step may have ended the lookup or stopped waiting for the upstream.
             guard lookup.schedule.awaits(upstream, for: families) else { return nil }
             let request = lookup.context.request
             let question = UpstreamQuestion(

@@ -8,7 +8,7 @@ typealias LookupID = Int
 /// Identifies a caller that waits for a lookup; no two have the same.
 typealias CallerID = Int
 
-/// What a lookup is for; callers with the same key share one.
+/// The parameters that identify a lookup. Callers with the same key share a lookup.
 struct LookupKey: Hashable {
     private let nameHash: Int
     private let name: String
@@ -40,7 +40,7 @@ struct LookupContext {
 
 /// A question of a lookup to one upstream.
 struct UpstreamQuestion: Sendable {
-    /// Identifies the question: a lookup asks an upstream once for a family.
+    /// Identifies the question. A lookup asks an upstream once for a family.
     struct ID: Hashable, Sendable {
         let lookup: LookupID
         let upstream: Int
@@ -117,7 +117,7 @@ struct OngoingLookups {
         lookups.filter { $0.value.nextTick <= now }.map(\.key).sorted()
     }
 
-    /// Adds a lookup whose key has none.
+    /// Adds a lookup. Its key must not have another one.
     mutating func start(_ lookup: Lookup) -> LookupID {
         lastID += 1
         ids[lookup.key] = lastID
@@ -125,7 +125,7 @@ struct OngoingLookups {
         return lastID
     }
 
-    /// Removes a lookup, whose callers then wait for nothing; nil if it has ended.
+    /// Removes a lookup; nil if it has ended. Its callers then wait for no lookup.
     mutating func remove(_ id: LookupID) -> Lookup? {
         guard let lookup = lookups.removeValue(forKey: id) else { return nil }
         ids[lookup.key] = nil
@@ -150,7 +150,8 @@ struct OngoingLookups {
     /// - Returns: Its lookup; nil if the caller did not wait.
     mutating func remove(caller: CallerID) -> LookupID? {
         guard let (id, place) = callers.removeValue(forKey: caller) else { return nil }
-        // The last caller takes the place, so that a thousand cancelled callers cost a thousand steps.
+        // The last caller takes the free place, so that removing a thousand cancelled callers takes only a thousand
+        // steps.
         guard let last = lookups[id]?.callers.popLast(), last.id != caller else { return id }
         lookups[id]?.callers[place] = last
         callers[last.id]?.place = place
@@ -170,13 +171,13 @@ struct OngoingLookups {
     mutating func takeLateCallers(of id: LookupID, now: Moment) -> [CallerID] {
         let late = (lookups[id]?.callers ?? []).filter { $0.staleAt <= now }.map(\.id)
         for caller in late { _ = remove(caller: caller) }
-        // Thousands of callers may have joined at different times; scan them at most 100 times a second.
+        // Thousands of callers may have joined at different times. Scan them at most 100 times a second.
         let next = lookups[id]?.callers.map(\.staleAt).min().map { max($0, now + .milliseconds(10)) }
         lookups[id]?.staleAt = next ?? .never
         return late
     }
 
-    /// Lets the callers of a lookup wait on, because there is no usable stale answer.
+    /// Lets the callers of a lookup continue to wait, because there is no usable stale answer.
     mutating func keepLateCallers(of id: LookupID) { lookups[id]?.staleAt = .never }
 
     /// Removes and returns the questions of a lookup to an upstream.

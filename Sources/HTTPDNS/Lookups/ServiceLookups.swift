@@ -16,7 +16,7 @@ struct PendingServiceQuestion: Sendable {
     let question: ServiceQuestion
 }
 
-/// A lookup of HTTPS records under way, and the callers that wait for it. It goes on without callers, for the cache.
+/// A lookup of HTTPS records under way, and the callers that wait for it. Without callers it continues for the cache.
 struct ServiceLookup {
     let key: LookupKey
     /// The request for the name that has the records.
@@ -30,12 +30,12 @@ struct ServiceLookup {
     var questions = 0
 }
 
-/// Which upstreams drop questions for HTTPS records. They are not asked for records for a while, so that not every new
-/// name is held up.
+/// The upstreams that drop questions for HTTPS records. They are not asked for records for a while, so that not every
+/// new name is delayed.
 struct ServiceSilence {
-    /// How many questions in a row must be dropped.
+    /// The number of consecutive dropped questions after which an upstream is not asked.
     static let maxTimeouts = 3
-    /// How long an upstream that drops them is not asked.
+    /// How long such an upstream is not asked.
     static let pause = Duration.seconds(120)
 
     private var timeouts: [Int: Int] = [:]
@@ -89,15 +89,15 @@ struct ServiceLookups {
     }
 }
 
-/// A caller that waits for the endpoints of an origin, and what has arrived for it.
+/// A caller that waits for the endpoints of an origin, and the results that have arrived for it.
 struct OriginLookup {
     let request: OriginRequest
     var schedule: OriginSchedule
     /// Whether cached answers are ignored.
     let isFresh: Bool
-    /// Whether the records are asked for only after the addresses: a table may have the name.
+    /// Whether the records are asked for only after the addresses, because a table may have the name.
     var holdsServices = false
-    /// The callers by which this one takes part in lookups of addresses.
+    /// The callers that represent this one in lookups of addresses.
     var parts: [CallerID] = []
     var addresses: Result<LookupResult, ResolutionError>?
     var services: ServiceAnswer?
@@ -106,10 +106,10 @@ struct OriginLookup {
 
 /// The callers that wait for the endpoints of origins.
 ///
-/// Each takes part in shared lookups of addresses as a caller with a negative number. What these lookups give to it is
+/// Each joins shared lookups of addresses as a caller with a negative number. The results of these lookups are
 /// collected in ``arrived`` and handled at the end of the event.
 struct OriginLookups {
-    /// Something that an origin's caller waited for.
+    /// A result that an origin's caller waited for.
     enum Arrival {
         case addresses(Result<LookupResult, ResolutionError>)
         case target(Host, Result<LookupResult, ResolutionError>)
@@ -117,17 +117,18 @@ struct OriginLookups {
     }
 
     var all: [CallerID: OriginLookup] = [:]
-    /// The origin's caller for which a part waits, and the target that it waits for; nil: the origin's own addresses.
+    /// For each part, the origin's caller and the target that the part waits for. The target is nil for the origin's
+    /// own addresses.
     private var parts: [CallerID: (caller: CallerID, target: Host?)] = [:]
     private var lastPart: CallerID = 0
     var arrived: [(caller: CallerID, Arrival)] = []
 
-    /// When the first caller should get what has arrived.
+    /// When the first caller should get its results.
     var nextTick: Moment { all.values.lazy.map(\.schedule.deadline).min() ?? .never }
 
     func due(at now: Moment) -> [CallerID] { all.filter { $0.value.schedule.deadline <= now }.map(\.key).sorted() }
 
-    /// A new part of a caller.
+    /// Adds a part of a caller.
     mutating func addPart(of caller: CallerID, target: Host? = nil) -> CallerID {
         lastPart -= 1
         parts[lastPart] = (caller, target)
@@ -135,7 +136,7 @@ struct OriginLookups {
         return lastPart
     }
 
-    /// Records the results for parts, and returns the other callers.
+    /// Records the results for parts, and returns the callers that are not parts.
     mutating func take(_ callers: [CallerID], with result: Result<LookupResult, ResolutionError>) -> [CallerID] {
         guard callers.contains(where: { $0 < 0 }) else { return callers }
         return callers.filter { caller in
@@ -148,7 +149,7 @@ struct OriginLookups {
         }
     }
 
-    /// Removes a caller; nil if it did not wait. Its parts then get nothing.
+    /// Removes a caller; nil if it did not wait. Its parts are removed too.
     mutating func remove(_ caller: CallerID) -> OriginLookup? {
         guard let lookup = all.removeValue(forKey: caller) else { return nil }
         for part in lookup.parts { parts[part] = nil }

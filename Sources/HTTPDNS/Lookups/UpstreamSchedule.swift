@@ -141,7 +141,7 @@ struct UpstreamSchedule {
         return Step(actions: actions, nextTick: nextTick)
     }
 
-    /// Gives a caller that joins after one family was delivered no longer a wait for the other than the first callers had.
+    /// A caller that joins after one family was delivered waits for the other no longer than the first callers.
     mutating func callerJoined(now: Moment) {
         if hasAnswer, !isOver, deliverAt == nil { deliverAt = now + plan.resolutionDelay }
     }

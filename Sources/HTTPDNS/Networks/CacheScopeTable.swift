@@ -7,7 +7,7 @@ extension CacheScope {
     /// The system's answers while the switch is off.
     static let system: CacheScope = 0
 
-    /// The scope for a probe of one upstream, whose answers are not kept.
+    /// The scope for a probe of one upstream. Its answers are not kept.
     static func probe(_ upstream: Int) -> CacheScope { .max - UInt32(truncatingIfNeeded: upstream & 0xffff) }
 
     /// Whether answers are kept.
@@ -16,7 +16,7 @@ extension CacheScope {
 
 /// Assigns scopes to networks, so that cached answers are found again when the machine returns to a network.
 struct CacheScopeTable {
-    /// The maximum number of networks whose answers are kept.
+    /// The maximum number of networks with cached answers.
     static let maxNetworks = 16
 
     private var scopes: [(id: String, scope: CacheScope)] = [("", 1)]

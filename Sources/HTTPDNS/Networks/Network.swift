@@ -25,13 +25,13 @@ public struct Network: Hashable, Sendable, CustomStringConvertible {
         self.nat64 = nat64
     }
 
-    /// A network of which nothing is known.
+    /// A network without any known property.
     public static let unknown = Network()
 
     /// The network's name for logs.
     public var description: String { id.isEmpty ? "unknown" : id }
 
-    /// The addresses to connect to for an IPv4 host: its own, or the translated ones if there is no IPv4. IPv6
+    /// The addresses to connect to for an IPv4 host: its own address, or the translated ones if there is no IPv4. IPv6
     /// addresses are returned unchanged.
     package func reachable(_ address: IPAddress) -> [IPAddress] {
         guard address.family == .v4, families == .v6 else { return [address] }

@@ -17,8 +17,8 @@ package struct SystemNetworkMonitor: NetworkMonitor {
 
     /// The current network: the families with a route, and the local addresses.
     ///
-    /// It reads which address the kernel would send from to a documentation address (RFC 5737, RFC 3849). Connecting a
-    /// UDP socket sends nothing.
+    /// It asks the kernel for the local address of a connection to a documentation address (RFC 5737, RFC 3849).
+    /// Connecting a UDP socket sends nothing.
     package func current() -> Network {
         let v4 = Self.localAddress(towards: IPAddress(v4: 0xc000_0201))
         let v6 = Self.localAddress(towards: IPAddress(v6: 0x2001_0db8_0000_0000, 1))

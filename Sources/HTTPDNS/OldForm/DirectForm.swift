@@ -5,9 +5,9 @@ public import Names
 
 /// A request in the old form of HTTPDNS: its URL contains the address, and its Host field contains the name.
 ///
-/// Use it only for HTTP stacks that support nothing else. TLS then uses the address as the server name: the server may
-/// send the certificate of another name, or none, and cookies are stored for the address. If possible, use a client
-/// that connects to the address and keeps the name.
+/// Use it only for HTTP stacks that support nothing else. TLS then uses the address as the server name, so the server
+/// may send another certificate or none. Cookies are stored for the address. If possible, use a client that connects to
+/// the address and keeps the name.
 public struct DirectForm: Hashable, Sendable {
     /// Fields that contain a URL or an origin, in which the address is replaced by the name. Default: `Referer` and
     /// `Origin`.

@@ -26,7 +26,7 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
         return true
     }
 
-    /// Adds all domains of another map, whose values replace existing ones.
+    /// Adds all domains of another map. Its values replace existing ones.
     mutating func merge(_ other: DomainMap) {
         values.merge(other.values) { $1 }
         sketch.formUnion(other.sketch)
@@ -35,7 +35,7 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     /// The number of domains.
     package var count: Int { values.count }
 
-    /// The value of a domain itself, without those that contain it.
+    /// The value of a domain itself. Values of domains that contain it do not count.
     package func exact(_ host: Host) -> Value? { values[host.withoutFinalDot] }
 
     /// The values of all domains.

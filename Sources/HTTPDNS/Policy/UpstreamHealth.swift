@@ -43,15 +43,15 @@ struct UpstreamHealth {
         var probe: Int?
     }
 
-    /// The upstreams that may be asked now. An upstream that is down gets one question at a time, at growing intervals: in
-    /// addition to the others, or alone if all are down.
+    /// The upstreams that may be asked now. An upstream that is down gets one question at a time, at growing intervals.
+    /// The question goes to it in addition to the others, or only to it if all are down.
     mutating func choose(among order: [Int], now: Moment) -> Choice {
         if !order.contains(where: { isDown($0, now: now) }) { return Choice(upstreams: order) }
         let ready = order.filter { states[$0].pausedUntil <= now }
         let up = ready.filter { states[$0].probeAt == nil }
         let due = ready.first { states[$0].probeAt.map { $0 <= now } ?? false }
         guard let due else { return Choice(upstreams: up) }
-        // Only this upstream's probe time moves: otherwise the other upstreams that are down would never be probed.
+        // Only this upstream's probe time moves. Otherwise the other upstreams that are down would never be probed.
         states[due].probes += 1
         states[due].probeAt = now + pause(after: states[due].probes)
         return up.isEmpty ? Choice(upstreams: [due]) : Choice(upstreams: up, probe: due)
@@ -79,8 +79,8 @@ struct UpstreamHealth {
     /// Records a response.
     mutating func answered(_ upstream: Int, at now: Moment) { states[upstream].answeredAt = now }
 
-    /// Records a timeout. It does not count if the upstream has since responded to another question: then the servers
-    /// of the name's zone are at fault, which the upstream waits for.
+    /// Records a timeout. It does not count if the upstream has responded to another question since. The name's own
+    /// servers are then at fault.
     mutating func timedOut(_ upstream: Int, askedAt: Moment, now: Moment) {
         if states[upstream].answeredAt < askedAt { failed(upstream, reaction: .tryElsewhere, now: now) }
     }

@@ -33,7 +33,7 @@ extension Resolver {
         var background = Background()
         /// The newest network that was not announced yet.
         var unannounced: Network?
-        /// Whether a network is being announced, which other code must not overtake.
+        /// Whether a network is being announced. No other call may announce one at the same time.
         var isAnnouncing = false
 
         init(machine: LookupMachine) { self.machine = machine }
@@ -49,7 +49,7 @@ extension Resolver {
 
     // MARK: Actions
 
-    /// What remains of the machine's actions when the lock is released: everything that runs other code.
+    /// The part of the machine's actions that calls other code. It is carried out after the lock is released.
     private struct Effects {
         var cancelled: [Task<Void, Never>] = []
         var resumed: [(waiter: Waiter, result: Result<LookupResult, ResolutionError>)] = []
@@ -58,8 +58,8 @@ extension Resolver {
 
     /// Lets the machine handle an event, and carries out its actions.
     ///
-    /// Tasks and waiters are entered into the tables and taken out of them under the same lock as the decision, so that
-    /// the actions of two threads cannot overtake each other. They are cancelled and resumed after it.
+    /// The tables of tasks and waiters change under the same lock as the decision, so that the actions of two threads
+    /// cannot overtake each other. Tasks are cancelled and waiters resumed after it is released.
     ///
     /// - Parameter prepare: Changes of the state that belong to the event.
     func handle(_ event: LookupMachine.Event, now: Moment, prepare: (inout State) -> Void = { _ in }) {
@@ -105,8 +105,8 @@ extension Resolver {
         return effects
     }
 
-    /// Announces the newest network. If a network is being announced by another call, that call announces this one
-    /// next, so that the newest is the last.
+    /// Announces the newest network. If another call is announcing a network, that call announces this one next, so
+    /// that the newest is announced last.
     private func announceNetworks() {
         while let network = state.withLockedValue({ $0.takeUnannounced() }) {
             configuration.network.onChange?(network)
@@ -136,7 +136,7 @@ extension Resolver {
         try await result(now: now) { .asked(request, by: $0, isFresh: isFresh) }
     }
 
-    /// Waits for the result that the caller of an event gets.
+    /// Waits for the result of an event's caller.
     func result(
         now: Moment,
         event: (CallerID) -> LookupMachine.Event
@@ -272,7 +272,8 @@ extension Resolver {
         return configuration.system ?? FixedUpstream(HostsTable(), name: "none")
     }
 
-    /// Counts a question that is no lookup's, so that ``shutDown()`` waits for it. End it by ``questionEnded(_:)``.
+    /// Counts a question that belongs to no lookup, so that ``shutDown()`` waits for it. End it with
+    /// ``questionEnded(_:)``.
     ///
     /// - Returns: False if the resolver is shut down.
     func questionBegins() -> Bool {

@@ -4,9 +4,9 @@ import NIOConcurrencyHelpers
 import Names
 
 extension Resolver {
-    /// Switches to another network: uses the answers of this network, separate from those of others; resets what was
-    /// measured of upstreams and endpoints; and asks again for names in frequent use. ``run()`` calls it when the
-    /// network changes.
+    /// Switches to another network: uses the answers of this network, separate from those of other networks. Also
+    /// resets the measurements of upstreams and endpoints, and asks again for names in frequent use. ``run()`` calls it
+    /// when the network changes.
     ///
     /// In an IPv6-only network, the system's resolver is asked for the NAT64 prefix (RFC 7050) unless `network` has
     /// one. IPv4 addresses are translated with it. If the system's resolver does not answer, ``run()`` asks again.

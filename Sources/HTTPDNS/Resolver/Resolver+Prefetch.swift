@@ -55,7 +55,8 @@ extension Resolver {
         return hosts.filter { host in left.withLockedValue { $0.contains(host) } }
     }
 
-    /// The question for several names to the first upstream that is up, or to this one; nil if it may not be asked.
+    /// The question for several names to the first upstream that is up, or to the given one; nil if it may not be
+    /// asked.
     private func batch(_ families: Families, of upstream: Int? = nil) -> BatchQuestion? {
         let now = time.now()
         return state.withLockedValue { $0.machine.batch(of: upstream, families: families, now: now) }
@@ -82,7 +83,7 @@ extension Resolver {
         return result.map { answers in
             answers.compactMapValues { answer in
                 guard let checked = try? configuration.check.checked(answer, from: upstream.kind) else { return nil }
-                // A partial answer is looked up again by name.
+                // Names with a partial answer are looked up again one at a time.
                 let isWhole = batch.families.isSubset(of: checked.families)
                 return isWhole && checked.hasAddresses(of: batch.families) ? checked : nil
             }
@@ -121,7 +122,7 @@ extension Resolver {
         do {
             let address = try SocketAddress(ipAddress: "\(endpoint.address)", port: Int(endpoint.port))
             let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(configuration.limits.probe))
-            // The server may have closed the connection already; only that it was established counts.
+            // The server may have closed the connection already, but it was established.
             try await bootstrap.connect(to: address).get().close(promise: nil)
             return true
         } catch {

@@ -24,9 +24,9 @@ public final class Resolver: Sendable {
     let time: Timekeeper
     /// Whether an upstream can be asked for HTTPS records.
     let carriesServices: Bool
-    /// The decisions, and the work that they started. Actions are carried out outside this lock.
+    /// The machine, and the work that it started. Actions are carried out outside this lock.
     let state: NIOLockedValueBox<State>
-    /// The event loop for callers that are on none. It is always the same, so that connections to upstreams are reused.
+    /// The event loop for callers without one. It is always the same, so that connections to upstreams are reused.
     let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
 
     /// A resolver with a configuration.
@@ -98,7 +98,7 @@ public final class Resolver: Sendable {
                 return resolution
             case .absent(let error): throw error
             case .stale(let resolution, let mayAsk):
-                // A stale resolution with a remaining TTL has only one family, and the caller wants both.
+                // A stale resolution with a remaining TTL has only one family. The caller wants both.
                 guard mayAsk, resolution.ttl > .zero || resolution.ttl <= .zero - configuration.cache.staleWhileRefresh
                 else {
                     if mayAsk { handle(.missed(request), now: now) }

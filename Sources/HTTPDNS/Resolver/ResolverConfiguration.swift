@@ -14,8 +14,8 @@ public import Names
 public struct ResolverConfiguration: Sendable {
     /// The upstreams, in the order to ask them. Default: none, so that only ``system`` is asked.
     public var upstreams: [any Upstream]
-    /// The upstream for names that are not for ``upstreams``: all names while the resolver is off, and those that
-    /// ``names`` excludes. Nil: such names do not resolve. Default: the system's resolver.
+    /// The upstream for names that are not for ``upstreams``: names that ``names`` excludes, and all names while the
+    /// resolver is off. Nil: such names do not resolve. Default: the system's resolver.
     public var system: (any Upstream)?
     /// The order in which upstreams are asked. Default: ``UpstreamOrder/sequence``.
     public var order = UpstreamOrder.sequence
@@ -34,7 +34,7 @@ public struct ResolverConfiguration: Sendable {
     public var cache = Cache()
     /// Which answers are renewed in the background.
     public var refresh = Refresh()
-    /// What the resolver learns of the machine's network.
+    /// How the resolver observes the machine's network.
     public var network = NetworkWatch()
     /// A switch for all installations, polled by ``Resolver/run()``. Default: nil.
     public var remoteSwitch: RemoteSwitch?
@@ -133,15 +133,15 @@ public struct ResolverConfiguration: Sendable {
         public init() {}
     }
 
-    /// What the resolver learns of the machine's network.
+    /// How the resolver observes the machine's network.
     public struct NetworkWatch: Sendable {
         /// Reports the machine's network to ``Resolver/run()``; nil: the network is not watched. Default: the system's
         /// reports.
         public var monitor: (any NetworkMonitor)? = SystemNetworkMonitor()
         /// How long to wait after a network change before reading the new network. Default: 500 ms.
         package var debounce = Duration.milliseconds(500)
-        /// Called when the machine is in another network, where connections to upstreams no longer work; and again when
-        /// the NAT64 prefixes of that network are known. Default: nil.
+        /// Called when the machine is in another network, where connections to upstreams no longer work. Called again
+        /// when the NAT64 prefixes of that network are known. Default: nil.
         public var onChange: (@Sendable (Network) -> Void)?
 
         /// The defaults.

@@ -5,25 +5,25 @@ import Names
 /// A request for the endpoints of an origin: its addresses and its HTTPS records.
 struct OriginRequest: Sendable {
     let addresses: LookupRequest
-    /// The name that has the records.
+    /// The name of the records.
     let service: LookupRequest
     let port: UInt16
-    /// Whether the records have the name of the host, so that they are cached with its addresses.
+    /// Whether the records have the same name as the host, so that they are cached with its addresses.
     let isOfHost: Bool
-    /// Whether the records say where to connect. False for `http`: its records only say that there is `https` (RFC 9460
-    /// §9.5).
+    /// Whether the records determine where to connect. False for `http`: its records show only that there is `https`
+    /// (RFC 9460 §9.5).
     let usesRoutes: Bool
 
-    /// The port of `https`, whose records have the name of the host.
+    /// The port of `https`. Its records have the name of the host.
     private static let defaultPort: UInt16 = 443
 
-    /// Nil if the origin can have no records: its host is an address or local, or the name would be too long.
+    /// Nil if the origin cannot have records: its host is an address or local, or the name would be too long.
     init?(_ origin: Origin, families: Families) {
         guard origin.host.address == nil, !origin.host.isLocalhost else { return nil }
         addresses = LookupRequest(host: origin.host, families: families)
         port = origin.port
         usesRoutes = origin.scheme.isSecure
-        // An origin without TLS has the records of the one with TLS (RFC 9460 §9.5).
+        // An origin without TLS uses the records of the origin with TLS (RFC 9460 §9.5).
         isOfHost = !usesRoutes && port == origin.scheme.defaultPort || port == Self.defaultPort
         if isOfHost {
             service = addresses

@@ -2,32 +2,33 @@
 
 import Names
 
-/// The state machine of one caller that waits for the endpoints of an origin: its addresses, its HTTPS records, and the
-/// addresses of the records' targets (Happy Eyeballs v3, draft-ietf-happy-happyeyeballs-v3 §4).
+/// The state machine of one caller that waits for the endpoints of an origin. It collects the addresses, the HTTPS
+/// records, and the addresses of the records' targets (Happy Eyeballs v3, draft-ietf-happy-happyeyeballs-v3 §4).
 ///
-/// The caller gets a result when everything has arrived, or the resolution delay after the first address that can be
-/// used. So records are not waited for beyond that delay. If all routes have ECH, an address can be used only if a route
-/// leads to it, because a connection to another one would reveal the name. Failures of the records have no effect: RFC
-/// 9460 §3.1 recommends to give up if the question was protected (DoH) and failed, because the failure may be an attack. But
-/// resolvers and middleboxes that answer only A and AAAA are common, the records of a client that asks first are
-/// unknown, and TLS still verifies the certificate. A site would become unreachable for a protection that it may not
-/// even offer.
+/// The caller gets a result when everything has arrived, or when the resolution delay after the first usable address is
+/// over. If all routes have ECH, an address is usable only if a route leads to it. A connection to another address
+/// would reveal the name.
+///
+/// A failed lookup of the records has no effect. RFC 9460 §3.1 recommends to give up if the question was protected
+/// (DoH) and failed, because the failure may be an attack. But many resolvers and middleboxes answer only A and AAAA,
+/// and a new client does not know whether there are records. The site would become unreachable for a protection that it
+/// may not even offer. TLS still verifies the certificate.
 struct OriginSchedule {
     /// The maximum number of targets whose addresses are looked up for one origin.
     static let maxTargets = 4
-    /// How long the records are waited for if the origin has no address of its own. An alias by records may lead to one.
+    /// How long to wait for the records if the origin has no address of its own. An alias in them may lead to one.
     static let delayWithoutAddress = Duration.milliseconds(500)
 
     /// An input of the state machine.
     enum Event {
-        /// The origin's own addresses arrived, or there are none. `isFinal`: records cannot help, e.g. because the name
-        /// does not exist, or because the addresses are those of a table.
+        /// The origin's own addresses arrived, or there are none. `isFinal`: records cannot help, for example because
+        /// the name does not exist, or because the addresses are from a table.
         case addresses(areUsable: Bool, isFinal: Bool)
-        /// The ways to connect that the records say; empty if there are none.
+        /// The routes of the records; empty if there are none.
         case services([ServiceRoute])
         /// The addresses of a target arrived, or there are none.
         case target(Host, isUsable: Bool)
-        /// All that is known now was given.
+        /// All data that is known now has been passed.
         case settled
         /// Time has passed.
         case tick
@@ -37,18 +38,18 @@ struct OriginSchedule {
     enum Action: Equatable {
         /// Look up the addresses of a target.
         case lookUp(Host)
-        /// Give the caller what has arrived.
+        /// Give the caller the results that have arrived.
         case deliver
     }
 
     private let delay: Duration
-    /// When the caller gets what has arrived at the latest.
+    /// When the caller gets the results at the latest.
     private let end: Moment
     private var hasAddresses = false
     private var hasOwnAddress = false
     private var hasServices = false
     private var routes: [ServiceRoute] = []
-    /// The targets whose addresses are awaited.
+    /// The targets with pending address lookups.
     private var awaited: [Host] = []
     private var usableTargets: [Host] = []
     private var isOver = false
@@ -63,7 +64,7 @@ struct OriginSchedule {
         end = now + limit
     }
 
-    /// When the caller gets what has arrived.
+    /// When the caller gets the results.
     var deadline: Moment {
         if isOver { return .never }
         return routes.requireECH && !isRouteKnown ? end : min(delayEnd, end)
@@ -109,13 +110,13 @@ struct OriginSchedule {
         return actions
     }
 
-    /// Whether the addresses of the route to try first are known, so that a connection need not wait for others.
+    /// Whether the addresses of the first route are known, so that a connection need not wait for others.
     private var isFirstRouteKnown: Bool {
         guard let first = routes.first else { return true }
         return first.target.map(usableTargets.contains) ?? true
     }
 
-    /// Whether an address is known that a route leads to.
+    /// Whether the address of any route is known.
     private var isRouteKnown: Bool {
         routes.contains { route in
             !route.hints.isEmpty || route.target.map(usableTargets.contains) ?? hasOwnAddress

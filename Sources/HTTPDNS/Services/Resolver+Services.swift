@@ -4,8 +4,8 @@ import NIOConcurrencyHelpers
 public import Names
 
 extension Resolver {
-    /// The endpoints of an origin, with its HTTPS records (RFC 9460) if the upstreams carry them. After the first usable
-    /// address, the records are waited for at most ``ResolverConfiguration/Limits/resolutionDelay``.
+    /// The endpoints of an origin, with its HTTPS records (RFC 9460) if the upstreams carry them. The call waits for
+    /// the records at most ``ResolverConfiguration/Limits/resolutionDelay`` after the first usable address.
     ///
     /// - Throws: ``ResolutionError``; see ``resolve(_:port:families:subnet:fresh:)``.
     public func resolve(_ origin: Origin) async throws(ResolutionError) -> Resolution {
@@ -33,8 +33,8 @@ extension Resolver {
         return try resolution(of: result, for: request.addresses, port: origin.port)
     }
 
-    /// The cached endpoints of an origin, with its HTTPS records; never waits. Nil if addresses or records must be
-    /// waited for.
+    /// The cached endpoints of an origin, with its HTTPS records; never waits. Nil if addresses or records are missing
+    /// in the cache.
     package func cached(_ origin: Origin) -> Resolution? {
         guard carriesServices, let request = OriginRequest(origin, families: configuration.families) else {
             return cached(origin.host, port: origin.port)
@@ -53,8 +53,8 @@ extension Resolver {
         }
     }
 
-    /// Reports that no endpoint could be reached which the HTTPS records of an origin lead to: the upstreams are asked
-    /// again for the records and for the addresses of their targets.
+    /// Reports that no endpoint of an origin's HTTPS records could be reached. The upstreams are asked again for the
+    /// records and for the addresses of their targets.
     package func reportFailedRecords(of origin: Origin) {
         guard carriesServices, let request = OriginRequest(origin, families: configuration.families) else { return }
         handle(.servicesFailed(request), now: time.now())
@@ -72,7 +72,7 @@ extension Resolver {
         do {
             found = try known(request.addresses, port: request.port, isFresh: false, now: now)
         } catch {
-            // A name without addresses may be an alias by its records.
+            // A name without addresses may be an alias in its records.
             guard error.code == .noAddress else { throw error }
             found = nil
         }

@@ -3,18 +3,18 @@
 import DirectHTTP
 import Names
 
-/// What is known about the HTTPS records of a name, as it is cached. A class, so that a name without records costs the
-/// cache one word.
+/// The cached data about the HTTPS records of a name. A class, so that a name without records takes one word in the
+/// cache.
 package final class ServiceAnswer: Hashable, Sendable {
-    /// The maximum number of records that are kept of an answer. Services have few.
+    /// The maximum number of records that are kept of an answer. Real services have few.
     static let maxRecords = 16
 
     /// The records of the name itself, in the order of their priority.
     package let records: [ServiceRecord]
-    /// The ways to connect, after all aliases, in the order of their priority. Empty if there are no usable records.
+    /// The routes, after all aliases, in the order of their priority. Empty if there are no usable records.
     let routes: [ServiceRoute]
     package let expiresAt: Moment
-    /// Until when the records are used if no upstream has newer ones (RFC 8767).
+    /// The time until which the records are used if no upstream has newer ones (RFC 8767).
     let usableUntil: Moment
     /// When failed endpoints may make the records expire again.
     let forceAt: Moment
@@ -63,9 +63,9 @@ package final class ServiceAnswer: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) { hasher.combine(records) }
 }
 
-/// One way to connect to an origin: a record that this client can use, or the end of a chain of aliases.
+/// A route to an origin: a record that this client can use, or the end of a chain of aliases.
 struct ServiceRoute: Hashable, Sendable {
-    /// The maximum number of hints of one family. Others are dropped, because hints are put in order at each use.
+    /// The maximum number of hints of one family. Others are dropped, because hints are sorted at each use.
     static let maxHints = 16
 
     var priority: UInt16 = 0
@@ -74,23 +74,23 @@ struct ServiceRoute: Hashable, Sendable {
     /// The port; nil: the origin's own.
     var port: UInt16?
     var hints: [IPAddress] = []
-    /// ALPN identifiers that this client has, too; nil: the record does not restrict them.
+    /// The ALPN identifiers that this client also supports; nil if the record does not restrict them.
     var protocols: [String]?
     /// The `ECHConfigList`, not checked.
     var ech: [UInt8]?
     /// Whether the client can use ``ech``.
     private(set) var hasUsableECH = false
-    /// Whether others cannot have changed the records that lead here on their way.
+    /// Whether the records of this route came over authenticated connections.
     var isAuthenticated = false
 
-    /// The protocols of this client. HTTP/3 is not one of them: records with `h3` only are passed over.
+    /// The protocols of this client. HTTP/3 is not supported, so records with only `h3` are skipped.
     private static let supportedProtocols = ["h2", "http/1.1"]
 
-    /// A route to a host by its addresses alone, after an alias.
+    /// A route that has only the addresses of a host, after an alias.
     init(to target: Host) { self.target = target }
 
-    /// The route of a record; nil if the client does not understand it (RFC 9460 §8) or has none of its protocols
-    /// (§7.1.2).
+    /// The route of a record; nil if the client does not understand the record (RFC 9460 §8) or supports none of its
+    /// protocols (§7.1.2).
     ///
     /// - Parameter target: The host of the record's target; nil: the origin's own.
     init?(_ record: ServiceRecord, target: Host?) {
@@ -105,7 +105,7 @@ struct ServiceRoute: Hashable, Sendable {
         }
         priority = record.priority
         self.target = target
-        // No service is at port 0.
+        // Port 0 is not valid.
         port = record.port
         guard port != 0 else { return nil }
         hints = Array(parameters.hints(.v6).prefix(Self.maxHints) + parameters.hints(.v4).prefix(Self.maxHints))
@@ -115,7 +115,7 @@ struct ServiceRoute: Hashable, Sendable {
 }
 
 extension [ServiceRoute] {
-    /// Whether there is no way around Encrypted Client Hello: all routes have it. The origin's own addresses are then no
-    /// fallback, because an attacker could block the routes to learn the name (RFC 9848 §5.1).
+    /// Whether Encrypted Client Hello is required, because all routes have it. The origin's own addresses are then not
+    /// used: an attacker could block the routes to learn the name (RFC 9848 §5.1).
     var requireECH: Bool { !isEmpty && allSatisfy(\.hasUsableECH) }
 }

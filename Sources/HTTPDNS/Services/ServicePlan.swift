@@ -3,14 +3,14 @@
 package import DirectHTTP
 package import Names
 
-/// The endpoints of an origin with HTTPS records, in the order to try them, and what the records say about each.
+/// The endpoints of an origin with HTTPS records, in the order to try them, and the data of the records for each.
 package final class ServicePlan: Hashable, Sendable {
     /// The maximum number of endpoints.
     static let maxEndpoints = 64
 
     /// The endpoints, in the order to try them.
     package let endpoints: [Endpoint]
-    /// What the records say about those endpoints that they lead to.
+    /// The data of the records for the endpoints that come from them.
     package let services: [Endpoint: EndpointService]
 
     /// The addresses of a host by family.
@@ -21,9 +21,9 @@ package final class ServicePlan: Hashable, Sendable {
         var isEmpty: Bool { v4.isEmpty && v6.isEmpty }
     }
 
-    /// Puts the endpoints in order: by priority, with equal priorities in random order (RFC 9460 §2.4.1), then
-    /// alternating families. The origin's own addresses follow (§3), unless all routes have ECH: an attacker could
-    /// otherwise block those to learn the name (RFC 9848 §5.1).
+    /// Puts the endpoints in order: by priority, then alternating families. Routes of equal priority have a random
+    /// order (RFC 9460 §2.4.1). The origin's own addresses follow (§3), unless all routes have ECH. Otherwise an
+    /// attacker could block the routes to learn the name (RFC 9848 §5.1).
     ///
     /// - Parameters:
     ///   - routes: The routes, in the order of their priority.

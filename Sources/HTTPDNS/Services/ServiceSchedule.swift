@@ -4,10 +4,10 @@ import Names
 
 /// The state machine of one lookup of HTTPS records: asks upstreams in order, and follows aliases.
 ///
-/// An upstream that fails or exceeds its budget is followed by the next. The first answer is used, also if it has no
+/// After an upstream that fails or exceeds its budget, the next is asked. The first answer is used, even if it has no
 /// records. For each alias, the lookup starts again with the alias's target.
 struct ServiceSchedule {
-    /// The maximum number of aliases (RFC 9460 §2.4.2) that are followed. A longer chain counts as no records.
+    /// The maximum number of aliases to follow (RFC 9460 §2.4.2). A longer chain counts as no records.
     static let maxAliases = 8
 
     /// An input of the state machine.
@@ -44,12 +44,12 @@ struct ServiceSchedule {
     private let deadline: Moment
     private let origin: Host
     private let firstName: DNSName
-    /// Whether the target `.` of the first name is the origin itself. A name with `_PORT._https` has no addresses of its
-    /// origin.
+    /// Whether the target `.` of the first name is the origin itself. A name with `_PORT._https` does not have the
+    /// addresses of its origin.
     private let isOfOrigin: Bool
     private var name: DNSName
     private var followed: [DNSName] = []
-    /// Whether others cannot have changed an answer of the chain on its way.
+    /// Whether all answers of the chain came over authenticated connections.
     private var isAuthenticated = true
     private var next = 0
     private var asked: (upstream: Int, since: Moment)?
@@ -117,18 +117,18 @@ struct ServiceSchedule {
             return end()
         }
         followed += [name, reply.owner]
-        // The target `.` says that there is no service here (§2.5.1). Clients may ignore that, and so do we: the
+        // The target `.` means that there is no service here (§2.5.1). Clients may ignore that. This one does, and the
         // addresses decide.
         guard alias.targetName != .root, !followed.contains(alias.targetName),
             followed.count <= 2 * Self.maxAliases
         else { return end() }
         name = alias.targetName
-        // The same upstream again: it has just answered.
+        // Ask the same upstream again, because it has just answered.
         next -= 1
         return askNext(now: now)
     }
 
-    /// The usable ways to connect that the records at the end of the chain say.
+    /// The usable routes of the records at the end of the chain.
     private func routes(of records: [ServiceRecord], owner: DNSName) -> [ServiceRoute] {
         if records.isEmpty { return aliasRoute }
         return records.compactMap { record in
@@ -159,7 +159,7 @@ struct ServiceSchedule {
 
     private mutating func fail() -> [Action] {
         outcome.isFailure = true
-        // The alias is known although its target's records are not.
+        // The alias is known, although the records of its target are not.
         outcome.routes = aliasRoute
         return end()
     }

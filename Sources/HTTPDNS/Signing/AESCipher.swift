@@ -59,7 +59,7 @@ package struct AESCipher: Sendable {
         }
     }
 
-    /// Decrypts CBC for a server, whose timing must not reveal whether the padding is valid: invalid padding takes the
+    /// Decrypts CBC for a server. The timing must not reveal whether the padding is valid, so invalid padding takes the
     /// same time and also returns a text.
     ///
     /// - Returns: The text without its padding, or with it if it is invalid; nil unless there are whole blocks.

@@ -35,7 +35,7 @@ public struct EngineTransport: UpstreamTransport {
         parts = Parts(engine: engine, tls: tls, limits: limits)
     }
 
-    /// Whether certificates are verified, as the TLS settings say.
+    /// Whether certificates are verified, according to the TLS settings.
     package var verifiesCertificates: Bool { parts.tls.verifiesCertificate }
 
     /// Sets the machine's network. In an IPv6-only network, upstreams with IPv4 addresses are reached through its

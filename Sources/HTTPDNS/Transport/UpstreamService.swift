@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOConcurrencyHelpers
 import Names
 
-/// An upstream with several addresses. The address that answered last is asked first; after a failure the next is
+/// An upstream with several addresses. The address that answered last is asked first. After a failure the next is
 /// asked.
 final class UpstreamService: Sendable {
     private struct State {
@@ -72,8 +72,8 @@ final class UpstreamService: Sendable {
         }
     }
 
-    /// Sets the endpoints that the service names. Those of the configuration follow, because the named ones are valid for hours
-    /// and may all fail before they are updated.
+    /// Sets the endpoints that the service announced. The configured endpoints follow, because the announced ones are
+    /// valid for hours and may all fail before they are updated.
     func use(_ named: [Endpoint]) {
         guard !named.isEmpty else { return }
         let endpoints = named + configured.filter { !named.contains($0) }
@@ -123,7 +123,7 @@ final class UpstreamService: Sendable {
         let name = names.isEmpty ? Host(endpoints[0].address) : names[state.withLockedValue { $0.firstName }]
         var request = UpstreamRequest(
             origin: Origin(scheme: scheme, host: name, port: endpoints[0].port),
-            // Connections are pooled by name. Without names each address is its own name, so it is the only endpoint.
+            // Connections are pooled by name. Without a name, the address is the name, so it is the only endpoint.
             endpoints: names.isEmpty ? [endpoints[0]] : endpoints,
             target: "/"
         )

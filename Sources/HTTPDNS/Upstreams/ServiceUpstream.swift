@@ -15,10 +15,10 @@ package struct ServiceQuestion: Hashable, Sendable {
     }
 }
 
-/// An upstream that carries records of any type, and so can be asked for HTTPS records.
+/// An upstream that carries records of any type, so that it can be asked for HTTPS records.
 package protocol ServiceUpstream: Upstream {
-    /// Whether the path to the upstream is encrypted and the upstream's certificate is verified, so that others cannot
-    /// change its answers. Default true.
+    /// Whether the connection to the upstream is encrypted and its certificate is verified, so that an attacker cannot
+    /// change its answers. Default: true.
     var isAuthenticated: Bool { get }
 
     /// Asks for HTTPS records (RFC 9460 §9).

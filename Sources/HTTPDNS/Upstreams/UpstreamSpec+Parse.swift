@@ -189,7 +189,7 @@ private struct SpecReader {
         do {
             return try String(contentsOfFile: path, encoding: .utf8)
         } catch {
-            // Not the SPEC or the path: users write the secret itself by mistake.
+            // Do not show the SPEC or the path, because some users write the secret there by mistake.
             let reason = "a file that it names cannot be read; write \(Self.forms)"
             throw UpstreamError(.misconfigured, "upstream \(kind): \(reason)")
         }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where the content of a record has names that a sender may compress (RFC 1035 §4.1.4, RFC 3597 §4).
+/// The places of names in the content of a record that a sender may compress (RFC 1035 §4.1.4, RFC 3597 §4).
 struct ContentNames {
-    /// Octets before the strings and names.
+    /// The number of octets before the strings and names.
     let prefix: Int
-    /// Character strings between the prefix and the names.
+    /// The number of character strings between the prefix and the names.
     var strings = 0
-    /// Names at the end.
+    /// The number of names at the end.
     var names = 1
 
-    /// The layout of a type; nil for types without compressed names. CNAME and SOA have their own form in ``DNSRecord``.
+    /// The layout of a type; nil for types without compressed names. CNAME and SOA are separate cases in ``DNSRecord``.
     init?(_ type: DNSType) {
         switch type.rawValue {
         // NS, MD, MF, MB, MG, MR, PTR, DNAME.

@@ -12,8 +12,8 @@ extension DNSMessage {
             && !additionals.contains { $0.type == .opt }
     }
 
-    /// The records of this response for the question, after the checks of a stub resolver: it is a complete response to
-    /// this query, and the records belong to the name or to its chain of CNAMEs.
+    /// The records of this response for the question, after the checks of a stub resolver. The message must be a
+    /// complete response to this query. The records must belong to the name or to its chain of CNAMEs.
     ///
     /// - Throws: ``UpstreamError`` with code `wrongAnswer`, `malformedAnswer`, `truncatedAnswer`, `lookupFailed` or
     ///   `questionRefused`.
@@ -30,8 +30,8 @@ extension DNSMessage {
     /// The SVCB or HTTPS records of this response for the question, after the checks of
     /// ``records(answering:id:)``.
     ///
-    /// If one record is malformed, all are treated as absent (RFC 9460 §2.2): a client that used the others would
-    /// connect otherwise than the owner of the zone intended.
+    /// If one record is malformed, all are treated as absent (RFC 9460 §2.2). A client that used the others would not
+    /// connect as the owner of the zone intended.
     func services(answering question: DNSQuestion, id: UInt16) throws(UpstreamError) -> ServiceReply {
         try check(answering: question, id: id)
         let found = try follow(question)

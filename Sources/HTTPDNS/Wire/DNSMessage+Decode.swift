@@ -79,8 +79,8 @@ private struct DNSReader {
         UInt64(try u32()) << 32 | UInt64(try u32())
     }
 
-    /// Reads a name and follows its pointers. Each pointer must lead before the start of the part that it ends, so that
-    /// there are no loops.
+    /// Reads a name and follows its pointers. Each pointer must lead before the start of the part that contains it, so
+    /// that there are no loops.
     mutating func name() throws(DNSMessageError) -> DNSName {
         let start = offset
         let simple = knownName() ?? plainName()
@@ -91,7 +91,7 @@ private struct DNSReader {
         return name
     }
 
-    /// A name that is only a pointer which was followed before.
+    /// A name that is only a pointer, if that pointer was followed before.
     private mutating func knownName() -> DNSName? {
         guard offset + 1 < octets.count, octets[offset] >= 0xc0 else { return nil }
         let pointer = UInt16(octets[offset]) << 8 | UInt16(octets[offset + 1])

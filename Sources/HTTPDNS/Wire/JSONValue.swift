@@ -18,13 +18,13 @@ package enum JSONValue: Hashable, Sendable {
 
     /// The maximum nesting depth. Decoding tries each type in turn, and each error costs more at a greater depth.
     static let maxDepth = 16
-    /// The maximum number of values in an upstream's answer, so that a hostile one takes only a few milliseconds on the
-    /// event loop.
+    /// The maximum number of values in an upstream's answer, so that a hostile answer takes only a few milliseconds on
+    /// the event loop.
     package static let maxValues = 4_096
 
     /// Parses a text; nil if it is not JSON, or may have more values than `limit`.
     package init?(_ octets: [UInt8], limit: Int = Self.maxValues) {
-        // A value starts the text or follows a bracket or a comma. Marks within strings count too.
+        // A value starts the text or follows a bracket or a comma. Brackets and commas in strings count too.
         let marks = octets.count { octet in
             octet == UInt8(ascii: ",") || octet == UInt8(ascii: "[") || octet == UInt8(ascii: "{")
         }

@@ -21,8 +21,8 @@ package enum MasterText {
         }
     }
 
-    /// The longest text that is read, in octets: that of a record with 65,535 octets, all of them as `\DDD`, and some
-    /// space.
+    /// The maximum length of a text, in octets. It is enough for a record with 65,535 octets, all written as `\DDD`,
+    /// and some space.
     static let maxOctets = 4 * 65_536 + 4_096
 
     /// Splits one line into words, and resolves quotation marks, `\X` and `\DDD`; nil if an escape or a quotation mark

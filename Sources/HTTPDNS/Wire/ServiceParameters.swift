@@ -43,8 +43,8 @@ package struct ServiceParameters: Hashable, Sendable {
         else { return nil }
         all = parameters
         let mandatory = Self.numbers(self[.mandatory] ?? [])
-        // A record that does not have what it declares mandatory is malformed (§8), as is one that has no protocols
-        // left (§7.1.1).
+        // A record is malformed if a key that it declares mandatory is missing (§8), or if no protocol is left
+        // (§7.1.1).
         guard mandatory.allSatisfy({ self[Key(rawValue: $0)] != nil }),
             self[.noDefaultALPN] == nil || self[.alpn] != nil
         else { return nil }

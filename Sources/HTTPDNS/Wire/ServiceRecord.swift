@@ -4,8 +4,8 @@ public import Names
 
 /// An HTTPS or SVCB record: where and how a service is reached (RFC 9460).
 public struct ServiceRecord: Hashable, Sendable, CustomStringConvertible {
-    /// The order in which records are tried, the lowest first. 0: the name is an alias of ``target``, and the record has
-    /// nothing else to say (§2.4.2).
+    /// The order in which records are tried, the lowest first. 0: the name is an alias of ``target``, and the record
+    /// has no other content (§2.4.2).
     public let priority: UInt16
     package let targetName: DNSName
     package let parameters: ServiceParameters
@@ -47,10 +47,10 @@ public struct ServiceRecord: Hashable, Sendable, CustomStringConvertible {
         [UInt8(priority >> 8), UInt8(priority & 0xff)] + targetName.wire + parameters.wire
     }
 
-    /// Whether the record only says that the name is an alias.
+    /// Whether the record is only an alias.
     package var isAlias: Bool { priority == 0 }
 
-    /// The host that provides the service, without the final dot. `.`: the name that has the record.
+    /// The host that provides the service, without the final dot. `.` stands for the name of the record.
     public var target: String { targetName.description }
 
     /// The protocols of `alpn`, such as `h2`; empty if the record does not restrict them.
@@ -80,7 +80,7 @@ package struct ServiceReply: Hashable, Sendable {
     package var owner: DNSName
     /// How long the answer may be cached; nil: not confirmed (no SOA, RFC 2308 §5).
     package var ttl: Duration?
-    /// Whether others cannot have changed the answer on its way.
+    /// Whether the answer came over an authenticated connection.
     package var isAuthenticated = false
 
     package init(_ records: [ServiceRecord] = [], owner: DNSName, ttl: Duration?) {

@@ -10,8 +10,8 @@ package struct EndToEndFields {
     package private(set) var framing = HTTP1Framing()
     package private(set) var host: ByteBuffer?
     package private(set) var expectsContinue = false
-    /// The value of Upgrade without HTTP/2, if Connection lists it. The proxy speaks HTTP/1.1 on both sides, so it does not
-    /// forward an upgrade to HTTP/2 (RFC 9113 §3.1).
+    /// The value of Upgrade without HTTP/2, if Connection lists it. The proxy uses HTTP/1.1 on both sides, so it does
+    /// not forward an upgrade to HTTP/2 (RFC 9113 §3.1).
     package private(set) var upgrade: String?
     package private(set) var proxyAuthorization: ByteBuffer?
     /// Whether Authorization or WWW-Authenticate uses NTLM or Negotiate, which authenticate the connection (RFC 4559 §6).
@@ -90,7 +90,7 @@ package struct EndToEndFields {
         }
     }
 
-    /// Whether a protocol of Upgrade is another than HTTP.
+    /// Whether a protocol in Upgrade is not HTTP.
     private static func isForeign(_ name: String) -> Bool {
         let name = name.lowercased()
         return name != "h2" && name != "h2c" && !name.hasPrefix("h2c-") && !name.hasPrefix("http/")

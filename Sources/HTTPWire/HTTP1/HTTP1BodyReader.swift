@@ -2,7 +2,7 @@
 
 package import NIOCore
 
-/// Reads a body up to its end, whichever way that end is marked (RFC 9112 §6.3). It stops if the body is malformed.
+/// Reads a body up to its end, which may be marked in any way (RFC 9112 §6.3). It stops if the body is malformed.
 package struct HTTP1BodyReader {
     package enum Part: Equatable {
         /// The next bytes of the content, without chunk framing; never empty.
@@ -16,11 +16,11 @@ package struct HTTP1BodyReader {
     private enum State {
         case length(Int64)
         case chunked(HTTP1ChunkScanner)
-        /// The trailers, which were not taken yet.
+        /// The trailers that were not taken yet.
         case trailers([UInt8])
         case untilClose
         case ended
-        /// The body is malformed; where it ends is unknown.
+        /// The body is malformed, and its end is unknown.
         case failed
     }
 
@@ -88,9 +88,10 @@ package struct HTTP1BodyReader {
         }
     }
 
-    /// Removes the available part of the body from the front of `bytes` and returns it as it was received, with its chunk framing
-    /// but without trailers; nil if there is nothing to forward. The trailer section follows by itself: without forbidden
-    /// trailers and those in `connectionNames`, with its empty line. Not for a reader that allows bare line feeds.
+    /// Removes the available part of the body from the front of `bytes` and returns it as it was received, with its
+    /// chunk framing but without trailers. Nil if there is nothing to forward. The trailer section follows separately
+    /// with its empty line, without forbidden trailers and those in `connectionNames`. Not for a reader that allows
+    /// bare line feeds.
     package mutating func takeVerbatim(
         from bytes: inout ByteBuffer,
         without connectionNames: Set<String>

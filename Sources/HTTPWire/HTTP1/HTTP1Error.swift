@@ -17,7 +17,7 @@ package enum HTTP1Error: Error, Equatable {
     /// The connection ended inside a message.
     case endedEarly(String)
 
-    /// What is wrong.
+    /// The text of the error.
     package var message: String {
         switch self {
         case .malformed(let message), .unsupportedVersion(let message), .unsupportedCoding(let message),

@@ -9,7 +9,7 @@ package enum HTTP1BodyFraming: Equatable {
     case untilClose
 }
 
-/// The fields that say where a message ends and whether its connection can be reused (RFC 9112 §6, §9.3).
+/// The fields that determine where a message ends and whether its connection can be reused (RFC 9112 §6, §9.3).
 package struct HTTP1Framing {
     package enum Field {
         case contentLength
@@ -31,13 +31,13 @@ package struct HTTP1Framing {
     package private(set) var hasTransferCoding = false
     /// Whether the last transfer coding is `chunked`.
     package private(set) var isChunked = false
-    /// The first transfer coding that changes the body: any other than `chunked` and `identity`, or one after `chunked`.
+    /// The first transfer coding that changes the body: any but `chunked` and `identity`, or any after `chunked`.
     private(set) var bodyCoding: String?
     /// Whether `chunked` is the only transfer coding, once.
     private var isOnlyChunked = false
-    /// Whether Connection says `close`. It overrides ``keepsAlive``.
+    /// Whether Connection has `close`, which overrides ``keepsAlive``.
     package private(set) var closes = false
-    /// Whether Connection says `keep-alive`.
+    /// Whether Connection has `keep-alive`.
     package private(set) var keepsAlive = false
     /// The other names in Connection, in lower case: fields of this connection only (RFC 9110 §7.6.1).
     package private(set) var connectionNames: Set<String> = []
@@ -118,7 +118,7 @@ package struct HTTP1Framing {
         }
     }
 
-    /// The number that decimal digits stand for; nil if there are others, or more than Int64 can hold.
+    /// The number of a text of decimal digits; nil if it has other characters, or the number does not fit an Int64.
     package static func number(_ digits: Bytes) -> Int64? {
         guard !digits.isEmpty else { return nil }
         var number: Int64 = 0

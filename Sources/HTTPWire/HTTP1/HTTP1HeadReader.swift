@@ -6,7 +6,7 @@ package import NIOCore
 package struct HTTP1HeadReader {
     /// How strictly the ends of lines are read.
     package enum Strictness {
-        /// As a server must read requests: lines end in CR LF, and no line continues the one before.
+        /// As a server must read requests: lines end in CR LF, and no line continues the previous one.
         case request
         /// As a recipient may read responses: lines may end in LF alone (RFC 9112 §2.2), and fields may be folded (§5.2).
         case response
@@ -24,7 +24,7 @@ package struct HTTP1HeadReader {
     private var isFolded = false
     /// The end of the start line and of the skipped lines after it.
     private var startLineEnd = 0
-    /// The start of the last line that continues no other one.
+    /// The start of the last line that does not continue another line.
     private var fieldStart = 0
     /// The lines that are skipped.
     private var skipped: Range<Int>?
@@ -74,14 +74,14 @@ package struct HTTP1HeadReader {
         return nil
     }
 
-    /// Notes that the current line continues the one before.
+    /// Notes that the current line continues the previous one.
     private mutating func noteFold(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) {
         guard strictness != .request else { throw .malformed("a field line is malformed") }
         // The start line cannot be continued: the first field would have no name.
         guard startLineEnd != lineStart - 1 else { throw .malformed("a header line has no name") }
         isFolded = true
         guard !isFieldLine else { return }
-        // A fold stands in a value: the colon must come before it.
+        // A fold is part of a value, so the colon must come before it.
         let line = UnsafeRawBufferPointer(rebasing: bytes[fieldStart..<lineStart])
         guard line.contains(UInt8(ascii: ":")) else { throw .malformed("a header line has no colon") }
         isFieldLine = true

@@ -3,7 +3,7 @@
 package import HTTPTypes
 import NIOCore
 
-/// The head of a response with swift-http-types' fields, and what it says about the body and the connection.
+/// The head of a response with swift-http-types' fields, and its data about the body and the connection.
 package struct HTTP1ResponseHead {
     package let response: HTTPResponse
     /// 0 for `HTTP/1.0`, 1 for `HTTP/1.1`.
@@ -34,13 +34,13 @@ package struct HTTP1ResponseHead {
     /// The trailers of a section.
     static func trailers(_ section: ByteBuffer, fieldLimit: Int) throws(HTTP1Error) -> HTTPFields {
         try HTTP1Head(raw: section).withLines { lines throws(HTTP1Error) in
-            // A trailer says nothing of the framing, whatever its name (RFC 9110 §6.5.1).
+            // A trailer never affects the framing, whatever its name (RFC 9110 §6.5.1).
             var ignored: HTTP1Framing?
             return try fields(&lines, limit: fieldLimit, framing: &ignored)
         }
     }
 
-    /// The complete lines before the first one that cannot be used, of a head that broke off or is malformed.
+    /// The complete lines before the first unusable line of an incomplete or malformed head.
     static func usableLines(of raw: ByteBuffer, fieldLimit: Int) -> ByteBuffer {
         let length = raw.withUnsafeReadableBytes { bytes in
             var framing = HTTP1Framing()

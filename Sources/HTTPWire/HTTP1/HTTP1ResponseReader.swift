@@ -75,7 +75,7 @@ package struct HTTP1ResponseReader {
     /// Begins the response to a request of this method.
     ///
     /// - Parameters:
-    ///   - ignoresLength: whether the body ends with the connection, whatever its Content-Length says.
+    ///   - ignoresLength: whether to ignore Content-Length; the body then ends with the connection.
     ///   - keepsTransferCoding: whether the body is handed out as it was received, with its chunk framing and trailers.
     package mutating func expect(
         method: HTTPRequest.Method,
@@ -189,8 +189,8 @@ package struct HTTP1ResponseReader {
         if ignoresLength, case .length = framing { framing = .untilClose }
         state = .body(HTTP1BodyReader(framing, allowsBareLineFeed: true))
         if framing != .none, head.framing.hasTransferCoding {
-            // No request of ours has a TE field, so the server may use chunked only (RFC 9112 §6.1). The body would be handed out
-            // encoded, and nothing would tell the caller.
+            // A request never has a TE field, so the server may use chunked only (RFC 9112 §6.1). The body would be
+            // returned encoded, and the caller could not detect that.
             if let coding = head.framing.bodyCoding, !keepsTransferCoding {
                 throw .unsupportedCoding(
                     "its body has the transfer coding \"\(coding.prefix(40))\", which was not requested"

@@ -4,8 +4,8 @@ package import NIOCore
 
 /// The trailer section of a chunked body (RFC 9112 §7.1.2).
 package enum TrailerFields {
-    /// Fields for framing, routing, authentication and content format. A recipient that merges trailers into the head would take
-    /// them for fields of the head (RFC 9110 §6.5.1).
+    /// Fields for framing, routing, authentication and content format. A recipient that merges trailers into the head
+    /// would treat them as fields of the head (RFC 9110 §6.5.1).
     private static let forbidden: Set<String> = [
         "age", "authentication-info", "authorization", "cache-control", "connection", "content-encoding",
         "content-length", "content-range", "content-type", "cookie", "date", "expect", "expires", "forwarded", "host",

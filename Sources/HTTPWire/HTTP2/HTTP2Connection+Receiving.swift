@@ -70,7 +70,7 @@ extension HTTP2Connection {
         return .head(stream: id, fields, endStream: endStream)
     }
 
-    /// Reads a header block, whether or not its fields are wanted: the compression state is the connection's.
+    /// Reads a header block, even if its fields are not wanted: the compression state belongs to the connection.
     private mutating func read(_ block: ByteBuffer, isWanted: Bool) throws(HTTP2ConnectionError) -> HTTP2HeaderBlock {
         if let last = lastBlock.content(of: block) {
             decoder.insert(last.insertions)
@@ -159,7 +159,7 @@ extension HTTP2Connection {
             }
             streams.values[index].rest = rest - Int64(piece.readableBytes)
         }
-        // For a server, DATA is no progress: only a complete, answered request is.
+        // For a server, DATA is not progress. Only a complete, answered request is.
         if piece.readableBytes == 0, !endStream {
             try floodGuard.countEmptyFrame(now: now)
         } else if role == .client {

@@ -2,8 +2,8 @@
 
 /// The receive window of a stream (RFC 9113 §5.2), and when to enlarge it.
 ///
-/// It grows while the reader keeps up, because a connection carries at most one window per round trip. If the reader falls
-/// behind, it returns to its first size, which bounds the buffered data besides what is in flight.
+/// It grows while the reader keeps up, because a connection carries at most one window per round trip. If the reader
+/// falls behind, the window returns to its first size. This bounds the buffered data, except for data in flight.
 struct HTTP2ReceiveWindow {
     /// The maximum growth, as a multiple of the first size.
     static let growth = 4
@@ -30,7 +30,7 @@ struct HTTP2ReceiveWindow {
         return true
     }
 
-    /// Enlarges the window by `bytes`, whether or not the reader keeps up.
+    /// Enlarges the window by `bytes`, even if the reader does not keep up.
     mutating func allow(_ bytes: Int) { left += bytes }
 
     /// The increment to send to the peer; nil while less than half of the window is used.

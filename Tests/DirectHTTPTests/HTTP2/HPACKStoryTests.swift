@@ -54,7 +54,7 @@ struct HPACKStoryTests {
         #expect(blocks > 1_000)
     }
 
-    @Test("what our encoder makes of the headers decodes in NIOHPACK")
+    @Test("headers from our encoder decode in NIOHPACK")
     func encode() throws {
         for (name, story) in try Self.stories() {
             var encoder = HTTPWire.HPACKEncoder()

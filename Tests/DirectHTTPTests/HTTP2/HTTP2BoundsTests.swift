@@ -68,7 +68,7 @@ struct HTTP2BoundsTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("responses without a body count as progress, so that a PING beside each of them is no flood")
+    @Test("responses without a body count as progress, so that a PING with each of them is not a flood")
     func answersWithoutBodies() throws {
         let (channel, handler, _) = try connect()
         try channel.writeInbound(ByteBuffer(bytes: RawFrame(.settings).bytes))

@@ -81,7 +81,7 @@ struct HTTP2RepeatedBlockTests {
         #expect(repeated > 100)
     }
 
-    @Test("a repeated block whose indices mean other fields is decoded again")
+    @Test("a repeated block is decoded again if its indices stand for other fields")
     func indexThatMoves() throws {
         var pair = try Pair()
         // Insert x-a: 1 and x-a: 2. The block then refers to the older entry, which an insertion moves.

@@ -76,7 +76,7 @@ struct PoolClockTests {
         #expect(handler.hasDrained)
     }
 
-    @Test("a waiter whose turn came too late to dial is told that the pool was full, and not that endpoints failed")
+    @Test("if a waiter's turn comes too late to dial, the error is a full pool, not failed endpoints")
     func lateTurn() throws {
         let pool = ConnectionPool(configuration: EngineConfiguration(), group: MultiThreadedEventLoopGroup.singleton)
         let key = try key()

@@ -18,7 +18,7 @@ struct CodecStep {
         case hasOutput
         /// A member is complete.
         case ended
-        /// The input is malformed, or exceeds a bound; the text says so.
+        /// The input is malformed, or exceeds a bound; the text has the reason.
         case failed(String)
     }
 

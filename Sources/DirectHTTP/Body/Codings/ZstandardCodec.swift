@@ -30,7 +30,7 @@ final class ZstandardCodec: ContentCodec {
         if ZSTD_isError(result) != 0 {
             state = .failed(reason(result))
         } else if result == 0 {
-            // A frame is complete. The library begins the next frame by itself.
+            // A frame is complete. The library starts the next frame automatically.
             state = .ended
         } else {
             state = target.pos == target.size ? .hasOutput : .needsInput

@@ -73,7 +73,7 @@ enum AliyunAnswer {
         return answers
     }
 
-    /// The meaning of a "no address" code. A denial for a name that the service does not resolve has no TTL, so the
+    /// The meaning of a "no address" code. If the service does not resolve the name, the absence has no TTL, so the
     /// next upstream is asked.
     private static func absence(_ code: JSONValue?, ttl: Duration?) -> Answer.Records {
         switch code?.string {
@@ -105,7 +105,7 @@ enum AliyunAnswer {
         return .seconds(seconds)
     }
 
-    /// The answer of software-defined resolution, whose quotation marks may be escaped for HTML.
+    /// The answer of software-defined resolution. Its quotation marks may be escaped for HTML.
     private static func extra(_ value: JSONValue?) -> String? {
         guard let text = value?.string, !text.isEmpty else { return nil }
         guard text.contains("&") else { return text }

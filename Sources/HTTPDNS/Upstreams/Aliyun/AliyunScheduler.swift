@@ -32,7 +32,7 @@ final class AliyunScheduler: Sendable {
         boot = place.connected(transport)
     }
 
-    /// Throws while the service says that it is disabled.
+    /// Throws while the service reports that it is disabled.
     func requireService() throws(UpstreamError) {
         guard state.withLockedValue({ $0.isOn }) else {
             throw UpstreamError(.unsupported, "the service says that it is off for this account")

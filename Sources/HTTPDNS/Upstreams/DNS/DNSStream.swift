@@ -18,12 +18,12 @@ import Glibc
 /// A connection for DNS messages (RFC 7766, RFC 7858). It is opened on demand, shared by concurrent queries, and
 /// reopened after it was closed.
 final class DNSStream: Sendable {
-    /// The maximum number of pending queries: more than a resolver sends by default, for both families. With a lower
-    /// limit, one client whose queries time out could block the upstream for all others.
+    /// The maximum number of pending queries. It exceeds the number that a resolver sends by default for both families.
+    /// With a lower limit, one client with timeouts could block the upstream for all others.
     static let maxPending = 2_048
     /// How long an idle connection stays open.
     static let idleLimit = TimeAmount.seconds(10)
-    /// The time limits for TCP and for TLS: with further endpoints to try, and for the last one.
+    /// The time limit for TCP, and again for TLS: if more endpoints follow, and for the last endpoint.
     static let openLimits = (first: TimeAmount.seconds(1), last: TimeAmount.seconds(5))
 
     /// The endpoints to connect to.
@@ -82,8 +82,8 @@ final class DNSStream: Sendable {
         do {
             return try await exchange(make, over: link)
         } catch {
-            // A kept connection may have closed while idle; retry once over a new one. It may still be stored, because
-            // its callers are notified first.
+            // A kept connection may have closed while it was idle, so retry once over a new one. The closed connection
+            // may still be stored, because its callers are notified first.
             guard error.code == .unreachable, !Task.isCancelled else { throw error }
             forget(link)
             return try await exchange(make, over: self.link())

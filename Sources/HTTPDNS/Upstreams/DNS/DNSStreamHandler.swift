@@ -37,7 +37,7 @@ final class DNSStreamHandler: ChannelInboundHandler {
         idle?.cancel()
         idle = nil
         pending[id] = promise
-        // A cancelled query must not occupy its ID.
+        // A cancelled query must release its ID.
         let sent = context.eventLoop.now
         promise.futureResult.assumeIsolated().whenFailure { _ in
             self.pending[id] = nil
@@ -99,7 +99,7 @@ final class DNSStreamHandler: ChannelInboundHandler {
         for promise in waiting { promise.fail(error) }
     }
 
-    /// Closes the connection if a query failed and nothing has arrived for `silence`: the peer may be gone without a
+    /// Closes the connection if a query failed and nothing has arrived for `silence`. The peer may be gone without a
     /// reset, and each further query would time out too.
     private func giveUpIfSilent(since sent: NIODeadline) {
         guard let context, context.eventLoop.now - max(sent, lastRead) >= silence else { return }

@@ -7,10 +7,10 @@ package import Names
 
 /// Plain DNS over UDP (RFC 1035), with TCP for truncated answers.
 ///
-/// Answers are not authenticated. To be accepted, a forged answer must guess the query's port, its ID and the random
-/// letter case of its name, and arrive before the real one. If the only response has another letter case, the question is
-/// asked again over TCP. If the response has it there too, the server does not keep the case, and later questions are sent
-/// without random case.
+/// Answers are not authenticated. A forged answer is accepted only if it has the query's port, its ID and the random
+/// letter case of its name, and arrives before the real one. If the only response has another letter case, the question
+/// is asked again over TCP. If that response also has another case, the server does not keep the case. Later questions
+/// are then sent without random case.
 package final class DNSUpstream: MessageUpstream, NetworkAware {
     /// The name in resolutions and errors.
     package let name: String
@@ -21,7 +21,7 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
     private let servers: [Endpoint]
     private let network = NIOLockedValueBox(Network.unknown)
     private let randomizesCase: Bool
-    /// Whether the server has answered over TCP in another letter case.
+    /// Whether a response over TCP had another letter case, so that the server does not keep the case.
     private let keepsNoCase = NIOLockedValueBox(false)
     private let group: any EventLoopGroup
 
@@ -77,7 +77,8 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
             edns = nil
             reply = try await exchange(asked, isExact: isRandom, edns: nil, checks: query.checks)
         }
-        // Another letter case is a server that does not keep it, or a forged datagram. Over TCP nothing can be forged.
+        // Another letter case means that the server does not keep it, or that the datagram is forged. TCP responses
+        // cannot be forged.
         let isExact = !isRandom || reply.message.questions.first?.name.wire == asked.name.wire
         if reply.message.flags.isTruncated || !isExact {
             reply.octets = try await octetsOverTCP(asked, edns: edns, checks: query.checks, from: reply.server)
@@ -86,7 +87,7 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
                 keepsNoCase.withLockedValue { $0 = true }
             }
         }
-        // Names that point to the question get its original letter case.
+        // Compressed names that point to the question get its original letter case.
         let name = question.name.wire
         if reply.octets[4...5].elementsEqual([0, 1]) {
             reply.octets.replaceSubrange(12..<(12 + name.count), with: name)

@@ -116,7 +116,7 @@ package struct DoHUpstream: Upstream {
         return try message.records(answering: question, id: 0).aged(reply.age)
     }
 
-    /// The message in a reply of HTTP.
+    /// The message in an HTTP reply.
     func message(in reply: UpstreamReply) throws(UpstreamError) -> DNSMessage {
         try reply.requireSuccess(hasAccount: false)
         if let type = reply.field(.contentType), type != Self.mediaType, !type.lowercased().hasPrefix(Self.mediaType) {

@@ -6,8 +6,8 @@ package import Names
 ///
 /// The requirements of ``Upstream`` apply to ``response(to:)`` too.
 package protocol MessageUpstream: ServiceUpstream {
-    /// Asks a question and returns the response, with any response code, after the checks of
-    /// ``MessageQuery/checked(_:)``. Its TTLs are those of now.
+    /// Asks a question and returns the response with any response code, after the checks of
+    /// ``MessageQuery/checked(_:)``. The TTLs are the remaining ones.
     ///
     /// - Throws: ``UpstreamError``.
     func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage
@@ -36,8 +36,8 @@ package struct MessageQuery: Sendable {
         EDNS(paddingBlock: paddingBlock, subnet: subnet, wantsSignatures: wantsSignatures)
     }
 
-    /// The message, after the checks of a stub resolver: it is a complete response to this question. The caller has
-    /// compared the ID.
+    /// The message, if it is a complete response to this question: these are the checks of a stub resolver. The caller
+    /// has already compared the ID.
     ///
     /// - Throws: ``UpstreamError`` with code `wrongAnswer` or `truncatedAnswer`.
     package func checked(_ message: DNSMessage) throws(UpstreamError) -> DNSMessage {

@@ -18,10 +18,10 @@ import Glibc
 /// the server to that port and passes `isAnswer`, which compares the ID and the question. Other datagrams are ignored, and
 /// the exchange continues to wait.
 final class UDPExchange {
-    /// The maximum number of tries. The next try, or after the last the failure, follows after `interval`.
+    /// The maximum number of tries. After `interval`, the next try follows. After the last try, the exchange fails.
     static let maxTries = 3
     static let interval = TimeAmount.milliseconds(600)
-    /// EDNS advertises less, but some servers ignore it.
+    /// The largest datagram to read. EDNS advertises less, but some servers ignore it.
     static let maxDatagram = 65_535
 
     /// An accepted datagram.
@@ -35,9 +35,9 @@ final class UDPExchange {
     private let servers: [Endpoint]
     private let query: [UInt8]
     private let isAnswer: @Sendable (DNSMessage) -> Bool
-    /// The exact name that an answer repeats; nil: any letter case.
+    /// The name that an answer must repeat exactly; nil for any letter case.
     private let name: DNSName?
-    /// An answer whose name has another letter case. It is delivered if no exact one arrives from any of the servers.
+    /// An answer with another letter case. It is delivered if no exact answer arrives from any server.
     private var inexact: Reply?
     private let promise: EventLoopPromise<Reply>
     private var channels: [any Channel] = []

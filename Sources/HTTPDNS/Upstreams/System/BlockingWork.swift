@@ -3,8 +3,8 @@
 import NIOConcurrencyHelpers
 import NIOPosix
 
-/// Runs blocking work that cannot be stopped, on a few threads of its own. A cancelled caller returns at once, and its
-/// work is skipped if it has not started.
+/// Runs blocking work that cannot be stopped, on a few dedicated threads. A cancelled caller returns at once. Its work
+/// is skipped if it has not started.
 package final class BlockingWork: Sendable {
     private let pool: NIOThreadPool
     private let maxWaiting: Int
@@ -80,7 +80,7 @@ package final class BlockingWork: Sendable {
         return work()
     }
 
-    /// One caller's claim to an outcome, from the thread or from cancellation, whichever is first.
+    /// Holds the outcome for one caller. The outcome comes from the thread or from cancellation, whichever is first.
     private final class Ticket<Value: Sendable>: Sendable {
         typealias Outcome = Result<Value, UpstreamError>
 

@@ -38,7 +38,7 @@ public struct HostsTable: Hashable, Sendable {
         addresses[name, default: []].append(address)
     }
 
-    /// Adds the names of another table; those of this table keep their addresses. At most ``maxNames``.
+    /// Adds the names of another table, up to ``maxNames``. Names that this table already has keep their addresses.
     package mutating func merge(_ other: HostsTable) {
         guard count > 0 else { return self = other }
         for (name, list) in other.addresses where addresses.count < Self.maxNames {

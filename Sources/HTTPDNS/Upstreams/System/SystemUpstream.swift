@@ -12,9 +12,9 @@ import Glibc
 
 /// The system's resolver, `getaddrinfo`.
 ///
-/// `getaddrinfo` may block for any time and cannot be stopped, so it runs on a few threads of its own. A question that
+/// `getaddrinfo` may block for any time and cannot be stopped, so it runs on a few dedicated threads. A question that
 /// exceeds its time limit is abandoned, and others continue on the remaining threads. If all threads are blocked,
-/// questions wait until their budget ends, and fail at once if too many wait.
+/// questions wait until their budget ends. If too many wait, further ones fail at once.
 package final class SystemUpstream: Upstream {
     /// The name in resolutions and errors.
     package let name = "system"

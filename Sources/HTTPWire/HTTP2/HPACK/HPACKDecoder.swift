@@ -21,9 +21,9 @@ struct HPACKDecoder {
     private var table = Deque<HPACKField>()
     private var size = 0
     private var maxSize = Self.tableSize
-    /// Whether the last block refers to the table, so that it means something else with another table.
+    /// Whether the last block refers to the table, so that its meaning depends on the table.
     private var readsTable = false
-    /// The number of fields that the last block put into the table; nil where it changed the table in another way too.
+    /// The number of fields that the last block put into the table; nil if it also changed the table in another way.
     private var insertionCount: Int? = 0
     /// The output buffer of the Huffman decoder.
     private(set) var scratch: [UInt8] = []
@@ -67,13 +67,14 @@ struct HPACKDecoder {
         }
     }
 
-    /// What the last block puts into the table if it comes again next; nil where it must be read again.
+    /// The fields that the last block puts into the table if the same block comes again. Nil if it must be decoded
+    /// again.
     var insertions: [HPACKField]? {
         guard let count = insertionCount, count <= table.count, count == 0 || !readsTable else { return nil }
         return table.prefix(count).reversed()
     }
 
-    /// Puts fields into the table, as the block does that they are of.
+    /// Puts the fields of a block into the table, as decoding the block would.
     mutating func insert(_ fields: [HPACKField]) {
         for field in fields { insert(field) }
     }
