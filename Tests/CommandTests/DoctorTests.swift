@@ -164,7 +164,7 @@ extension ProcessTests {
             #expect(verdict.status == .tlsFailed)
             let start = "\(plain.endpoint), named by one, accepts connections, but failed the TLS handshake: "
             #expect(verdict.findings.count == 1, "\(verdict.findings)")
-            #expect(verdict.findings.first?.hasPrefix(start + "this port does not speak TLS") == true)
+            #expect(verdict.findings.first?.hasPrefix(start + "the server does not use TLS on this port") == true)
             await plain.stop()
             await world.stop()
         }

@@ -211,7 +211,7 @@ struct TLSTests {
         "a TLS error is explained in plain words, without BoringSSL's source lines",
         arguments: [
             ("a server of old versions", Refusing.oldVersion, DirectHTTPError.Code.tlsFailed, "minVersion"),
-            ("a server without TLS", .noTLS, .tlsFailed, "does not speak TLS"),
+            ("a server without TLS", .noTLS, .tlsFailed, "does not use TLS"),
             ("a certificate that is over", .expired, .certificateRejected, "expired on 20"),
             ("a certificate that is not valid yet", .notYetValid, .certificateRejected, "is not valid before 20"),
             ("a certificate of a stranger", .stranger, .certificateRejected, "no trusted issuer signed"),

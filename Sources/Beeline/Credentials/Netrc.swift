@@ -132,7 +132,7 @@ private struct NetrcLexer {
     /// The word after a keyword.
     mutating func value(of keyword: String) throws(BeelineError) -> String {
         guard let word = try next(isValue: true) else {
-            throw BeelineError(.malformedNetrc, "line \(line) of the netrc file has nothing behind \(keyword)")
+            throw BeelineError(.malformedNetrc, "line \(line) of the netrc file: \(keyword) has no value")
         }
         return word
     }

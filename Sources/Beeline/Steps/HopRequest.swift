@@ -83,7 +83,7 @@ struct HopRequest: Sendable {
     /// The reason of the upgrade, for errors.
     var upgradeReason: String {
         isUpgradedByRecord
-            ? "an HTTPS record of the host in DNS says that it has https" : "the host requires TLS by HSTS"
+            ? "the host has an HTTPS record in DNS" : "the host requires TLS by HSTS"
     }
 
     /// Moves to another URL, and upgrades it if the host requires TLS.

@@ -28,7 +28,7 @@ enum Redirect {
         guard rules.schemes.contains(next.url.origin.scheme) else {
             throw BeelineError(
                 .unsupportedScheme,
-                "\(hop.url) redirects to \(next.url), whose scheme RedirectRules.schemes does not allow"
+                "\(hop.url) redirects to \(next.url); RedirectRules.schemes does not allow its scheme"
             )
         }
         if changesToGet(after: hop, status: response.status.code, rules: rules) {

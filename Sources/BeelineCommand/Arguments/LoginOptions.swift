@@ -19,7 +19,7 @@ struct LoginOptions: FetchOptionGroup {
         .flag("netrc", "n", help: "Read user and password from ~/.netrc or $NETRC") {
             $0.login.use = $1 ? .required : .none
         },
-        .flag("netrc-optional", help: "Like -n, but the URL's own come first and the file may be missing") {
+        .flag("netrc-optional", help: "Like -n, but the URL's login comes first and the file may be missing") {
             $0.login.use = $1 ? .optional : .none
         },
         .text("netrc-file", value: "file", help: "Like -n with this file") {

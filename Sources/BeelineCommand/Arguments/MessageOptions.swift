@@ -28,7 +28,9 @@ struct MessageOptions: FetchOptionGroup {
         .flag("http2-prior-knowledge", help: "Use HTTP/2 without asking the server") {
             $0.message.version = $1 ? .http2PriorKnowledge : .negotiated
         },
-        .text("request-target", value: "path", help: "Send this in place of the URL's path") { $0.message.target = $1 },
+        .text("request-target", value: "path", help: "Send this request target instead of the URL's path") {
+            $0.message.target = $1
+        },
         .flag("path-as-is", help: "Keep /../ and /./ in the URL's path") { $0.message.keepsDots = $1 },
         .text("url-query", value: "data", help: "Add this to the URL's query, encoded as by --data-urlencode") {
             $0.message.query.append(

@@ -13,7 +13,7 @@ struct RedirectOptions: FetchOptionGroup {
     var defaultScheme: String?
 
     static let options: [FetchOption] = [
-        .flag("follow", help: "Follow redirects, with the method that the status asks for") {
+        .flag("follow", help: "Follow redirects; the status decides the method") {
             ($0.connection.location, $0.redirect.obeysStatus) = ($1, $1)
         },
         .flag("location-trusted", help: "Like -L, and send credentials and cookies of -H and -b to every host") {

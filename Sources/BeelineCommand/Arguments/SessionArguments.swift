@@ -43,12 +43,12 @@ struct SessionArguments: FetchOptionGroup {
         .text("rate", value: "rate", help: "Start at most this many transfers, such as 3/s or 10/m") {
             $0.session.rate = $1
         },
-        .directive("next", ":", help: "The URLs that follow have options of their own", does: .next),
+        .directive("next", ":", help: "Start new options for the URLs that follow", does: .next),
         .directive("config", "K", help: "Read options from this file; - is standard input", does: .config).path(),
         .directive(
             "disable",
             "q",
-            help: "As the first argument: do not read the default file of options",
+            help: "Do not read the default file of options (only as the first argument)",
             does: .disable
         ),
         .directive("help", "h", help: nil, does: .help),

@@ -14,7 +14,7 @@ struct SocketOptions: FetchOptionGroup {
     var staggerMilliseconds: Int?
 
     static let options: [FetchOption] = [
-        .text("connect-to", value: "places", help: "HOST1:PORT1:HOST2:PORT2: connect to the second for the first") {
+        .text("connect-to", value: "places", help: "HOST1:PORT1:HOST2:PORT2: connect there for URLs of HOST1:PORT1") {
             $0.socket.connectTo.append($1)
         },
         .text("unix-socket", value: "path", help: "Connect to this Unix domain socket") { $0.socket.unixSocket = $1 }

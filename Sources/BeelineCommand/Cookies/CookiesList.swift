@@ -8,7 +8,7 @@ struct CookiesList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Print the cookies, one per line: DOMAIN and the Set-Cookie header that sets it.",
-        discussion: "A cookie whose domain has no leading dot is sent to that host only."
+        discussion: "If the domain has no leading dot, the cookie is sent to that host only."
     )
 
     @OptionGroup var arguments: JarArguments

@@ -16,7 +16,7 @@ import Glibc
 struct DNSCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dns",
-        abstract: "Run a DNS server (UDP, TCP, TLS) for programs and machines that can only ask one.",
+        abstract: "Run a DNS server (UDP, TCP, TLS) for programs and machines that can only use DNS.",
         discussion: """
             Addresses come from the resolver: cache, checks and upstreams as in every other command. Questions for other records go to \
             the upstreams that carry DNS messages (doh, dot, dns). The first line of output says where it listens. SIGHUP reloads \
@@ -108,7 +108,7 @@ struct DNSArguments: ParsableArguments {
     )
     var privateNames = "loopback"
 
-    @Flag(help: "Pass on the networks of clients that name them (EDNS client subnet)")
+    @Flag(help: "Send the clients' EDNS client subnets to the upstreams")
     var passSubnets = false
 
     @Option(

@@ -20,7 +20,7 @@ struct DemoStory {
     }
 
     static let steps: [Step] = [
-        Step(title: "The system's answer leads to an impostor, whose certificate is refused", run: poison),
+        Step(title: "The system's answer leads to an impostor; its certificate is refused", run: poison),
         Step(title: "HTTPDNS finds the true site; Host, SNI and certificate are those of the name", run: direct),
         Step(title: "Another name on the same address has its own certificate and connection", run: neighbour),
         Step(title: "A login by POST keeps its body, and its cookie is stored for the domain", run: login),

@@ -57,7 +57,7 @@ struct DoctorText {
         case .notOffered(.notAsked): "not offered: no resolver was asked for HTTPS records"
         case .notOffered(.nonePublished): "not offered: no resolver returned a configuration of the site"
         case .notOffered(.elsewhere):
-            "not offered: the site's HTTPS records with a configuration lead to other addresses"
+            "not offered: the HTTPS records with an ECH configuration are for other addresses"
         case .notOffered(.unusable):
             "not offered: the settings do not allow the site's configuration, or it is malformed"
         case .broken(_, let name): "fails with the public name \(name); without ECH the address works"

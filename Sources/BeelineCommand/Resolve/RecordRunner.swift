@@ -34,7 +34,7 @@ struct RecordRunner: Sendable {
             throw CommandFailure(.usage, "\(error)")
         }
         guard let lookup else {
-            throw CommandFailure(.usage, "--type \"\(type)\" is no record type; write TXT, MX, HTTPS or TYPE65")
+            throw CommandFailure(.usage, "--type \"\(type)\" is not a record type; write TXT, MX, HTTPS or TYPE65")
         }
         var reports: [Report] = []
         for name in names {

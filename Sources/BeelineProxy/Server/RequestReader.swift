@@ -276,7 +276,7 @@ final class RequestReader: WireOwner {
             }
             return serve(target, links: links, head: head)
         }
-        refuse(Refusal(404, "this is a proxy: there is nothing at \(path.prefix(200))"), to: head)
+        refuse(Refusal(404, "this is a proxy; it has no resource at \(path.prefix(200))"), to: head)
     }
 
     /// Handles a request for a URL of the gateway.

@@ -32,7 +32,7 @@ struct ZoneFile {
         var reader = ZoneReader(open: open)
         try reader.read(octets, path, depth: 0)
         guard let apex = reader.apex else {
-            throw ServerError(.badZone, "there is no SOA record, which names the zone")
+            throw ServerError(.badZone, "the file has no SOA record, which defines the zone")
         }
         self.apex = apex
         records = Self.distinct(reader.records)

@@ -123,7 +123,10 @@ final class Handshake {
         guard step.isOrigin else { return nil }
         guard step.mayEncryptHello else {
             guard !ech.isRequired else {
-                throw DirectHTTPError(.echFailed, "has no name that ECH could encrypt, and ECH is required")
+                throw DirectHTTPError(
+                    .echFailed,
+                    "is an IP address, so there is no name to encrypt, but ECH is required"
+                )
             }
             return nil
         }

@@ -89,7 +89,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
             }
         } catch {
             fail(
-                DirectHTTPError(.malformedResponse, "the proxy \(proxy) does not speak HTTP: \(error.message)"),
+                DirectHTTPError(.malformedResponse, "the answer of the proxy \(proxy) is not HTTP: \(error.message)"),
                 context: context
             )
         }

@@ -77,7 +77,7 @@ struct SOCKSHandshake {
     }
 
     private mutating func takeAnswer(version: UInt8) throws(DirectHTTPError) -> UInt8 {
-        guard buffer[0] == version else { throw .socks("does not speak SOCKS5") }
+        guard buffer[0] == version else { throw .socks("is not a SOCKS5 proxy") }
         defer { buffer.removeFirst(2) }
         return buffer[1]
     }
@@ -85,7 +85,7 @@ struct SOCKSHandshake {
     /// RFC 1928 §6: version, reply, a zero, and the proxy's bound address, which is not used.
     private mutating func takeReply() throws(DirectHTTPError) -> Action {
         guard let version = buffer.first else { return .wait }
-        guard version == 5 else { throw .socks("does not speak SOCKS5") }
+        guard version == 5 else { throw .socks("is not a SOCKS5 proxy") }
         guard buffer.count >= 2 else { return .wait }
         guard buffer[1] == 0 else { throw .socks(Self.reason(buffer[1])) }
         guard buffer.count >= 5 else { return .wait }

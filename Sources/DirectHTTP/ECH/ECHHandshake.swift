@@ -35,7 +35,7 @@ struct ECHHandshake {
             guard connection?.offer(list.bytes) ?? false else {
                 throw DirectHTTPError(
                     .echFailed,
-                    "cannot be offered ECH: this version of swift-nio-ssl does not support it"
+                    "cannot use ECH: this version of swift-nio-ssl does not support it"
                 )
             }
             self.connection = connection

@@ -26,8 +26,8 @@ extension EndpointList {
 
     /// The reason why no endpoint has a usable configuration, and the remedy.
     private static func reasonWithoutECH(for key: PoolKey, services: [EndpointService]) -> String {
-        if key.origin.host.address != nil { return "an address has no name that ECH could encrypt" }
-        if let max = key.tls.maxVersion, max < .tls13 { return "the settings do not allow TLS 1.3, which it needs" }
+        if key.origin.host.address != nil { return "the host is an IP address, so there is no name to encrypt" }
+        if let max = key.tls.maxVersion, max < .tls13 { return "ECH needs TLS 1.3, which the settings do not allow" }
         let configure = ECHRemedy.configure.rawValue
         if key.route != .direct { return "no HTTPS record describes a proxy or a Unix domain socket: \(configure)" }
         let published = services.filter { $0.echConfigurations != nil }
@@ -37,7 +37,7 @@ extension EndpointList {
                 + configure
         }
         if published.contains(where: { !$0.isAuthenticated }) {
-            return "its configuration came by plain DNS, where it could be changed on the way: use DNS over HTTPS, or "
+            return "its configuration came by plain DNS, where an attacker could change it: use DNS over HTTPS, or "
                 + configure
         }
         return "its configuration cannot be used: \(configure)"

@@ -31,7 +31,7 @@ package enum TLSFault {
 
     /// The reason why a file cannot be opened; nil if it can.
     static func objection(toFile path: String) -> String? {
-        access(path, R_OK) == 0 ? nil : "there is no such file, or it may not be read"
+        access(path, R_OK) == 0 ? nil : "the file does not exist or cannot be read"
     }
 
     private static func day(_ seconds: time_t) -> String {
@@ -50,7 +50,7 @@ package enum TLSFault {
     private static func meaning(of reason: Substring) -> String? {
         switch reason {
         case "WRONG_VERSION_NUMBER":
-            "this port does not speak TLS"
+            "the server does not use TLS on this port"
         case "TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL":
             "no version of TLS is accepted by both sides, see TLSSettings.minVersion"
         case "SSLV3_ALERT_HANDSHAKE_FAILURE":

@@ -92,7 +92,7 @@ extension ResolutionError {
         if families.members.contains(where: { entry[$0]?.absence == .noName }) {
             return ResolutionError(
                 .noSuchName,
-                "\(host): there is no such name, according to \(upstream); check the spelling",
+                "\(host): the name does not exist, according to \(upstream); check the spelling",
                 failures: failures
             )
         }

@@ -97,10 +97,10 @@ package struct HTTP1ChunkScanner {
             state = size == 0 ? .trailerStart : .data(size)
             size = 0
         case .returnAfterData:
-            guard isReturn else { throw .malformed("a chunk is longer than it says") }
+            guard isReturn else { throw .malformed("a chunk is longer than its size") }
             state = .lineFeedAfterData
         case .lineFeedAfterData:
-            guard isLineFeed else { throw .malformed("a chunk is longer than it says") }
+            guard isLineFeed else { throw .malformed("a chunk is longer than its size") }
             state = .size(digits: 0)
         case .trailerStart, .trailerName, .trailerValue, .lineFeedAfterTrailer, .lastLineFeed:
             try stepInTrailers(byte, isReturn: isReturn, isLineFeed: isLineFeed)

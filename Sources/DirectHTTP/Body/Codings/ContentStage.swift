@@ -107,5 +107,5 @@ final class ContentStage {
 
 extension ContentCoding {
     /// The message for a body that is not in this coding.
-    var mismatch: String { "the body is not \(name) although Content-Encoding says so" }
+    var mismatch: String { "Content-Encoding is \(name), but the body is not in that coding" }
 }

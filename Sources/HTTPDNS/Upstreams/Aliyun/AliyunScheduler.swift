@@ -35,7 +35,7 @@ final class AliyunScheduler: Sendable {
     /// Throws while the service reports that it is disabled.
     func requireService() throws(UpstreamError) {
         guard state.withLockedValue({ $0.isOn }) else {
-            throw UpstreamError(.unsupported, "the service says that it is off for this account")
+            throw UpstreamError(.unsupported, "the service is disabled for this account")
         }
     }
 

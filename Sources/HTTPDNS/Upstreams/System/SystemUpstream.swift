@@ -74,7 +74,8 @@ extension SystemUpstream {
         case EAI_NONAME, noData, noFamily:
             return .success([])
         case EAI_AGAIN:
-            let message = "the system's resolver has no answer now: its DNS server is silent or fails (\(text(code)))"
+            let message =
+                "the system's resolver cannot answer now: its DNS server does not respond or fails (\(text(code)))"
             return .failure(UpstreamError(.unreachable, message))
         default:
             return .failure(UpstreamError(.lookupFailed, "the system's resolver failed (\(text(code)))"))
