@@ -293,7 +293,7 @@ struct ECHTests {
                 site.endpoints(site.keys.configurations, isAuthenticated: false), site.tls(.required),
                 "came by plain DNS"
             ),
-            (good, old, "do not allow TLS 1.3"),
+            (good, old, "ECH needs TLS 1.3"),
         ]
         for (list, tls, cause) in cases {
             let error = await site.failure(list, tls)

@@ -170,16 +170,19 @@ struct TLSTests {
         let rows: [(ClientIdentity?, String?, [String])] = [
             (
                 ClientIdentity(chain: .pemFile(absent), key: .pemFile(absent)), nil,
-                ["certificate in \(absent)", "no such"]
+                ["certificate in \(absent)", "does not exist"]
             ),
-            (ClientIdentity(chain: .pemFile(chain.path), key: .pemFile(absent)), nil, ["key in \(absent)", "no such"]),
+            (
+                ClientIdentity(chain: .pemFile(chain.path), key: .pemFile(absent)), nil,
+                ["key in \(absent)", "does not exist"]
+            ),
             (ClientIdentity(chain: .pemFile(chain.path), key: .pemFile(chain.path)), nil, ["key in", "passphrase"]),
             (ClientIdentity(chain: .pemFile(stranger.path), key: .pem("")), nil, ["certificate in", "write PEM"]),
             (
                 ClientIdentity(chain: .pemFile(chain.path), key: .pemFile(stranger.path)), nil,
                 ["key in \(stranger.path) does not match the first certificate in \(chain.path)"]
             ),
-            (nil, absent, ["root certificates in \(absent)", "no such"]),
+            (nil, absent, ["root certificates in \(absent)", "does not exist"]),
             (nil, stranger.path, ["root certificates in \(stranger.path)", "write a PEM file"]),
         ]
         let engine = Engine()
