@@ -303,8 +303,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineServer", "BeelineTesting", "Names", argumentParser,
-                grdb, nio("NIOConcurrencyHelpers"),
+                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineServer", "BeelineTesting", "BeelineWebDriver",
+                "Names", argumentParser, grdb, nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),

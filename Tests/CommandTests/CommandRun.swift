@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineWebDriver
 import Foundation
+import Testing
 
 /// The output and exit code of a program that has ended.
 struct CommandRun: Sendable {
@@ -38,29 +40,31 @@ struct CommandRun: Sendable {
         let output = try folder.write(Data(), to: "\(stem).out")
         let errors = try folder.write(Data(), to: "\(stem).err")
         let inputPath = try folder.write(input, to: "\(stem).in")
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-        process.environment = ["PATH": "/usr/bin:/bin", "HOME": folder.path].merging(environment) { $1 }
-        // Files, because a pipe that is full blocks its writer.
-        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
-        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
-        process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: inputPath))
-        let (ends, end) = AsyncStream.makeStream(of: Void.self)
-        process.terminationHandler = { _ in end.finish() }
-        try process.run()
-        let number = process.processIdentifier
+        // Files, because a pipe that is full blocks its writer. The shell redirects to them and becomes the program.
+        let script = #"cd "$0" && in=$1 out=$2 err=$3 && shift 3 && exec "$@" <"$in" >"$out" 2>"$err""#
+        let launch = ProgramLaunch(
+            ["/bin/sh", "-c", script, folder.path, inputPath, output, errors, program] + arguments,
+            environment: ["PATH": "/usr/bin:/bin", "HOME": folder.path].merging(environment) { $1 }
+        )
+        // Not Foundation's Process: its run() has crashed on Linux, in one of thousands of starts.
+        let number = try launch.start()
+        let (ends, end) = AsyncStream.makeStream(of: CInt.self)
+        DispatchQueue(label: "beeline.tests.wait").async {
+            var status: CInt = 0
+            while waitpid(number, &status, 0) < 0, errno == EINTR {}
+            end.yield(ProgramLaunch.exitCode(status))
+            end.finish()
+        }
+        var status: CInt?
         try await withTaskCancellationHandler {
             try await whileRunning(number)
-            for await _ in ends {}
+            for await code in ends { status = code }
         } onCancel: {
             kill(number, SIGKILL)
         }
-        // Foundation traps if it is asked for the status of a program that is still ending.
         try Task.checkCancellation()
         return CommandRun(
-            status: process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus,
+            status: try #require(status),
             output: try Data(contentsOf: URL(fileURLWithPath: output)),
             errors: String(decoding: try Data(contentsOf: URL(fileURLWithPath: errors)), as: UTF8.self)
         )
