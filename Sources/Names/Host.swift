@@ -105,6 +105,12 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The addresses that need no lookup: the address itself, or those of `localhost`; nil for other names.
+    package var literalAddresses: [IPAddress]? {
+        if let address { return [address] }
+        return isLocalhost ? [IPAddress(v4: 0x7f00_0001), IPAddress(v6: 0, 1)] : nil
+    }
+
     /// The host as a URL contains it, with the ``zone`` if there is one.
     public var description: String { zone.map { "[\(text)%25\($0)]" } ?? urlForm }
 

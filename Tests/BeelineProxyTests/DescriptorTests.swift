@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if canImport(Glibc)
-import BeelineProxy
+import Beeline
 import BeelineTesting
+import DirectHTTP
 import FoundationEssentials
 import Glibc
 import Names
 import Testing
+
+@testable import BeelineProxy
 
 /// Each test runs in a process of its own, because it changes the process's limit.
 @Suite("The proxy at its limit of file descriptors", .timeLimit(.minutes(5)))
@@ -61,6 +64,58 @@ struct DescriptorTests {
             for connection in served + told + [flood] { await connection.close() }
             await lab.stop()
         }
+    }
+
+    @Test("dials to a name with many dead addresses take three descriptors each at most")
+    func dials() async throws {
+        await #expect(processExitsWith: .success) {
+            let lab = try await ProxyLab(
+                configure: { $0.limits.connect = .seconds(2) },
+                client: { $0.engine.dial.stagger = .milliseconds(50) }
+            )
+            let first = try BlackHole(address: "127.0.0.11")
+            let port = first.endpoint.port
+            let holes = try [first] + (12...22).map { try BlackHole(address: "127.0.0.\($0)", port: port) }
+            try lab.upstream.zone.set("a.test", to: holes.map { "\($0.endpoint.address)" })
+            let before = OpenDescriptors.count()
+            var clients: [RawConnection] = []
+            for _ in 0..<20 {
+                let client = try await lab.connect()
+                try await client.send("CONNECT a.test:\(port) HTTP/1.1\r\nHost: a\r\n\r\n")
+                clients.append(client)
+            }
+            // Each client takes two descriptors in this process.
+            let most = before + 20 * (2 + DescriptorBudget.maxAttempts)
+            var seen = 0
+            let ended = clients[19]
+            async let answer = ended.receiveHead()
+            while await lab.proxy.counts().refused < 20 {
+                seen = max(seen, OpenDescriptors.count())
+                await Task.yield()
+            }
+            guard try await answer.hasPrefix("HTTP/1.1 504 ") else { throw Unexpected(text: try await answer) }
+            // The resolver and the test take some too.
+            guard (most - 10...most + 20).contains(seen) else {
+                throw Unexpected(text: "\(seen) of \(before), \(most)")
+            }
+            for client in clients { await client.close() }
+            await lab.stop()
+        }
+    }
+
+    @Test("descriptors for several attempts come from those that no client needs, and idle connections get the rest")
+    func attempts() {
+        var budget = DescriptorBudget(connections: 1_000, descriptors: 400)
+        #expect(budget.clients == 150 && budget.idle(clients: 140) == 20)
+        #expect(budget.beginDial(to: 12, clients: 140) == 3)
+        #expect(budget.beginDial(to: 2, clients: 140) == 2)
+        #expect(budget.beginDial(to: 1, clients: 140) == 1)
+        #expect(budget.clients == 148 && budget.idle(clients: 140) == 17)
+        #expect(budget.beginDial(to: 12, clients: 148) == 2)
+        #expect(budget.beginDial(to: 12, clients: 148) == 1, "no descriptor is left for a second attempt")
+        for attempts in [3, 2, 1, 2, 1] { budget.endDial(attempts: attempts) }
+        #expect(budget.clients == 150 && budget.idle(clients: 150) == 0)
+        #expect(DescriptorBudget(connections: 10, descriptors: nil).idle(clients: 10) > 1_000_000)
     }
 
     /// `BEELINE_SOAK=1` opens as many tunnels as the test's server accepts; each takes four descriptors of this

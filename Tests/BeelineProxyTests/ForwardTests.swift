@@ -120,6 +120,58 @@ struct ForwardTests {
         await lab.stop()
     }
 
+    /// A server that refuses POST without reading the body, and takes the body for the next request.
+    static func unreading() async throws -> RawServer {
+        try await RawServer.start { connection in
+            while let bytes = try await connection.receive(until: "\r\n\r\n") {
+                let head = String(decoding: bytes, as: UTF8.self)
+                let line = head.prefix { $0 != "\r\n" }
+                let status = head.hasPrefix("POST ") ? "403 No" : "200 OK"
+                let field = head.contains("NTLM") ? "WWW-Authenticate: NTLM\r\n" : ""
+                try await connection.send(
+                    "HTTP/1.1 \(status)\r\n\(field)Content-Length: \(line.utf8.count)\r\n\r\n\(line)"
+                )
+            }
+        }
+    }
+
+    @Test("the unread body of a refused request is not taken for a request of the next client")
+    func unreadBody() async throws {
+        let lab = try await ProxyLab()
+        let server = try await Self.unreading()
+        let url = "http://a.test:\(server.port)"
+        let body = "GET /smuggled HTTP/1.1\r\nX: "
+        let one = try await lab.connect()
+        try await one.send(
+            "POST \(url)/ HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        )
+        #expect(try await one.receiveResponse().head.hasPrefix("HTTP/1.1 403 "))
+        let other = try await lab.connect()
+        for _ in 0..<2 {
+            try await other.send("GET \(url)/mine HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await other.receiveResponse().body == "GET /mine HTTP/1.1")
+        }
+        // Requests without a body share the connection, even if the server refuses them.
+        #expect(server.connections.accepted == 2)
+        try await other.send("POST \(url)/ HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+        _ = try await other.receiveResponse()
+        try await one.send("GET \(url)/ HTTP/1.1\r\nHost: a\r\n\r\n")
+        _ = try await one.receiveResponse()
+        #expect(server.connections.accepted == 2)
+        // A login belongs to its connection, which serves no other client.
+        for _ in 0..<2 {
+            try await other.send(
+                "POST \(url)/ HTTP/1.1\r\nHost: a\r\nAuthorization: NTLM x\r\nContent-Length: 1\r\n\r\n\n"
+            )
+            _ = try await other.receiveResponse()
+        }
+        #expect(server.connections.accepted == 2)
+        await one.close()
+        await other.close()
+        await server.stop()
+        await lab.stop()
+    }
+
     @Test("the proxy replaces a kept connection that died if the request is safe to repeat")
     func staleConnection() async throws {
         let lab = try await ProxyLab()

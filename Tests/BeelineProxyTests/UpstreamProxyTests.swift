@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import BeelineProxy
 import BeelineTesting
 import Names
 import Testing
@@ -42,6 +43,29 @@ struct UpstreamProxyTests {
         #expect(try await user.get("http://a.test:\(lab.plain.port)/echo").status == .ok)
         #expect(other.requests.map(\.host) == ["a.test", "a.test"])
         await user.shutDown()
+        await other.stop()
+        await lab.stop()
+    }
+
+    @Test("localhost behind an upstream proxy is refused as its addresses are")
+    func localhost() async throws {
+        let other = try await ProxyServer.start(.http) { _, port in Endpoint(IPAddress(v4: 0x7f00_0001), port: port) }
+        let proxy = Proxy(parsing: "http://\(other.endpoint)")
+        let lab = try await ProxyLab(
+            configure: { $0.policy.allowsLocalAnswers = false },
+            client: { $0.proxies = ProxySettings(http: proxy, https: proxy, exceptions: ProxyExceptions(parsing: "")) }
+        )
+        let hosts = ["127.0.0.1", "[::1]", "localhost", "LocalHost.", "a.localhost"]
+        for host in hosts {
+            for request in ["GET http://\(host):\(lab.plain.port)/", "CONNECT \(host):\(lab.plain.port)"] {
+                let connection = try await lab.connect()
+                try await connection.send("\(request) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+                #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 403 "), "\(request)")
+                await connection.close()
+            }
+        }
+        #expect(other.requests.isEmpty)
+        await (try lab.tunnel(to: "localhost.a.test", port: lab.plain.port)).close()
         await other.stop()
         await lab.stop()
     }

@@ -220,6 +220,30 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
+    @Test("replies that the client does not read wait in their streams, whose number is bounded")
+    func unreadReplies() throws {
+        let wire = try Wire(greeting: [
+            .settings([(4, 1 << 20)]), RawFrame(.windowUpdate, payload: RawFrame.big(1 << 30)),
+        ])
+        _ = try wire.frames()
+        wire.content = [UInt8](repeating: 7, count: 10_000)
+        wire.channel.isWritable = false
+        wire.channel.pipeline.fireChannelWritabilityChanged()
+        try wire.send((0..<500).map { Self.request($0 * 2 + 1) })
+        let before = try wire.frames()
+        #expect(wire.requests.count == 100, "the others exceed the limit of streams")
+        #expect(before.count { $0.kind == 3 } == 400 && !before.contains { $0.kind == 0 })
+        wire.channel.isWritable = true
+        wire.channel.pipeline.fireChannelWritabilityChanged()
+        let after = try wire.frames().filter { $0.kind == 0 }
+        #expect(after.count { $0.flags == RawFrame.endStream } == 100)
+        #expect(after.reduce(0) { $0 + $1.payload.count } == 1_000_000)
+        // The streams have ended.
+        try wire.send([Self.request(1_001)])
+        #expect(wire.requests.count == 101)
+        wire.end()
+    }
+
     @Test("replies wait for the client's windows")
     func windows() throws {
         let wire = try Wire(greeting: [.settings([(4, 10)])])

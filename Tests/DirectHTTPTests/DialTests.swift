@@ -59,6 +59,24 @@ struct DialTests {
         await origin.stop()
     }
 
+    @Test("with a limit of attempts at once, silent endpoints make room, and a later endpoint connects")
+    func limitedAttempts() async throws {
+        let origin = try await LoopbackOrigin.start { _ in .text("ok") }
+        let holes = try (0..<4).map { _ in try BlackHole() }
+        var configuration = EngineConfiguration()
+        configuration.dial.stagger = .milliseconds(20)
+        configuration.dial.maxConcurrentAttempts = 2
+        let engine = Engine(configuration: configuration)
+        let list = EndpointList(holes.map(\.endpoint) + [origin.endpoint])
+        let response = try await get("http://a.test:\(origin.port)/", engine, from: list)
+        let silent = Attempt.Outcome.failed(.connectTimeout, "did not answer")
+        #expect(response.connection.attempts.map(\.outcome) == [silent, silent, silent, .abandoned, .connected])
+        _ = try await response.text()
+        for hole in holes { hole.close() }
+        await engine.shutDown()
+        await origin.stop()
+    }
+
     @Test("an endpoint that failed is tried last in the next race, until it succeeds")
     func memory() async throws {
         let origin = try await LoopbackOrigin.start { _ in .text("ok") }

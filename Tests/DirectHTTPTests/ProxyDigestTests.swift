@@ -162,6 +162,47 @@ struct ProxyDigestTests {
         }
     }
 
+    @Test("a Digest challenge of an origin, passed on by a proxy that knows Basic only, does not break later requests")
+    func foreignChallenge() async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { .text($0.target) }
+        let plain = try await LoopbackOrigin.start { request in
+            guard request.target == "/evil" else { return .text(request.target) }
+            return Reply.text("", status: .proxyAuthenticationRequired)
+                .adding(.proxyAuthenticate, "Digest realm=\"r\", nonce=\"evil\", qop=\"auth\", stale=true")
+        }
+        let server = try await ProxyServer.start(.http) { request in
+            if request.fields[.proxyAuthorization]?.hasPrefix("Basic ") == true { return nil }
+            // What the origin asked for is gone.
+            return Reply.text("", status: .proxyAuthenticationRequired).adding(.proxyAuthenticate, "Basic realm=\"p\"")
+        } route: { _, port in
+            Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
+        }
+        let origin = Origin(scheme: .http, host: try Host("proxy.test"), port: server.endpoint.port)
+        for waitsForChallenge in [false, true] {
+            var proxy = Proxy(origin: origin, user: "me", password: "secret")
+            proxy.waitsForChallenge = waitsForChallenge
+            func get(_ url: String) async throws -> HTTPResponse.Status {
+                let response = try await lab.engine.exchange(
+                    PreparedRequest(.get, HTTPURL(url)),
+                    from: EndpointList([server.endpoint]),
+                    route: .proxy(proxy),
+                    tls: lab.tls
+                )
+                _ = try await response.text()
+                lab.engine.closeIdle()
+                return response.head.status
+            }
+            #expect(try await get("http://a.test:\(plain.port)/") == .ok)
+            #expect(try await get("http://a.test:\(plain.port)/evil") == .proxyAuthenticationRequired)
+            #expect(try await get("http://a.test:\(plain.port)/") == .ok)
+            _ = try await get("http://a.test:\(plain.port)/evil")
+            #expect(try await get("https://a.test:\(lab.origin.port)/") == .ok)
+        }
+        await lab.stop()
+        await plain.stop()
+        await server.stop()
+    }
+
     @Test("a body that can be read only once is sent once, and the proxy's challenge is the response")
     func once() async throws {
         let lab = try await DigestLab()

@@ -215,6 +215,36 @@ struct ProxyRouteTests {
         }
     }
 
+    @Test(
+        "a connection to a proxy that refused a request with a small body is not used again",
+        arguments: [true, false]
+    )
+    func unreadBody(isForwarded: Bool) async throws {
+        // The server refuses without reading the body, and takes the body for the next request.
+        let server = try await RawServer.start { connection in
+            while let head = try await connection.receive(until: "\r\n\r\n") {
+                let status = head.starts(with: "POST".utf8) ? 403 : 200
+                try await connection.send("HTTP/1.1 \(status) X\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        let engine = Engine()
+        let origin = Origin(scheme: .http, host: try Host("proxy.test"), port: server.port)
+        for body in [RequestBody.none, .bytes("GET http://a.test/smuggled HTTP/1.1\r\nX: ".utf8), .none] {
+            let method: HTTPRequest.Method = body.bytesInMemory == nil ? .get : .post
+            let response = try await engine.exchange(
+                PreparedRequest(method, HTTPURL("http://a.test:\(server.port)/"), body: body),
+                from: EndpointList([server.endpoint]),
+                route: isForwarded ? .proxy(Proxy(origin: origin)) : .direct
+            )
+            #expect(response.head.status == (method == .post ? .forbidden : .ok))
+            _ = try await response.text()
+        }
+        // Without a proxy, all requests on the connection are this client's own.
+        #expect(server.connections.accepted == (isForwarded ? 2 : 1))
+        await engine.shutDown()
+        await server.stop()
+    }
+
     @Test("a refusal by a proxy is an error with its cause", arguments: [ProxyServer.Kind.http, .socks5])
     func refuses(kind: ProxyServer.Kind) async throws {
         let blocked = try await ProxyLab(kind, reaches: false)

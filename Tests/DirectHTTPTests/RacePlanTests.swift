@@ -28,6 +28,17 @@ struct RacePlanTests {
         #expect(plan.handle(.failed(2), now: at(3)) == [.giveUp])
     }
 
+    @Test("a limit of attempts ends the oldest one before the next begins, and the last ones keep their time")
+    mutating func limit() {
+        plan = RacePlan(count: 4, limit: 2, stagger: .milliseconds(250), handshakeStagger: .seconds(2))
+        #expect(plan.handle(.start, now: at(0)) == [.dial(0), .wake(at(250))])
+        #expect(plan.handle(.timer, now: at(250)) == [.dial(1), .wake(at(500))])
+        #expect(plan.handle(.timer, now: at(500)) == [.drop(0), .dial(2), .wake(at(750))])
+        #expect(plan.handle(.failed(1), now: at(600)) == [.dial(3)])
+        #expect(plan.handle(.failed(3), now: at(700)).isEmpty)
+        #expect(plan.handle(.failed(2), now: at(800)) == [.giveUp], "a dropped attempt counts as failed")
+    }
+
     @Test("after a failed handshake a connected endpoint is used before another one is dialled")
     mutating func reserve() {
         _ = plan.handle(.start, now: at(0))

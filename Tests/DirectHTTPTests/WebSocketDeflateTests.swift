@@ -78,6 +78,17 @@ struct WebSocketDeflateTests {
         #expect(error?.code == .messageTooBig)
     }
 
+    @Test("a message of thousands of empty deflate streams is refused, because each costs a reset of zlib")
+    func streams() throws {
+        // An empty block of fixed codes with BFINAL.
+        func message(of streams: Int) -> ByteBuffer {
+            ByteBuffer(bytes: (0..<streams).flatMap { _ in [3, 0] as [UInt8] })
+        }
+        #expect(try make().decompress(message(of: 1_000)).readableBytes == 0)
+        let error = #expect(throws: WebSocketViolation.self) { try make().decompress(message(of: 2_000)) }
+        #expect(error?.code == .invalidData)
+    }
+
     @Test("invalid compressed data is refused, and random bytes never trap")
     func garbage() throws {
         var random = SeededRandom(seed: 1951)

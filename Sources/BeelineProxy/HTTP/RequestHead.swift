@@ -48,7 +48,7 @@ struct RequestHead {
         if isHTTP10, fields.framing.isChunked { throw .malformed("HTTP/1.0 has no Transfer-Encoding") }
         switch target {
         case .tunnel:
-            guard framing == .none || framing == .length(0) else { throw .malformed("CONNECT has a body") }
+            guard !hasBody else { throw .malformed("CONNECT has a body") }
         case .resource, .own:
             guard isHTTP10 || fields.host != nil else { throw .malformed("it has no Host field") }
         }
@@ -72,6 +72,8 @@ struct RequestHead {
     }
 
     var framing: HTTP1BodyFraming { fields.framing.ofRequest }
+
+    var hasBody: Bool { framing != .none && framing != .length(0) }
 
     /// Whether the client's connection can be reused.
     var keepsAlive: Bool { fields.framing.keepsConnection(minorVersion: isHTTP10 ? 0 : 1) }

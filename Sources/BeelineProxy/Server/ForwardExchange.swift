@@ -229,8 +229,11 @@ final class ForwardExchange: WireOwner {
             client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
             return upgrade(&rest)
         }
-        isOriginKept = response.keepsAlive && gateway == nil
         if response.fields.authenticatesConnection { origin?.isTied = true }
+        // A server that refuses a request may not have read its body, and would read the rest as the next request, of another
+        // client. A connection that is tied to its client stays, because a login (NTLM) needs it.
+        let mayHoldBody = head.hasBody && response.status >= 400 && origin?.isTied != true
+        isOriginKept = response.keepsAlive && gateway == nil && !mayHoldBody
         unchunks = head.isHTTP10 && response.framing == .chunked
         closesClient = !head.keepsAlive || response.framing == .untilClose || unchunks || !server.keepsConnections
         heldHead = response.forwarded(
@@ -272,7 +275,7 @@ final class ForwardExchange: WireOwner {
         self.origin = nil
         // A server that responded before it received the whole request may not read the rest.
         let isUsable = isOriginKept && !hasPassedEnd && request.isEnded && rest.readableBytes == 0
-        if isUsable, server.keepsConnections, !(origin.isTied && closesClient) {
+        if isUsable, server.keepsOrigins, !(origin.isTied && closesClient) {
             server.origins.keep(origin, to: destination, of: client, now: server.loop.now)
         } else {
             origin.owner = nil

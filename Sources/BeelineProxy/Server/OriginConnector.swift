@@ -125,19 +125,23 @@ final class OriginConnector {
 
     /// - Parameter earlier: the attempts at the endpoints that this list replaces; empty for the first list.
     private func race(_ list: EndpointList, after earlier: [Attempt] = []) {
+        var settings = server.client.configuration.engine.dial
+        let attempts = server.beginDial(to: min(list.endpoints.count, settings.maxAttempts))
+        settings.maxConcurrentAttempts = attempts
         let dial = ChannelDial(
             to: list,
             for: origin,
             after: earlier,
             route: source.routing.route,
             on: server.loop,
-            settings: server.client.configuration.engine.dial,
+            settings: settings,
             tls: server.client.configuration.tls,
             engine: server.client.engine,
             isTunnel: isTunnel,
             attempted: { [source, origin] in source.attempted($0, for: origin) },
             done: { [self] result in
                 self.dial = nil
+                server.endDial(attempts: attempts)
                 switch result {
                 case .success(let dialed) where done == nil: dialed.channel.close(promise: nil)
                 case .success(let dialed): connected(dialed)

@@ -16,7 +16,7 @@ final class OriginPool {
 
     private let limits: ProxyLimits
     private var idle: [Key: [Kept]] = [:]
-    private var count = 0
+    private(set) var count = 0
     /// The number of connections that are tied to a client.
     private var tied = 0
 

@@ -86,15 +86,15 @@ final class ProxyLoop {
         }
         listener = channel
         self.endpoint.withLockedValue { $0 = endpoint }
-        budget = DescriptorBudget(connections: configuration.limits.connections)
+        budget = DescriptorBudget(connections: configuration.limits.connections, extra: budget.extra)
         let interfaces = (try? System.enumerateDevices())?.compactMap { $0.address.flatMap(Endpoint.init)?.address }
         own = OwnEndpoints(listening: endpoint, interfaces: interfaces ?? [])
         return endpoint
     }
 
     private func accept(_ channel: any Channel) throws {
-        let isTooMany = clients.count >= budget.connections
-        if isTooMany, clients.count - budget.connections >= budget.refusals { throw Self.tooMany }
+        let isTooMany = clients.count >= budget.clients
+        if isTooMany, clients.count - budget.clients >= budget.refusals { throw Self.tooMany }
         guard let address = channel.remoteAddress.flatMap(Endpoint.init)?.address else {
             throw ChannelError.ioOnClosedChannel
         }
@@ -117,10 +117,27 @@ final class ProxyLoop {
         }
         clients[ObjectIdentifier(wire)] = wire
         counts.connections = clients.count
+        makeRoom()
         startTicker()
     }
 
     private static let tooMany = Refusal(503, "the proxy has reached its limit of connections: try again later")
+
+    // MARK: Descriptors
+
+    /// Takes the descriptors for a dial. Returns how many of its endpoints it may try at once.
+    func beginDial(to endpoints: Int) -> Int {
+        let attempts = budget.beginDial(to: endpoints, clients: clients.count)
+        makeRoom()
+        return attempts
+    }
+
+    func endDial(attempts: Int) { budget.endDial(attempts: attempts) }
+
+    /// Closes the idle connections to origins if clients and dials need their descriptors.
+    private func makeRoom() { if origins.count > budget.idle(clients: clients.count) { origins.closeAll() } }
+
+    // MARK: Origins
 
     /// Adds the proxy's handler to a channel to an origin.
     func wire(on channel: any Channel, halfCloses: Bool) throws -> Wire {
@@ -140,9 +157,10 @@ final class ProxyLoop {
                 guard !endpoints.contains(where: own.contains) else {
                     throw Refusal(403, "the upstream proxy \(proxy) is this proxy: set another or none")
                 }
-                // The upstream proxy resolves names, so only a destination given by address can be checked.
-                guard let address = destination.host.address else { return endpoints }
-                checked = [Endpoint(address, port: destination.port)]
+                // The upstream proxy resolves names, so only a destination whose addresses are known can be checked: an address,
+                // and `localhost` (RFC 6761 §6.3).
+                guard let addresses = destination.host.literalAddresses else { return endpoints }
+                checked = addresses.map { Endpoint($0, port: destination.port) }
                 source = .literal
             }
             let permitted = try policy.permitted(
@@ -230,8 +248,11 @@ final class ProxyLoop {
         return promise.futureResult
     }
 
-    /// Whether connections can be kept for another request.
+    /// Whether connections of clients can be kept for another request.
     var keepsConnections: Bool { !isDraining }
+
+    /// Whether one more connection to an origin can be kept.
+    var keepsOrigins: Bool { keepsConnections && origins.count < budget.idle(clients: clients.count) }
 
     private func finishDraining() {
         ticker?.cancel()

@@ -372,8 +372,7 @@ final class RequestReader: WireOwner {
     }
 
     private func answer(_ head: RequestHead, with response: (_ closes: Bool) -> ByteBuffer) {
-        let hasBody = head.framing != .none && head.framing != .length(0)
-        guard head.keepsAlive, !hasBody, server.keepsConnections else { return close(saying: response(true)) }
+        guard head.keepsAlive, !head.hasBody, server.keepsConnections else { return close(saying: response(true)) }
         client.send(response(false))
         let rest = input
         takeBack(rest)

@@ -50,6 +50,8 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
 
     /// The largest write buffer that a connection keeps, in bytes.
     private static let keptCapacity = 128 * 1024
+    /// The bytes of frames that may wait for a write before no more content is framed.
+    private static let maxUnwritten = 64 * 1024
 
     /// The largest body of a request, in bytes.
     let maxBody: Int
@@ -133,7 +135,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
             removeIfEnded(id)
         } else {
             connection.send(ByteBuffer(bytes: body), on: id, isLast: true)
-            sendQueued()
+            sendQueued(context)
         }
         planFlush(context)
     }
@@ -152,8 +154,15 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         flush(context)
     }
 
-    /// Writes queued frames, one of each stream in turn, as far as the windows allow.
-    private func sendQueued() { while let id = connection.writeNextFrame() { removeIfEnded(id) } }
+    /// Frames queued content, one frame of each stream in turn, as far as the windows and the socket allow. An unsent reply
+    /// keeps its stream open, so the limit on streams bounds the replies that a client does not read.
+    private func sendQueued(_ context: ChannelHandlerContext) {
+        while context.channel.isWritable, connection.out.readableBytes < Self.maxUnwritten, !hasEnded,
+            let id = connection.writeNextFrame()
+        {
+            removeIfEnded(id)
+        }
+    }
 
     // MARK: Streams
 
@@ -199,7 +208,6 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         isReading = false
-        sendQueued()
         flush(context)
         context.fireChannelReadComplete()
     }
@@ -208,6 +216,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         // Do not read from a client that does not read its replies, or they would pile up.
         try? context.channel.syncOptions?.setOption(.autoRead, value: context.channel.isWritable)
         stalledSince = context.channel.isWritable ? nil : context.eventLoop.now
+        if context.channel.isWritable { flush(context) }
         context.fireChannelWritabilityChanged()
     }
 
@@ -276,13 +285,17 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     private func writeFrames(_ context: ChannelHandlerContext) {
-        guard connection.out.readableBytes > 0 else { return }
-        var frames = ByteBuffer()
-        swap(&frames, &connection.out)
-        context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
-        // Reuse the memory if the socket or TLS has released it, unless it grew large.
-        guard connection.out.readableBytes == 0, frames.storageCapacity <= Self.keptCapacity else { return }
-        frames.clear()
-        swap(&frames, &connection.out)
+        sendQueued(context)
+        while connection.out.readableBytes > 0 {
+            var frames = ByteBuffer()
+            swap(&frames, &connection.out)
+            context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
+            // Reuse the memory if the socket or TLS has released it, unless it grew large.
+            if connection.out.readableBytes == 0, frames.storageCapacity <= Self.keptCapacity {
+                frames.clear()
+                swap(&frames, &connection.out)
+            }
+            sendQueued(context)
+        }
     }
 }

@@ -58,7 +58,8 @@ final class ServerService: Sendable {
 
     /// Handles a request, or refuses it if its client exceeds the rate limit.
     func handle(_ request: ServerRequest, now: NIODeadline) -> Handling {
-        // Monitoring is exempt from the rate limit.
+        // Monitoring is exempt from the rate limit: the metrics are needed most when a client behind the same address exceeds it.
+        // They cost no lookup, and the limits of connections and streams bound unread replies.
         if request.method == .get {
             if request.path == "/health" {
                 return .reply(isDraining ? .text("draining", status: 503) : .text("ok"))

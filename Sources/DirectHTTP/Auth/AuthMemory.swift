@@ -114,7 +114,9 @@ package final class AuthMemory: Sendable {
             remember(.digest(challenge, count: 0), key)
             return true
         }
-        guard credentials.kind == .any, used == nil, takesBasic else { return false }
+        // Only Basic is offered. If the answer was for a remembered Digest challenge, that challenge may have come from an origin
+        // behind the proxy, whose 407 the proxy passed on. It must not stay, or each later request would fail.
+        guard takesBasic, used == nil || used?.nonce != nil, credentials.kind != .digest else { return false }
         remember(.basic, key)
         return true
     }

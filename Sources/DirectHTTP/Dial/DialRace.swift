@@ -80,6 +80,7 @@ final class DialRace {
         if let deadline { handshakeStagger = min(handshakeStagger, .nanoseconds((deadline - begin).nanoseconds / 2)) }
         plan = RacePlan(
             count: self.endpoints.count,
+            limit: settings.maxConcurrentAttempts,
             stagger: TimeAmount(settings.stagger),
             handshakeStagger: handshakeStagger
         )
@@ -112,6 +113,7 @@ final class DialRace {
             guard !isOver else { return }
             switch action {
             case .dial(let index): dial(index)
+            case .drop(let index): drop(index)
             case .handshake(let index): handshake(index)
             case .wake(let instant):
                 timer?.cancel()
@@ -141,7 +143,7 @@ final class DialRace {
         let binding = LocalBinding(settings: settings)
         let (endpoint, route) = (endpoints[index], target.key.route)
         let channel = binding.connect(to: endpoint, route: route, on: loop) { [self] channel in
-            guard !isOver else { return channel.close(promise: nil) }
+            guard isUnderWay(index) else { return channel.close(promise: nil) }
             // Store the channel before it connects, so that the end of the race closes it. Otherwise the kernel would retry for
             // minutes.
             candidates[index].channel = channel
@@ -149,7 +151,7 @@ final class DialRace {
         channel.assumeIsolated().whenComplete { [self] result in
             switch result {
             case .success(let channel):
-                guard !isOver else { return channel.close(promise: nil) }
+                guard isUnderWay(index) else { return channel.close(promise: nil) }
                 next()
             case .failure(let error):
                 let why = binding.explain(error, to: endpoint, route: route)
@@ -165,6 +167,7 @@ final class DialRace {
         Handshake(on: channel, to: target, isAnswering: candidate.isAnswering, ech: candidate.ech) { [self] result in
             switch result {
             case .success(let secured):
+                guard isUnderWay(index) else { return }
                 candidate.secured = secured
                 send(.ready(index))
             case .failure(let error):
@@ -175,7 +178,7 @@ final class DialRace {
 
     private func failed(_ index: Int, with error: DirectHTTPError) {
         let candidate = candidates[index]
-        guard !isOver, candidate.attempt.outcome == .abandoned else { return }
+        guard isUnderWay(index) else { return }
         if error.isChallenge, !candidate.isAnswering {
             candidate.isAnswering = true
             return reconnect(index)
@@ -192,12 +195,30 @@ final class DialRace {
             case .fail(let reason): error.message = reason
             }
         }
-        candidate.attempt.outcome = .failed(error.code, error.message)
         refusal = error.response ?? refusal
+        close(candidate, for: .failed(error.code, error.message))
+        send(.failed(index))
+    }
+
+    /// Ends an attempt that has had its time, to make room for the next.
+    private func drop(_ index: Int) {
+        close(candidates[index], for: .failed(.connectTimeout, silence(of: candidates[index])))
+    }
+
+    private func close(_ candidate: Candidate, for outcome: Attempt.Outcome) {
+        candidate.attempt.outcome = outcome
         ended(candidate.attempt)
         candidate.channel?.closeTransport()
         candidate.channel = nil
-        send(.failed(index))
+    }
+
+    private func isUnderWay(_ index: Int) -> Bool { !isOver && candidates[index].attempt.outcome == .abandoned }
+
+    /// The part of connecting that has taken too long.
+    private func silence(of candidate: Candidate) -> String {
+        let reason = candidate.attempt.connect == nil ? "did not answer" : "did not finish the handshake"
+        guard candidate.handshakeStart != nil, let name = candidate.ech.offeredName else { return reason }
+        return reason + ", with ECH for the public name \(name)"
     }
 
     /// Connects to the same endpoint again, because it answered the handshake with a request to do so.
@@ -253,11 +274,7 @@ final class DialRace {
             let elapsed = elapsed
             for candidate in candidates
             where candidate.attempt.outcome == .abandoned && elapsed - candidate.attempt.start >= settings.stagger {
-                var reason = candidate.attempt.connect == nil ? "did not answer" : "did not finish the handshake"
-                if candidate.handshakeStart != nil, let name = candidate.ech.offeredName {
-                    reason += ", with ECH for the public name \(name)"
-                }
-                candidate.attempt.outcome = .failed(.connectTimeout, reason)
+                candidate.attempt.outcome = .failed(.connectTimeout, silence(of: candidate))
                 ended(candidate.attempt)
             }
         }

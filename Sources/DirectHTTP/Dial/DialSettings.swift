@@ -11,6 +11,9 @@ public struct DialSettings: Sendable, Hashable {
     package var handshakeStagger = Duration.seconds(2)
     /// The maximum number of endpoints tried in one dial. Default 12.
     public var maxAttempts = 12
+    /// The maximum number of endpoints tried at once, at least 1. Beyond it, the oldest attempt ends when the next begins. Default
+    /// nil: all.
+    package var maxConcurrentAttempts: Int?
     /// How long a failed endpoint is tried after all others. The time doubles with each further failure, up to 16 times. Default
     /// 30 s; zero: failures are not remembered.
     package var failurePause = Duration.seconds(30)

@@ -6,7 +6,8 @@ import NIOCore
 ///
 /// The first endpoint is dialled at once, the next after each `stagger` or as soon as one fails. Only TCP connections are raced.
 /// One connected endpoint at a time does its handshake (TLS, or a proxy's CONNECT); the others stay in reserve. If the handshake
-/// fails or takes longer than `handshakeStagger`, the race continues.
+/// fails or takes longer than `handshakeStagger`, the race continues. With `limit` attempts open, the oldest ends before the next
+/// begins.
 struct RacePlan {
     enum Event: Equatable {
         case start
@@ -20,6 +21,8 @@ struct RacePlan {
 
     enum Action: Equatable {
         case dial(Int)
+        /// End the attempt, which counts as failed.
+        case drop(Int)
         case handshake(Int)
         /// Send `.timer` at this instant, and cancel the previous timer.
         case wake(NIODeadline)
@@ -37,13 +40,15 @@ struct RacePlan {
     }
 
     private let count: Int
+    private let limit: Int
     private let stagger: TimeAmount
     private let handshakeStagger: TimeAmount
     private var candidates: [CandidateState] = []
     private var isOver = false
 
-    init(count: Int, stagger: TimeAmount, handshakeStagger: TimeAmount) {
+    init(count: Int, limit: Int? = nil, stagger: TimeAmount, handshakeStagger: TimeAmount) {
         self.count = count
+        self.limit = limit ?? count
         self.stagger = stagger
         self.handshakeStagger = handshakeStagger
     }
@@ -91,8 +96,16 @@ struct RacePlan {
             isOver = true
             return [.giveUp]
         }
+        var actions: [Action] = []
+        if candidates.count(where: { $0 != .failed }) >= limit,
+            let oldest = candidates.firstIndex(where: { $0 != .failed })
+        {
+            candidates[oldest] = .failed
+            actions.append(.drop(oldest))
+        }
         candidates.append(.connecting)
-        let dial = Action.dial(candidates.count - 1)
-        return candidates.count < count ? [dial, .wake(now + stagger)] : [dial]
+        actions.append(.dial(candidates.count - 1))
+        if candidates.count < count { actions.append(.wake(now + stagger)) }
+        return actions
     }
 }

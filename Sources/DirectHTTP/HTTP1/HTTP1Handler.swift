@@ -35,8 +35,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var unsentBody: ByteBuffer?
     /// Whether the final response arrived instead of `100 Continue`. The body is not sent; only the response is awaited.
     private var isBodyRefused = false
-    /// Whether the request has a body that is not sent with its head.
-    private var hasLongBody = false
+    /// Whether the server may refuse the request without reading its body: the body is not sent with its head, or a proxy gets it.
+    private var mayLeaveBody = false
     private var keepAlive = true
     private var hasReadResponse = false
     /// The parsed parts of the response since the last delivery.
@@ -91,7 +91,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         self.exchange = exchange
         keepAlive = exchange.request.version == .http11
         hasReadResponse = false
-        hasLongBody = false
+        mayLeaveBody = isForwarded
         isBodyRefused = false
         reader.expect(
             method: exchange.request.method,
@@ -105,12 +105,13 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         switch exchange.request.body.storage {
         case .none:
             isRequestSent = true
+            mayLeaveBody = false
         case .bytes(let bytes) where bytes.readableBytes <= Self.smallBody:
             isRequestSent = true
             head.writeImmutableBuffer(bytes)
         case .bytes(let bytes):
             isRequestSent = false
-            hasLongBody = true
+            mayLeaveBody = true
             unsentBody = bytes
             progress.wrote(head.readableBytes)
             context.write(wrapOutboundOut(head), promise: nil)
@@ -118,7 +119,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             return sendBody(context)
         case .file, .stream:
             isRequestSent = false
-            hasLongBody = true
+            mayLeaveBody = true
             if case .length(let length) = exchange.request.framing {
                 unsentBytes = length
                 isRequestSent = length == 0
@@ -326,8 +327,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             let status = response.status.code
             guard status != 101 else { throw .malformed("it switches protocols without being asked") }
             // A server that refuses a request may not have read its body, and some servers, such as squid, do not read the rest
-            // of it before the next request.
-            self.keepAlive = self.keepAlive && keepAlive && !(hasLongBody && status >= 400)
+            // of it before the next request. A proxy shares its connections to servers with other clients.
+            self.keepAlive = self.keepAlive && keepAlive && !(mayLeaveBody && status >= 400)
             if exchange?.gate?.refuse() == true { isBodyRefused = true }
             pendingHead = Shared(
                 Exchange.ExchangeHead(response: response, isHTTP10: reader.minorVersion == 0, firstByte: now)

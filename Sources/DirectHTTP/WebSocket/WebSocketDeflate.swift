@@ -48,6 +48,8 @@ final class WebSocketDeflate {
     /// The end of a message's last block, which is not sent (RFC 7692 §7.2.1).
     private static let tail: [UInt8] = [0, 0, 0xff, 0xff]
     private static let pieceSize = 16 * 1024
+    /// The maximum number of deflate streams in a message. Each may have two bytes only, and costs a reset of zlib.
+    private static let maxStreams = 1_024
 
     init(_ agreement: Agreement, maxBytes: Int) {
         self.agreement = agreement
@@ -70,12 +72,16 @@ final class WebSocketDeflate {
         input.writeBytes(Self.tail)
         var output = ByteBuffer()
         var isStuck = false
+        var streams = 0
         while input.readableBytes > 0, !isStuck {
             let before = (input.readableBytes, output.readableBytes)
             let status = step(&inflating, input: &input, output: &output) { inflate(&$0, Z_SYNC_FLUSH) }
             // A block with BFINAL set ends the deflate stream; the next one is a new stream (RFC 7692 §7.2.3.5).
-            if status == Z_STREAM_END { inflateReset(&inflating) }
-            guard status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END else {
+            if status == Z_STREAM_END {
+                streams += 1
+                inflateReset(&inflating)
+            }
+            guard status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END, streams <= Self.maxStreams else {
                 throw WebSocketViolation("it sent data that cannot be decompressed", code: .invalidData)
             }
             guard output.readableBytes <= maxBytes else {
