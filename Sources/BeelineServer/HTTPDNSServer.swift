@@ -23,7 +23,9 @@ public import Names
 /// | `/{account}/d`, `/sign_d`, `/resolve`, `/sign_resolve` | Aliyun, version 1 |
 /// | `/v2/d` | Aliyun, version 2, signed, encrypted or neither |
 /// | `/{account}/ss` | Aliyun's scheduling: the endpoints of the service |
-/// | `/metrics`, `/health` | metrics for Prometheus; `ok`, or 503 while the server stops |
+/// | `/metrics` | metrics for Prometheus |
+/// | `/health` | whether the process works: `ok`, or 503 after it refuses new connections |
+/// | `/ready` | whether to send clients here: `ok`, or 503 (see ``Readiness``) |
 ///
 /// The server has no state besides the resolver's cache, so several can run behind a load balancer.
 public final class HTTPDNSServer: Sendable {
@@ -48,7 +50,14 @@ public final class HTTPDNSServer: Sendable {
     ///
     /// - Returns: The endpoint. The system chooses the port if the configuration has port 0.
     /// - Throws: ``ServerError`` with code `cannotListen`.
-    public func start() async throws(ServerError) -> Endpoint { try await listener.start() }
+    public func start() async throws(ServerError) -> Endpoint {
+        let endpoint = try await listener.start()
+        service.started()
+        return endpoint
+    }
+
+    /// Whether to send clients to this server, as `/ready` says.
+    public var readiness: Readiness { service.readiness }
 
     /// Checks for changed zone files until its task is cancelled, then stops the server as ``stop()`` does.
     public func run() async {
@@ -82,7 +91,14 @@ public final class HTTPDNSServer: Sendable {
         if let accounts { service.use(accounts) }
     }
 
-    /// Stops the server: refuses new connections, answers `/health` with 503, finishes pending answers, then closes the
-    /// connections.
-    public func stop() async { await listener.stop() }
+    /// Stops the server. `/ready` answers 503 for ``ServerConfiguration/drainDelay``. Then the server refuses new connections,
+    /// answers `/health` with 503, finishes pending answers within ``ServerConfiguration/drainTime`` and closes the connections.
+    public func stop() async {
+        let wasReady = service.retire()
+        if wasReady, configuration.drainDelay > .zero {
+            // In a separate task, because the calling one is usually cancelled, and then cannot sleep.
+            await Task { [delay = configuration.drainDelay] in try? await ContinuousClock().sleep(for: delay) }.value
+        }
+        await listener.stop()
+    }
 }

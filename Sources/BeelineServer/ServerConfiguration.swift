@@ -77,6 +77,10 @@ public struct ServerConfiguration: Sendable {
     /// trusted proxy. That address is the client for limits and the access log. The field is ignored from other peers. Default:
     /// none.
     public var trustedProxies: [IPNetwork] = []
+    /// The proxies and load balancers that start each connection with a header of the PROXY protocol, version 1 or 2. The address
+    /// in it is the client for limits, ``privateNames`` and the access log. Connections of these peers without the header are
+    /// closed; from other peers the header is malformed input. Default: none.
+    public var proxyProtocol: [IPNetwork] = []
     /// Sustained questions per second of one client. An IPv6 /64 counts as one client. Nil for no limit. Default: 200.
     public var questionsPerSecond: Double? = 200
     /// Questions that one client may ask in a burst. Default: 1,000.
@@ -91,7 +95,8 @@ public struct ServerConfiguration: Sendable {
     public var connectionsPerClient = 1_000
     /// The maximum number of HTTP/2 streams of one connection. Default: 250.
     package var streamsPerConnection = 250
-    /// The time from accepting a connection to the end of its TLS handshake. Default: 10 s.
+    /// The time from accepting a connection to the end of its PROXY header, and from there to the end of its TLS handshake.
+    /// Default: 10 s.
     package var handshakeTimeout = Duration.seconds(10)
     /// The time from the first octet of a request to its last. Default: 10 s.
     public var requestTimeout = Duration.seconds(10)
@@ -99,7 +104,10 @@ public struct ServerConfiguration: Sendable {
     package var replyTimeout = Duration.seconds(30)
     /// The time that a connection may stay open without a request. Default: 60 s.
     public var idleTimeout = Duration.seconds(60)
-    /// The time that ``HTTPDNSServer/stop()`` waits for pending answers. Default: 5 s.
+    /// The time from the call of ``HTTPDNSServer/stop()`` until new connections are refused. Meanwhile `/ready` answers 503 and
+    /// everything else works, so that a load balancer can take the server out of its list. Default: none.
+    public var drainDelay = Duration.zero
+    /// The time that ``HTTPDNSServer/stop()`` waits for pending answers after new connections are refused. Default: 5 s.
     public var drainTime = Duration.seconds(5)
     /// Whether upstreams receive the network that a client names (EDNS client subnet, `ip`, `cip`). Default: true.
     public var passesSubnets = true

@@ -60,6 +60,27 @@ struct AccessLogTests {
         #expect(lines.last?.hasSuffix(" 3 lines were dropped") == true, "\(lines)")
     }
 
+    @Test func aLineInJSONHasTheSameMembersAlways() throws {
+        var record = Self.record(names: "a.test,\u{1f}b\"\\.test")
+        record.types = "A,AAAA"
+        let line = AccessLogFormat.json.line(record)
+        #expect(line.hasSuffix("}\n") && line.count { $0.isNewline } == 1)
+        let view = try ReportView(line)
+        let members = [
+            "account", "client", "form", "microseconds", "names", "octets", "outcome", "source", "status", "time",
+            "types",
+        ]
+        #expect(view.keys == members)
+        #expect(view["names"].texts == ["a.test", "\u{1f}b\"\\.test"] && view["types"].texts == ["A", "AAAA"])
+        #expect(view["account"].isNull && view["status"].number == 200 && view["client"].text == "0.0.0.1")
+        #expect(view["time"].text?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/) != nil)
+        (record.account, record.status, record.source, record.names) = ("7", 0, "-", "")
+        let other = try ReportView(AccessLogFormat.json.line(record))
+        #expect(other.keys == members && other["names"].count == 0)
+        #expect(other["account"].text == "7" && other["status"].isNull && other["source"].isNull)
+        #expect(try ReportView(AccessLogFormat.json.line(dropped: 3))["dropped"].number == 3)
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func aReaderThatStandsStillKeepsNoServerFromEnding() async throws {
         let folder = try Folder()

@@ -163,6 +163,139 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        /// Runs curl on a path of the server.
+        private static func curl(
+            _ lab: CommandLab,
+            _ path: String,
+            at endpoint: Endpoint,
+            options: [String] = []
+        ) async throws -> CommandRun {
+            let place = [
+                "--resolve", "dns.test:\(endpoint.port):127.0.0.1", "https://dns.test:\(endpoint.port)\(path)",
+            ]
+            let line = ["-q", "-sS", "-m", "20", "--cacert", "ca.pem", "-w", " %{http_code}"] + options + place
+            return try await CommandRun.run("/usr/bin/curl", line, in: lab.folder)
+        }
+
+        @Test(
+            "SIGTERM takes the server out of the balancer's list for the drain delay, and a second one ends it at once",
+            .enabled(if: has("/usr/bin/curl"), "curl is not installed")
+        )
+        func drainDelay() async throws {
+            let lab = try await CommandLab()
+            let run = try await Self.serving(lab, arguments: ["--drain-delay", "600"]) { endpoint, process in
+                #expect(try await Self.curl(lab, "/ready", at: endpoint).text == "ok\n 200")
+                kill(process, SIGTERM)
+                try await withTimeLimit(.seconds(20), for: { "draining" }) {
+                    while try await Self.curl(lab, "/ready", at: endpoint).text != "draining\n 503" {}
+                }
+                #expect(try await Self.curl(lab, "/health", at: endpoint).text == "ok\n 200")
+                // The helper sends the second signal.
+            }
+            #expect(run.status == 128 + SIGTERM)
+            await lab.stop()
+        }
+
+        @Test(
+            "a reload with one unusable file keeps the accounts, and one without it replaces them",
+            .enabled(if: has("/usr/bin/curl"), "curl is not installed")
+        )
+        func reloadOfAccounts() async throws {
+            let lab = try await CommandLab()
+            try lab.folder.write("old\n", to: "secret")
+            let run = try await Self.serving(lab, arguments: ["--account", "7:secret"]) { endpoint, process in
+                func status(_ token: String) async throws -> String {
+                    String(try await Self.curl(lab, "/d?dn=www.corp.test&token=\(token)", at: endpoint).text.suffix(3))
+                }
+                func errors(_ words: String) async throws {
+                    try await withTimeLimit(.seconds(20), for: { words }) {
+                        while true {
+                            let names = try FileManager.default.contentsOfDirectory(atPath: lab.folder.path)
+                            let text = try names.filter { $0.hasSuffix(".err") }.map { try lab.folder.text($0) }
+                            if text.joined().contains(words) { return }
+                            try await Task.sleep(for: .milliseconds(5))
+                        }
+                    }
+                }
+                #expect(try await status("old") == "200")
+                let key = "server.key"
+                let content = try lab.folder.text(key)
+                try lab.folder.write("new\n", to: "secret")
+                try lab.folder.write("no key", to: key)
+                kill(process, SIGHUP)
+                try await errors("nothing was changed: ")
+                #expect(try await status("old") == "200")
+                #expect(try await status("new") == "401")
+                try lab.folder.write(content, to: key)
+                kill(process, SIGHUP)
+                try await errors("were reloaded")
+                #expect(try await status("old") == "401")
+                #expect(try await status("new") == "200")
+            }
+            #expect(run.status == 128 + SIGTERM, "\(run.errors)")
+            await lab.stop()
+        }
+
+        private static let haproxy = "/usr/sbin/haproxy"
+
+        /// HAProxy that passes TCP through, with the PROXY protocol.
+        private static func balancer(_ port: UInt16, to endpoint: Endpoint, _ options: String) -> String {
+            """
+            defaults
+                mode tcp
+                timeout connect 5s
+                timeout client 20s
+                timeout server 20s
+            listen dns
+                bind 127.0.0.1:\(port)
+                server one \(endpoint) \(options) check inter 100ms
+
+            """
+        }
+
+        @Test(
+            "HAProxy's header names the client, and its health checks are accepted",
+            .enabled(if: has(haproxy) && has("/usr/bin/curl"), "haproxy or curl is not installed"),
+            arguments: ["send-proxy", "send-proxy-v2", "send-proxy-v2 proxy-v2-options crc32c,unique-id,authority"]
+        )
+        func haproxyNamesTheClient(_ options: String) async throws {
+            let lab = try await CommandLab()
+            let arguments = [
+                "--access-log", "access.log", "--access-log-format", "json", "--proxy-protocol", "127.0.0.1",
+            ]
+            let run = try await Self.serving(lab, arguments: arguments) { endpoint, _ in
+                // The port is free again when HAProxy binds it.
+                let free = try await LoopbackOrigin.start(addresses: ["127.0.0.1"], handler: Routes.standard)
+                let port = free.port
+                await free.stop()
+                try lab.folder.write(Self.balancer(port, to: endpoint, options), to: "haproxy.cfg")
+                let line = ["-db", "-f", "haproxy.cfg"]
+                let proxy = try await CommandRun.run(Self.haproxy, line, in: lab.folder) { process in
+                    defer { kill(process, SIGTERM) }
+                    let front = Endpoint(endpoint.address, port: port)
+                    try await withTimeLimit(.seconds(20), for: { "an answer through HAProxy" }) {
+                        while true {
+                            // Another address of this machine, so that the client differs from HAProxy.
+                            let asked = try await Self.curl(
+                                lab,
+                                "/resolve?name=www.corp.test",
+                                at: front,
+                                options: ["--interface", "127.0.0.5"]
+                            )
+                            if asked.text.hasSuffix(" 200") { return }
+                            try await Task.sleep(for: .milliseconds(20))
+                        }
+                    }
+                }
+                #expect(!proxy.errors.contains("DOWN"), "\(proxy.errors)")
+            }
+            #expect(run.status == 128 + SIGTERM, "\(run.errors)")
+            let line = try #require(try lab.folder.text("access.log").split(separator: "\n").last)
+            let record = try ReportView(String(line))
+            #expect(record["client"].text == "127.0.0.5" && record["names"].texts == ["www.corp.test"], "\(line)")
+            await lab.stop()
+        }
+
         @Test("SIGHUP while the server still reads its files does not end it, and reloads them once it runs")
         func reloadBeforeTheServerRuns() async throws {
             let folder = try Folder()
@@ -321,6 +454,9 @@ extension ProcessTests {
                 (["--listen", "nonsense"], 64, "--listen"), (["--cert", "x"], 64, "go together"),
                 (["--zone", "missing.zone"], 64, "missing.zone"), (["--account", "1"], 64, "ID:SECRETFILE"),
                 (["--trust-proxy", "lb.test"], 64, "10.0.0.0/8"),
+                (["--proxy-protocol", "lb.test"], 64, "--proxy-protocol"),
+                (["--drain-delay", "-1"], 64, "--drain-delay"),
+                (["--access-log-format", "xml"], 64, "access-log-format"),
                 (["--private-names", "lan"], 64, "none, loopback or all"),
                 (["--account", "1:missing"], 26, "--account: the file cannot be read"),
                 (["--listen", "192.0.2.1:0"], 7, "192.0.2.1"),

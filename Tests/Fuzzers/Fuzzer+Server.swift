@@ -57,6 +57,19 @@ extension Fuzzer {
             guard case .reply(let reply) = door.handle(bytes, from: IPAddress(v4: 1), .udp, now: .now()) else { return }
             guard reply.count >= 12, reply[2] & 0x80 != 0 else { violation("a reply that is no response") }
         },
+        Fuzzer(
+            "proxy-header",
+            seeds: [
+                Array("PROXY TCP4 192.0.2.7 192.0.2.1 1000 443\r\nGET /".utf8), Array("PROXY UNKNOWN\r\n".utf8),
+                [13, 10, 13, 10, 0, 13, 10, 0x51, 0x55, 0x49, 0x54, 10, 0x21, 0x11, 0, 15]
+                    + [192, 0, 2, 7, 192, 0, 2, 1, 3, 232, 1, 187, 4, 0, 0],
+            ]
+        ) { bytes in
+            guard case .complete(let header, let length) = try ProxyHeader.read(bytes) else { return }
+            guard length <= bytes.count, length <= 16 + ProxyHeader.maxPayload,
+                try ProxyHeader.read(bytes.prefix(length)) == .complete(header, length: length)
+            else { violation("a header that depends on what follows it") }
+        },
         Fuzzer("dns-lists", texts: ["0.0.0.0 a.test\naddress=/b.test/#\nserver=/c.test/\n192.0.2.1 d.test e.test"]) {
             bytes in
             var rules = NameRules()

@@ -120,8 +120,22 @@ struct DNSArguments: ParsableArguments {
     var rate = 200.0
 
     @Option(
-        help: ArgumentHelp("Log one line for each query to this file; - is standard error", valueName: "file"),
+        help: ArgumentHelp(
+            "Expect the PROXY protocol (v1 or v2) on TCP and TLS connections of these load balancers; may be repeated",
+            valueName: "addr[/bits]"
+        )
+    )
+    var proxyProtocol: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Log one line for each query to this file; - is standard error, /dev/stdout is standard output",
+            valueName: "file"
+        ),
         completion: .file()
     )
     var accessLog: String?
+
+    @Option(help: ArgumentHelp("Write the access log as text or json, one object a line", valueName: "format"))
+    var accessLogFormat = AccessLogFormat.text
 }

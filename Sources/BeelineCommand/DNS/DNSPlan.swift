@@ -11,6 +11,7 @@ struct DNSPlan: Sendable {
     /// The clients of other upstreams, each with its domains. A nil client stands for ``client``.
     private(set) var groups: [(domains: [String], client: ClientConfiguration?)] = []
     let accessLog: String?
+    let accessLogFormat: AccessLogFormat
 
     init(
         _ arguments: DNSArguments,
@@ -27,6 +28,7 @@ struct DNSPlan: Sendable {
         // The machine's resolver may ask this server. Without --dns it is asked for private names only.
         if names.dns.isEmpty, defaults.dns.isEmpty { client.upstreams.removeAll { $0 == .system } }
         accessLog = arguments.accessLog
+        accessLogFormat = arguments.accessLogFormat
         for (specs, domains) in Dictionary(grouping: upstreams.domains, by: \.value) {
             var own = names
             own.dns = specs
@@ -40,6 +42,7 @@ struct DNSPlan: Sendable {
         configuration.zones = arguments.zone
         configuration.lists = arguments.list + arguments.dnsFile
         configuration.privateNames = try ServePlan.privateNames(arguments.privateNames)
+        configuration.proxyProtocol = try ServePlan.networks(arguments.proxyProtocol, of: "--proxy-protocol")
         configuration.passesSubnets = arguments.passSubnets
         switch arguments.blocked {
         case "nxdomain": configuration.blockedAnswer = .noSuchName

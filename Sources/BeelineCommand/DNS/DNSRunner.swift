@@ -22,7 +22,7 @@ struct DNSRunner: Sendable {
             if let own { clients.append(own) }
             for domain in group.domains { domains.set(domain, (own ?? client).resolver) }
         }
-        let log = try AccessLog(plan.accessLog)
+        let log = try AccessLog(plan.accessLog, format: plan.accessLogFormat)
         let server: DNSServer
         let endpoints: (plain: Endpoint, tls: Endpoint?)
         do throws(ServerError) {

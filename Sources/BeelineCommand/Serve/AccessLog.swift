@@ -34,6 +34,7 @@ final class AccessLog: Sendable {
     }
 
     private let path: String
+    private let format: AccessLogFormat
     /// Guards the lines, which are added on event loops.
     private let state: NIOLockedValueBox<State>
     /// The queue for writes, because a disk or pipe may block.
@@ -44,18 +45,33 @@ final class AccessLog: Sendable {
     /// The maximum size of the waiting lines in octets.
     static let capacity = 4 << 20
 
-    /// Opens a file for appending; `-` is standard error. Nil without a path.
+    /// Opens a file for appending; `-` is standard error, `/dev/stdout` is standard output. Nil without a path.
     ///
     /// - Parameter queue: the queue for writes.
-    init?(_ path: String?, queue: DispatchQueue = DispatchQueue(label: "beeline.access-log")) throws(CommandFailure) {
+    init?(
+        _ path: String?,
+        format: AccessLogFormat = .text,
+        queue: DispatchQueue = DispatchQueue(label: "beeline.access-log")
+    ) throws(CommandFailure) {
         guard let path else { return nil }
+        self.format = format
         self.path = path
         self.queue = queue
         state = NIOLockedValueBox(State(file: try Self.open(path)))
     }
 
+    /// The stream of this process that a path means. It is not opened again, because a socket, such as that of systemd's journal,
+    /// cannot be opened by its path.
+    private static func standard(_ path: String) -> FileDescriptor? {
+        switch path {
+        case "-": FileDescriptor(STDERR_FILENO)
+        case "/dev/stdout": FileDescriptor(STDOUT_FILENO)
+        default: nil
+        }
+    }
+
     private static func open(_ path: String) throws(CommandFailure) -> FileDescriptor {
-        if path == "-" { return FileDescriptor(STDERR_FILENO) }
+        if let standard = standard(path) { return standard }
         do {
             return try FileDescriptor.open(path, .append, permissions: 0o600, waits: false)
         } catch {
@@ -66,7 +82,7 @@ final class AccessLog: Sendable {
 
     /// Reopens the file after log rotation.
     func reopen() throws(CommandFailure) {
-        guard path != "-" else { return }
+        guard Self.standard(path) == nil else { return }
         let file = try Self.open(path)
         let unused = state.withLockedValue { state in
             defer { state.next = file }
@@ -77,7 +93,7 @@ final class AccessLog: Sendable {
 
     /// Adds a line. Called on event loops.
     func add(_ record: AccessRecord) {
-        let line = Self.line(record).utf8
+        let line = format.line(record).utf8
         let wasScheduled = state.withLockedValue { state in
             if state.lines.count + line.count <= Self.capacity {
                 state.lines.append(contentsOf: line)
@@ -109,7 +125,7 @@ final class AccessLog: Sendable {
         guard !lines.isEmpty || dropped > 0 else { return last.withLockedValue { $0 = before } }
         let start: [UInt8] = before.isTorn ? [0x0a] : []
         var text = start + lines
-        if dropped > 0 { text += "[\(CookieTime.now.httpDate)] \(dropped) lines were dropped\n".utf8 }
+        if dropped > 0 { text += format.line(dropped: dropped).utf8 }
         do {
             try file.write(text)
             last.withLockedValue { $0 = LastWrite() }
@@ -121,18 +137,5 @@ final class AccessLog: Sendable {
             state.withLockedValue { $0.dropped += dropped + lost }
             if !before.failed { Terminal.standardError.writeLine("beeline: --access-log \(path): \(error)".singleLine) }
         }
-    }
-
-    /// Formats `CLIENT FORM ACCOUNT NAMES TYPES STATUS OUTCOME SOURCE OCTETS MICROSECONDS`; `-` for a missing value.
-    static func line(_ record: AccessRecord) -> String {
-        let microseconds = Int64(clamping: (record.time / .microseconds(1)).rounded(.down))
-        let date = CookieTime.now.httpDate
-        let words = [
-            "\(record.client)", record.form.rawValue, record.account ?? "-", record.names.isEmpty ? "-" : record.names,
-            record.types.isEmpty ? "-" : record.types, "\(record.status)", record.outcome, record.source,
-            "\(record.octets)", "\(microseconds)",
-        ]
-        let line = words.map { $0.split(separator: " ").joined(separator: "_") }.joined(separator: " ")
-        return "[\(date)] \(line)".singleLine + "\n"
     }
 }

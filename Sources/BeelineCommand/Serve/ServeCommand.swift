@@ -19,8 +19,8 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Run an HTTPDNS server: DNS over HTTPS (RFC 8484), DNS in JSON, DNSPod's and Aliyun's forms.",
         discussion: """
             The first line of output says where it listens. A socket that systemd passes is used instead of --listen. SIGHUP reloads zones, certificate and accounts and reopens the access log; SIGTERM \
-            finishes the answers in progress and ends. Paths: /dns-query, /resolve?name=, /d?dn=, /ACCOUNT/d?host= and its signed forms, \
-            /ACCOUNT/ss, /v2/d, /metrics, /health.
+            finishes the answers in progress and ends, and a second one ends at once. Paths: /dns-query, /resolve?name=, /d?dn=, /ACCOUNT/d?host= and its signed forms, \
+            /ACCOUNT/ss, /v2/d, /metrics, /health, /ready.
             """ + " " + NameArguments.specs
     )
 
@@ -123,8 +123,30 @@ struct ServeArguments: ParsableArguments {
     var trustProxy: [String] = []
 
     @Option(
-        help: ArgumentHelp("Log one line for each query to this file; - is standard error", valueName: "file"),
+        help: ArgumentHelp(
+            "Expect the PROXY protocol (v1 or v2) on connections of these load balancers; may be repeated",
+            valueName: "addr[/bits]"
+        )
+    )
+    var proxyProtocol: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "After SIGTERM, answer /ready with 503 for this time before new connections are refused",
+            valueName: "seconds"
+        )
+    )
+    var drainDelay = 0.0
+
+    @Option(
+        help: ArgumentHelp(
+            "Log one line for each query to this file; - is standard error, /dev/stdout is standard output",
+            valueName: "file"
+        ),
         completion: .file()
     )
     var accessLog: String?
+
+    @Option(help: ArgumentHelp("Write the access log as text or json, one object a line", valueName: "format"))
+    var accessLogFormat = AccessLogFormat.text
 }

@@ -7,6 +7,7 @@ import BeelineServer
 struct ServePlan: Sendable {
     private(set) var configuration = ServerConfiguration()
     let accessLog: String?
+    let accessLogFormat: AccessLogFormat
     private let accountTexts: [String]
     private let files: InputFiles
 
@@ -15,6 +16,7 @@ struct ServePlan: Sendable {
         self.files = files
         accountTexts = arguments.account
         accessLog = arguments.accessLog
+        accessLogFormat = arguments.accessLogFormat
         do {
             configuration.listen = try Endpoint(parsing: arguments.listen, defaultPort: 8_053)
         } catch {
@@ -25,15 +27,12 @@ struct ServePlan: Sendable {
         } catch {
             throw CommandFailure(.usage, "--announce: \(error)")
         }
-        configuration.trustedProxies = try arguments.trustProxy.map { text throws(CommandFailure) in
-            guard let network = IPNetwork(text) else {
-                throw CommandFailure(
-                    .usage,
-                    "--trust-proxy \"\(text)\": write an address or a network such as 10.0.0.0/8"
-                )
-            }
-            return network
+        configuration.trustedProxies = try Self.networks(arguments.trustProxy, of: "--trust-proxy")
+        configuration.proxyProtocol = try Self.networks(arguments.proxyProtocol, of: "--proxy-protocol")
+        guard (0...3_600).contains(arguments.drainDelay) else {
+            throw CommandFailure(.usage, "--drain-delay: write 0 to 3600 seconds")
         }
+        configuration.drainDelay = .seconds(arguments.drainDelay)
         configuration.privateNames = try Self.privateNames(arguments.privateNames)
         configuration.listeningSocket = socket
         configuration.zones = arguments.zone
@@ -49,6 +48,18 @@ struct ServePlan: Sendable {
         configuration.burst = Int(min(arguments.rate * 5, 1_000_000))
         configuration.requiresAccount = arguments.requireAccount
         configuration.accounts = try accounts()
+    }
+
+    static func networks(_ texts: [String], of option: String) throws(CommandFailure) -> [IPNetwork] {
+        try texts.map { text throws(CommandFailure) in
+            guard let network = IPNetwork(text) else {
+                throw CommandFailure(
+                    .usage,
+                    "\(option) \"\(text)\": write an address or a network such as 10.0.0.0/8"
+                )
+            }
+            return network
+        }
     }
 
     static func privateNames(_ text: String) throws(CommandFailure) -> ServerConfiguration.PrivateNames {

@@ -22,7 +22,7 @@ struct ServeRunner: Sendable {
         } catch {
             throw CommandFailure(.usage, error.message)
         }
-        let log = try AccessLog(plan.accessLog)
+        let log = try AccessLog(plan.accessLog, format: plan.accessLogFormat)
         let server: HTTPDNSServer
         let endpoint: Endpoint
         do throws(ServerError) {

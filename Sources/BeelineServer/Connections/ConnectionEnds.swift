@@ -6,7 +6,7 @@ import Names
 /// The addresses of the two ends of a connection.
 struct ConnectionEnds: Sendable {
     /// The address of the client, or of a proxy in front of it.
-    private let peer: IPAddress
+    let peer: IPAddress
     /// The local endpoint that the peer connected to.
     let local: Endpoint?
     private let trusted: [IPNetwork]
@@ -30,6 +30,12 @@ struct ConnectionEnds: Sendable {
         self.local = local
         // Only a trusted proxy may report the address of its client.
         self.trusted = trusted.contains { $0.contains(peer) } ? trusted : []
+    }
+
+    /// The ends that a proxy reports; the present ones if it speaks for itself.
+    func reported(by header: ProxyHeader, trusting trusted: [IPNetwork]) -> ConnectionEnds {
+        guard let ends = header.ends else { return self }
+        return ConnectionEnds(peer: ends.source.address, local: ends.destination, trusting: trusted)
     }
 
     /// The client whose connections are counted. Nil for a trusted proxy, because its connections carry many clients.

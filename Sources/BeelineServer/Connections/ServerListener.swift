@@ -154,6 +154,7 @@ final class ServerListener: Sendable {
         } else if let handler = try? pipeline.handler(type: RequestHandler.self) {
             handler.finish(channel)
         } else {
+            // Still before the end of its TLS handshake or PROXY header.
             channel.close(promise: nil)
         }
     }
@@ -170,18 +171,36 @@ final class ServerListener: Sendable {
     /// Runs on the channel's event loop.
     private func accept(_ channel: any Channel) throws {
         let ends = ConnectionEnds(channel, trusting: configuration.trustedProxies)
-        let client = ends.countedClient
-        guard service.opened(client, limit: maxConnections, clientLimit: configuration.connectionsPerClient) else {
-            throw ServerError(.cannotListen, "more connections than allowed")
-        }
+        let announcesClient = configuration.proxyProtocol.contains { $0.contains(ends.peer) }
+        let owner = ConnectionOwner(announcesClient ? nil : ends.countedClient)
+        guard
+            service.opened(owner.client, limit: maxConnections, clientLimit: configuration.connectionsPerClient)
+        else { throw ServerError(.cannotListen, "more connections than allowed") }
         let id = ObjectIdentifier(channel)
         open.withLockedValue { $0[id] = channel }
-        channel.closeFuture.whenComplete { [self] _ in
+        channel.closeFuture.assumeIsolated().whenComplete { [self] _ in
             open.withLockedValue { $0[id] = nil }
-            service.closed(client)
+            service.closed(owner.client)
         }
         // `stop` may have listed the open channels before this one was added.
         if service.isDraining { throw ServerError(.cannotListen, "the server is stopping") }
+        guard announcesClient else { return try addHandlers(to: channel, ends: ends) }
+        let limit = TimeAmount(configuration.handshakeTimeout)
+        let handler = ProxyHeaderHandler(limit: limit) { [self] header, channel in
+            let ends = ends.reported(by: header, trusting: configuration.trustedProxies)
+            if header.ends != nil, let client = ends.countedClient {
+                guard service.identified(client, clientLimit: configuration.connectionsPerClient) else {
+                    throw ServerError(.cannotListen, "more connections than allowed")
+                }
+                owner.client = client
+            }
+            try addHandlers(to: channel, ends: ends)
+        }
+        try channel.pipeline.syncOperations.addHandler(handler)
+    }
+
+    /// Adds the handlers for TLS and HTTP.
+    private func addHandlers(to channel: any Channel, ends: ConnectionEnds) throws {
         let timer = ConnectionTimer(channel, configuration)
         guard let context = tls.withLockedValue({ $0 }) else {
             return try addHTTP1(to: channel, ends: ends, timer: timer)

@@ -16,6 +16,7 @@ import Glibc
 /// The state that all connections of a server share: forms, limits and counters.
 final class ServerService: Sendable {
     private let resolver: Resolver
+    private let forwarder: MessageForwarder
     private let zones: ZoneFiles
     private let log: (@Sendable (AccessRecord) -> Void)?
     private let wall: @Sendable () -> Int64
@@ -24,6 +25,11 @@ final class ServerService: Sendable {
         var router: Router
         var limiter: RateLimiter?
         var counters = ServerCounters()
+        /// Whether the server listens.
+        var hasStarted = false
+        /// Whether the server will stop, so that clients should go elsewhere.
+        var isRetiring = false
+        /// Whether new connections are refused.
         var isDraining = false
         /// The number of open connections of each client.
         var connections: [IPAddress: Int] = [:]
@@ -52,6 +58,7 @@ final class ServerService: Sendable {
             RateLimiter(perSecond: $0, burst: configuration.burst, maxClients: configuration.maxClients)
         }
         let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
+        forwarder = answerer.backend.forwarder
         let router = Router(configuration, answerer: answerer, clock: wall)
         state = NIOLockedValueBox(State(router: router, limiter: limiter))
     }
@@ -64,6 +71,7 @@ final class ServerService: Sendable {
             if request.path == "/health" {
                 return .reply(isDraining ? .text("draining", status: 503) : .text("ok"))
             }
+            if request.path == "/ready" { return .reply(readyReply()) }
             if request.path == "/metrics" { return .reply(metrics()) }
         }
         let (isAllowed, router) = state.withLockedValue { state in
@@ -75,9 +83,32 @@ final class ServerService: Sendable {
         return isAllowed ? router.handle(request) : .reply(.limited)
     }
 
+    /// Whether to send clients here.
+    var readiness: Readiness {
+        let (hasStarted, isRetiring) = state.withLockedValue { ($0.hasStarted, $0.isRetiring || $0.isDraining) }
+        if isRetiring { return .draining }
+        guard hasStarted else { return .starting }
+        return zones.set.count > 0 || resolver.canAsk ? .ready : .noUpstream
+    }
+
+    private func readyReply() -> ServerReply {
+        let readiness = readiness
+        // A load balancer sends no questions to a server that is not ready, so that nothing else would find the upstream again.
+        if readiness == .noUpstream { resolver.probe() }
+        return .text(readiness.description, status: readiness == .ready ? 200 : 503)
+    }
+
     private func metrics() -> ServerReply {
         let counters = state.withLockedValue { $0.counters }
-        let text = counters.text(cache: resolver.counts, cachedNames: resolver.cachedNames, zoneNames: zones.set.count)
+        let around = ServerCounters.Surroundings(
+            cache: resolver.counts,
+            cachedNames: resolver.cachedNames,
+            zoneNames: zones.set.count,
+            addressTimes: resolver.upstreamTimes,
+            messageTimes: forwarder.upstreamTimes,
+            isReady: readiness == .ready
+        )
+        let text = counters.text(around)
         return ServerReply(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
     }
 
@@ -116,6 +147,16 @@ final class ServerService: Sendable {
     var underWay: Int { state.withLockedValue { $0.underWay } }
 
     var isDraining: Bool { state.withLockedValue { $0.isDraining } }
+    func started() { state.withLockedValue { $0.hasStarted = true } }
+
+    /// Announces the stop to load balancers. Returns whether the server listens and was not stopped before.
+    func retire() -> Bool {
+        state.withLockedValue { state in
+            defer { state.isRetiring = true }
+            return state.hasStarted && !state.isRetiring && !state.isDraining
+        }
+    }
+
     func drain() { state.withLockedValue { $0.isDraining = true } }
 
     func use(_ accounts: [ServerAccount]) { state.withLockedValue { $0.router = $0.router.with(accounts) } }
@@ -137,6 +178,20 @@ final class ServerService: Sendable {
         }
     }
 
+    /// Counts the client of a connection that a proxy opened. Returns false if it has too many connections.
+    func identified(_ client: IPAddress, clientLimit: Int) -> Bool {
+        state.withLockedValue { state in
+            let own = state.connections[client] ?? 0
+            guard own < clientLimit else {
+                state.counters.connectionsRefused += 1
+                return false
+            }
+            state.connections[client] = own + 1
+            return true
+        }
+    }
+
+    /// - Parameter client: The client that ``opened(_:limit:clientLimit:)`` or ``identified(_:clientLimit:)`` counted.
     func closed(_ client: IPAddress?) {
         state.withLockedValue { state in
             state.counters.connectionsOpen -= 1
@@ -146,7 +201,9 @@ final class ServerService: Sendable {
     }
 
     func note(_ reply: ServerReply, client: IPAddress, time: Duration) {
-        state.withLockedValue { $0.counters.add(reply.form, status: reply.status, duration: time) }
+        state.withLockedValue { state in
+            state.counters.add(reply.form, status: reply.status, code: reply.outcome, duration: time)
+        }
         guard let log else { return }
         let record = AccessRecord(
             client: client,

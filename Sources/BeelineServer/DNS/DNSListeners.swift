@@ -129,15 +129,31 @@ final class DNSListeners: Sendable {
 
     /// Runs on the channel's event loop.
     private func accept(_ channel: any Channel, _ transport: DNSService.Transport) throws {
-        let client = channel.remoteAddress.flatMap { IPAddress($0) } ?? IPAddress(v4: 0)
-        let key = client.ofSubscriber
-        guard service.opened(key) else { throw ServerError(.cannotListen, "more connections than allowed") }
+        let peer = channel.remoteAddress.flatMap { IPAddress($0) } ?? IPAddress(v4: 0)
+        let announcesClient = configuration.proxyProtocol.contains { $0.contains(peer) }
+        let owner = ConnectionOwner(announcesClient ? nil : peer.ofSubscriber)
+        guard service.opened(owner.client) else { throw ServerError(.cannotListen, "more connections than allowed") }
         let id = ObjectIdentifier(channel)
         open.withLockedValue { $0[id] = channel }
-        channel.closeFuture.whenComplete { [self] _ in
+        channel.closeFuture.assumeIsolated().whenComplete { [self] _ in
             open.withLockedValue { $0[id] = nil }
-            service.closed(key)
+            service.closed(owner.client)
         }
+        guard announcesClient else { return try addHandlers(to: channel, client: peer, transport) }
+        let handler = ProxyHeaderHandler(limit: TimeAmount(configuration.idleTimeout)) { [self] header, channel in
+            let client = header.ends?.source.address ?? peer
+            if header.ends != nil {
+                guard service.identified(client.ofSubscriber) else {
+                    throw ServerError(.cannotListen, "more connections than allowed")
+                }
+                owner.client = client.ofSubscriber
+            }
+            try addHandlers(to: channel, client: client, transport)
+        }
+        try channel.pipeline.syncOperations.addHandler(handler)
+    }
+
+    private func addHandlers(to channel: any Channel, client: IPAddress, _ transport: DNSService.Transport) throws {
         let pipeline = channel.pipeline.syncOperations
         if transport == .tls, let context = tls.withLockedValue({ $0 }) {
             try pipeline.addHandler(NIOSSLServerHandler(context: context))

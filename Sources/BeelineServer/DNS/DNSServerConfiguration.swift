@@ -36,6 +36,9 @@ public struct DNSServerConfiguration: Sendable {
     /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. Default: clients with
     /// a loopback address.
     public var privateNames = ServerConfiguration.PrivateNames.forLoopback
+    /// The proxies that start each TCP and TLS connection with a header of the PROXY protocol; see
+    /// ``ServerConfiguration/proxyProtocol``. UDP has no such header here. Default: none.
+    public var proxyProtocol: [IPNetwork] = []
     /// The largest reply over UDP, in octets, even if the client accepts more. A larger reply is truncated, and the
     /// client asks again over TCP. At least 512. Default: 1,232, which is not fragmented.
     public var maxDatagram = 1_232

@@ -322,25 +322,41 @@ final class DNSService: Sendable {
     }
 
     /// Counts a connection. Returns false if the server or this client has too many.
-    func opened(_ client: IPAddress) -> Bool {
+    ///
+    /// - Parameter client: Nil for a proxy that will report its client; see ``identified(_:)``.
+    func opened(_ client: IPAddress?) -> Bool {
         state.withLockedValue { state in
-            let own = state.connections[client] ?? 0
+            let own = client.map { state.connections[$0] ?? 0 } ?? 0
             guard state.connectionCount < configuration.maxConnections, own < configuration.connectionsPerClient,
                 !state.isDraining
             else {
                 state.counters.connectionsRefused += 1
                 return false
             }
-            state.connections[client] = own + 1
+            if let client { state.connections[client] = own + 1 }
             state.connectionCount += 1
             return true
         }
     }
 
-    func closed(_ client: IPAddress) {
+    /// Counts the client of a connection that a proxy opened. Returns false if it has too many connections.
+    func identified(_ client: IPAddress) -> Bool {
+        state.withLockedValue { state in
+            let own = state.connections[client] ?? 0
+            guard own < configuration.connectionsPerClient else {
+                state.counters.connectionsRefused += 1
+                return false
+            }
+            state.connections[client] = own + 1
+            return true
+        }
+    }
+
+    /// - Parameter client: The client that ``opened(_:)`` or ``identified(_:)`` counted.
+    func closed(_ client: IPAddress?) {
         state.withLockedValue { state in
             state.connectionCount -= 1
-            guard let own = state.connections[client] else { return }
+            guard let client, let own = state.connections[client] else { return }
             state.connections[client] = own > 1 ? own - 1 : nil
         }
     }

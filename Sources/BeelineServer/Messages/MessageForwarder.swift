@@ -64,6 +64,8 @@ final class MessageForwarder: Sendable {
         var first = 0
         var preferredAt: ContinuousClock.Instant?
         var isClosed = false
+        /// The response times of the upstreams.
+        var times: [UpstreamTimes]
     }
 
     private let upstreams: [any MessageUpstream]
@@ -91,7 +93,14 @@ final class MessageForwarder: Sendable {
         let answers = GenerationCache<Key, Entry>(maxCount: limits.maxAnswers, maxCost: limits.maxOctets) {
             $0.answer.cost
         }
-        state = NIOLockedValueBox(State(answers: answers))
+        let times = Array(repeating: UpstreamTimes(), count: upstreams.count)
+        state = NIOLockedValueBox(State(answers: answers, times: times))
+    }
+
+    /// The name and the response times of each upstream.
+    var upstreamTimes: [(name: String, times: UpstreamTimes)] {
+        let times = state.withLockedValue { $0.times }
+        return zip(upstreams, times).map { (name: $0.name, times: $1) }
     }
 
     /// Whether an upstream carries messages.
@@ -197,9 +206,12 @@ final class MessageForwarder: Sendable {
             guard left > .zero, !Task.isCancelled else { break }
             let index = (first + step) % upstreams.count
             let upstream = upstreams[index]
+            let begin = clock.now
             let response = await Self.within(min(limits.upstream, left), on: clock) { [query] () -> DNSMessage? in
                 try? await upstream.response(to: query)
             }
+            let time = clock.now - begin
+            state.withLockedValue { $0.times[index].record(time, isAnswer: response != nil) }
             guard let response, let answer = usable(response, query, isTrusted: upstream.isAuthenticated) else {
                 continue
             }

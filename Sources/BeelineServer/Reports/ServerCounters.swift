@@ -4,67 +4,139 @@ import HTTPDNS
 
 /// The counters of the server, for `/metrics`.
 struct ServerCounters {
-    /// Upper bounds of the histogram's buckets, in seconds.
-    private static let bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
+    /// What became of a request. Few values, because each has its own histogram.
+    enum Outcome: Int, CaseIterable {
+        /// The records, or that there are none.
+        case answer
+        case noSuchName
+        /// The server or its upstreams failed.
+        case failure
+        /// The client exceeded a limit.
+        case limited
+        /// The request is malformed or not permitted.
+        case refused
+
+        init(status: Int, code: String) {
+            switch (status, code) {
+            case (429, _): self = .limited
+            case (500..., _), (_, "SERVFAIL"): self = .failure
+            case (400..., _): self = .refused
+            case (_, "NOERROR"), (_, "-"): self = .answer
+            case (_, "NXDOMAIN"): self = .noSuchName
+            default: self = .refused
+            }
+        }
+
+        var label: String {
+            switch self {
+            case .answer: "answer"
+            case .noSuchName: "no_such_name"
+            case .failure: "failure"
+            case .limited: "limited"
+            case .refused: "refused"
+            }
+        }
+    }
 
     /// Questions by form and HTTP status. Both sets are small, so the size is bounded.
     private var questions: [AccessRecord.Form: [Int: Int]] = [:]
-    private var buckets = [Int](repeating: 0, count: bounds.count)
-    private var seconds = 0.0
-    private var answered = 0
+    /// One histogram for each form and outcome. An array, because each question adds to it.
+    private var durations = [DurationHistogram](
+        repeating: DurationHistogram(),
+        count: AccessRecord.Form.allCases.count * Outcome.allCases.count
+    )
     var limited = 0
     var connections = 0
     var connectionsOpen = 0
     var connectionsRefused = 0
     var reloadFailures = 0
 
-    mutating func add(_ form: AccessRecord.Form, status: Int, duration: Duration) {
+    mutating func add(_ form: AccessRecord.Form, status: Int, code: String, duration: Duration) {
         questions[form, default: [:]][status, default: 0] += 1
-        let (whole, atto) = duration.components
-        let time = Double(whole) + Double(atto) / 1e18
-        seconds += time
-        answered += 1
-        if let index = Self.bounds.firstIndex(where: { time <= $0 }) { buckets[index] += 1 }
+        durations[Self.index(form, Outcome(status: status, code: code))].record(duration)
     }
 
-    /// The metrics in the text format of Prometheus, version 0.0.4.
-    func text(cache: CacheCounts, cachedNames: Int, zoneNames: Int) -> String {
-        var text = ""
-        func write(_ name: String, type: String, help: String, samples: [(labels: String, value: Int)]) {
-            text += "# HELP beeline_\(name) \(help)\n# TYPE beeline_\(name) \(type)\n"
-            for (labels, value) in samples { text += "beeline_\(name)\(labels) \(value)\n" }
-        }
-        func count(_ name: String, _ value: Int, help: String) {
-            write(name, type: "counter", help: help, samples: [("", value)])
-        }
-        func gauge(_ name: String, _ value: Int, help: String) {
-            write(name, type: "gauge", help: help, samples: [("", value)])
-        }
+    private static func index(_ form: AccessRecord.Form, _ outcome: Outcome) -> Int {
+        let number =
+            switch form {
+            case .doh: 0
+            case .json: 1
+            case .dnspod: 2
+            case .aliyun: 3
+            case .aliyun2: 4
+            case .udp: 5
+            case .tcp: 6
+            case .dot: 7
+            case .other: 8
+            }
+        return number * Outcome.allCases.count + outcome.rawValue
+    }
+
+    /// The values of `/metrics` that the server does not count itself.
+    struct Surroundings {
+        var cache = CacheCounts()
+        var cachedNames = 0
+        var zoneNames = 0
+        /// The response times of upstreams for addresses, and for messages with other records.
+        var addressTimes: [(name: String, times: UpstreamTimes)] = []
+        var messageTimes: [(name: String, times: UpstreamTimes)] = []
+        var isReady = false
+    }
+
+    /// The metrics in the text format of Prometheus.
+    func text(_ around: Surroundings) -> String {
+        var text = PrometheusText()
         let counts = questions.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { form, codes in
-            codes.sorted { $0.key < $1.key }.map { ("{form=\"\(form.rawValue)\",status=\"\($0.key)\"}", $0.value) }
+            codes.sorted { $0.key < $1.key }.map {
+                (labels: [("form", form.rawValue), ("status", "\($0.key)")] as PrometheusText.Labels, value: $0.value)
+            }
         }
-        write("server_questions_total", type: "counter", help: "Questions that were answered.", samples: counts)
-        var sum = 0
-        let times = zip(Self.bounds, buckets).map { bound, count in
-            sum += count
-            return ("_bucket{le=\"\(bound)\"}", sum)
-        }
-        let whole = [("_bucket{le=\"+Inf\"}", answered), ("_count", answered)]
-        let meaning = "From a question's last octet to its reply."
-        write("server_answer_seconds", type: "histogram", help: meaning, samples: times + whole)
-        text += "beeline_server_answer_seconds_sum \(seconds)\n"
-        count("server_limited_total", limited, help: "Questions above a client's limit.")
-        count("server_connections_total", connections, help: "Connections accepted.")
-        gauge("server_connections_open", connectionsOpen, help: "Connections now.")
-        count("server_connections_refused_total", connectionsRefused, help: "Connections above the limit.")
-        count("server_reload_failures_total", reloadFailures, help: "Files that could not be read again.")
+        text.write("server_questions_total", type: "counter", help: "Questions that were answered.", samples: counts)
+        text.histograms(
+            "server_answer_seconds",
+            help: "From a question's last octet to its reply.",
+            samples: AccessRecord.Form.allCases.flatMap { form in
+                Outcome.allCases.map { outcome in
+                    ([("form", form.rawValue), ("outcome", outcome.label)], durations[Self.index(form, outcome)])
+                }
+            }.filter { $0.1.count > 0 }
+        )
+        text.counter("server_limited_total", limited, help: "Questions above a client's limit.")
+        text.counter("server_connections_total", connections, help: "Connections accepted.")
+        text.gauge("server_connections_open", connectionsOpen, help: "Connections now.")
+        text.counter("server_connections_refused_total", connectionsRefused, help: "Connections above the limit.")
+        text.counter("server_reload_failures_total", reloadFailures, help: "Files that could not be read again.")
+        text.gauge("server_ready", around.isReady ? 1 : 0, help: "Whether /ready answers 200.")
+        let cache = around.cache
         let found = [
             ("cached", cache.cached), ("stale", cache.stale), ("absent", cache.absent), ("missed", cache.missed),
         ]
-        let lookups = found.map { ("{found=\"\($0.0)\"}", $0.1) }
-        write("dns_lookups_total", type: "counter", help: "What lookups in the cache found.", samples: lookups)
-        gauge("dns_cached_names", cachedNames, help: "Names in the cache.")
-        gauge("server_zone_names", zoneNames, help: "Names with records in zone files.")
-        return text
+        text.write(
+            "dns_lookups_total",
+            type: "counter",
+            help: "What lookups in the cache found.",
+            samples: found.map { ([("found", $0.0)], $0.1) }
+        )
+        text.gauge("dns_cached_names", around.cachedNames, help: "Names in the cache.")
+        text.histograms(
+            "dns_upstream_seconds",
+            help: "From a question to an upstream to its answer or failure.",
+            samples: Self.samples(around.addressTimes, "addresses") + Self.samples(around.messageTimes, "messages")
+        )
+        text.gauge("server_zone_names", around.zoneNames, help: "Names with records in zone files.")
+        return text.text
+    }
+
+    private static func samples(
+        _ upstreams: [(name: String, times: UpstreamTimes)],
+        _ kind: String
+    ) -> [(labels: PrometheusText.Labels, value: DurationHistogram)] {
+        // Upstreams may have the same name. A metric must have each set of labels once.
+        var seen: Set<String> = []
+        return upstreams.filter { seen.insert($0.name).inserted }.flatMap { name, times in
+            [("answer", times.answers), ("failure", times.failures)].map { outcome, histogram in
+                ([("upstream", name), ("question", kind), ("outcome", outcome)], histogram)
+            }
+        }.filter { $0.1.count > 0 }
     }
 }

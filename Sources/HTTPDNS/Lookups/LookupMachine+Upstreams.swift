@@ -29,6 +29,13 @@ extension LookupMachine {
     /// The scope for new answers.
     var scope: CacheScope { isOn ? scopes.current : .system }
 
+    /// Whether a name that is not in the cache can be looked up: an upstream is neither down nor paused.
+    func canAsk(now: Moment) -> Bool {
+        guard !isClosed else { return false }
+        guard isOn, !configuration.upstreams.isEmpty else { return configuration.system != nil }
+        return configuration.upstreams.indices.contains { !health.isDown($0, now: now) }
+    }
+
     /// Chooses the upstreams for a name, and the probe that is due.
     mutating func route(to host: Host, now: Moment) -> Route {
         let count = configuration.upstreams.count

@@ -99,6 +99,8 @@ struct LookupMachine {
     /// The callers that wait for origins.
     var origins = OriginLookups()
     var health: UpstreamHealth
+    /// The response times of ``upstreams``.
+    private(set) var times: [UpstreamTimes]
     var ranking: EndpointRanking
     /// The switch of this program.
     var isEnabled = true
@@ -123,6 +125,7 @@ struct LookupMachine {
         upstreams = (configuration.upstreams + [system]).map { UpstreamProfile($0) }
         answers = CachedAnswers(configuration, upstreams: upstreams, scope: scopes.current)
         health = UpstreamHealth(count: upstreams.count, limits: configuration.healthLimits)
+        times = Array(repeating: UpstreamTimes(), count: upstreams.count)
         ranking = EndpointRanking(limits: configuration.rankingLimits)
         policy = configuration.names
     }
@@ -304,6 +307,10 @@ struct LookupMachine {
             case .success(let answer): .answered(upstream: upstream, families, answer)
             case .failure(let error): .failed(upstream: upstream, families, error)
             }
+        if let time {
+            let isAnswer = if case .success = result { true } else { false }
+            times[upstream].record(time, isAnswer: isAnswer)
+        }
         // Results of questions from another network do not count.
         if let time, question.generation == health.generation { health.record(event, after: time, now: now) }
         let next = lookups.change(question.id.lookup) { lookup in

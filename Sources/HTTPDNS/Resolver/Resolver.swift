@@ -216,11 +216,29 @@ public final class Resolver: Sendable {
     /// Whether names go to the upstreams now: both switches are on.
     package var isActive: Bool { state.withLockedValue { $0.machine.isOn } }
 
+    /// Whether names that are not in the cache can be looked up: at least one upstream is neither down nor paused. An upstream
+    /// that was never asked counts as working.
+    package var canAsk: Bool { state.withLockedValue { $0.machine.canAsk(now: time.now()) } }
+
+    /// Looks up a name of the root servers in the background, so that a resolver without other questions notices an upstream
+    /// that works again. The health of the upstreams bounds how often one is asked.
+    package func probe() {
+        guard let host = try? Host("a.root-servers.net") else { return }
+        handle(.refreshDue(LookupRequest(host: host, families: .v4)), now: time.now())
+    }
+
     /// The network that the resolver assumes.
     public var network: Network { state.withLockedValue { $0.machine.ranking.network } }
 
     /// The number of questions sent to upstreams so far.
     package var questionsSent: Int { state.withLockedValue { $0.questionsSent } }
+
+    /// The name and the response times of each upstream, and last those of the system if it is used.
+    package var upstreamTimes: [(name: String, times: UpstreamTimes)] {
+        let times = state.withLockedValue { $0.machine.times }
+        let names = configuration.upstreams.map(\.name) + [configuration.system?.name].compactMap(\.self)
+        return Array(zip(names, times)).map { (name: $0, times: $1) }
+    }
 
     /// The number of names in the cache.
     package var cachedNames: Int { state.withLockedValue { $0.machine.answers.cache.count } }

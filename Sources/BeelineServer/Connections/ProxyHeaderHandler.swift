@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// Reads the PROXY header of a connection, then leaves the pipeline. A connection that does not start with a header, or is too
+/// slow with it, is closed.
+final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let limit: TimeAmount
+    private let onHeader: (ProxyHeader, any Channel) throws -> Void
+    private var received = ByteBuffer()
+    private var timer: Scheduled<Void>?
+    private var isDone = false
+
+    /// - Parameters:
+    ///   - limit: The time for the header.
+    ///   - onHeader: Adds the handlers of the connection. If it throws, the connection is closed.
+    init(limit: TimeAmount, onHeader: @escaping (ProxyHeader, any Channel) throws -> Void) {
+        self.limit = limit
+        self.onHeader = onHeader
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        timer = context.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isDone else { return context.fireChannelRead(data) }
+        var part = unwrapInboundIn(data)
+        received.writeBuffer(&part)
+        do {
+            guard case .complete(let header, let length) = try ProxyHeader.read(received.readableBytesView) else {
+                return
+            }
+            isDone = true
+            timer?.cancel()
+            received.moveReaderIndex(forwardBy: length)
+            try onHeader(header, context.channel)
+        } catch {
+            isDone = true
+            return context.close(promise: nil)
+        }
+        if received.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(received)) }
+        received = ByteBuffer()
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+}
