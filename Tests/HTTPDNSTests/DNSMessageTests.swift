@@ -73,6 +73,7 @@ struct DNSMessageTests {
             Broken(what: "a question missing", octets: header, error: .truncated(offset: 12)),
             Broken(what: "a name without end", octets: header + [3, 97, 98, 99], error: .truncated(offset: 16)),
             Broken(what: "a label that leaves the message", octets: header + [9, 97], error: .truncated(offset: 12)),
+            Broken(what: "a pointer into the header", octets: header + [0xc0, 3], error: .badPointer(offset: 12)),
             Broken(what: "a pointer to itself", octets: header + [0xc0, 12], error: .badPointer(offset: 12)),
             Broken(
                 what: "a pointer back into its own part",

@@ -142,12 +142,48 @@ struct NetworkTests {
             $0.refresh.maxNamesOnNetworkChange = 0
         }
         await resolver.networkChanged(to: Network(id: "v6", families: .v6))
-        #expect(system.questions == [Question(host("ipv4only.arpa"), families: .v6)])
+        #expect(system.questions == [Question(host("ipv4only.arpa."), families: .v6)])
         #expect(resolver.network.nat64.map(\.description) == ["64:ff9b::/96"])
         #expect(try await resolver.resolve(host("a.example")).addresses == addresses("64:ff9b::c000:221"))
         #expect(try await resolver.resolve(host("192.0.2.33")).addresses == addresses("64:ff9b::c000:221"))
         #expect(try await resolver.resolve(host("10.0.0.1")).addresses == addresses("10.0.0.1"))
         #expect(try await resolver.resolve(host("2001:db8::1")).addresses == addresses("2001:db8::1"))
+    }
+
+    @Test(
+        "upstreams are asked for the NAT64 prefix too, because the system's resolver may be this program",
+        arguments: [true, false]
+    )
+    func nat64ByUpstreams(_ isSystemSilent: Bool) async throws {
+        let probe = Answer(v6: .addresses(addresses("2001:db8:64::c000:aa"), ttl: nil))
+        let none = Answer(v6: .absent(.noRecord, ttl: nil))
+        let first = ScriptedUpstream("one") { _ in .fail(UpstreamError(.unreachable, "no route")) }
+        let second = ScriptedUpstream("two") { _ in .answer(probe) }
+        let system = ScriptedUpstream("system", kind: .system) { _ in isSystemSilent ? .silence : .answer(none) }
+        let resolver = Self.resolver([first, second], system: system, families: .both) {
+            $0.refresh.maxNamesOnNetworkChange = 0
+            $0.network.asksUpstreamsForNAT64 = true
+        }
+        await resolver.networkChanged(to: Network(id: "v6", families: .v6))
+        #expect(resolver.network.nat64.map(\.description) == ["2001:db8:64::/96"])
+        await resolver.shutDown()
+    }
+
+    @Test(
+        "without a prefix, the network has none if all have answered, and is asked again if one has not",
+        arguments: [true, false]
+    )
+    func nat64Unknown(_ hasAnswered: Bool) async throws {
+        let none = Answer(v6: .absent(.noRecord, ttl: nil))
+        let upstream = ScriptedUpstream("one") { _ in
+            hasAnswered ? .answer(none) : .fail(UpstreamError(.unreachable, "no route"))
+        }
+        let system = ScriptedUpstream("system", kind: .system) { _ in .answer(none) }
+        let resolver = Self.resolver([upstream], system: system) { $0.network.asksUpstreamsForNAT64 = true }
+        await resolver.networkChanged(to: Network(id: "v6", families: .v6))
+        #expect(await resolver.findNAT64() == hasAnswered)
+        #expect(resolver.network.nat64.isEmpty)
+        await resolver.shutDown()
     }
 
     @Test(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Foundation
 import NIOConcurrencyHelpers
 import Names
 import Testing
@@ -32,6 +33,27 @@ struct SystemUpstreamTests {
         let answer = try await SystemUpstream().answer(Question(host("localhost"), families: .v4))
         #expect(answer.v4 == .addresses(addresses("127.0.0.1"), ttl: nil))
         #expect(answer.v6 == nil)
+    }
+
+    @Test(
+        "a name with a final dot is looked up as it is, after the hosts file, which the C library does not search for it"
+    )
+    func finalDot() async throws {
+        let path = NSTemporaryDirectory() + "/beeline-hosts-\(UUID().uuidString)"
+        try Data("192.0.2.7 printer.lan\n".utf8).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let asked = NIOLockedValueBox<[String]>([])
+        let upstream = SystemUpstream(hostsFile: path) { name, _ in
+            asked.withLockedValue { $0.append(name) }
+            return .success(addresses("192.0.2.8"))
+        }
+        for (name, address) in [
+            ("printer.lan.", "192.0.2.7"), ("other.lan.", "192.0.2.8"), ("printer.lan", "192.0.2.8"),
+        ] {
+            let answer = try await upstream.answer(Question(host(name), families: .v4))
+            #expect(answer.v4?.addresses == addresses(address))
+        }
+        #expect(asked.withLockedValue { $0 } == ["other.lan.", "printer.lan"])
     }
 
     @Test("getaddrinfo reads addresses in text form, in both families")

@@ -9,7 +9,8 @@ extension Resolver {
     /// when the network changes.
     ///
     /// In an IPv6-only network, the system's resolver is asked for the NAT64 prefix (RFC 7050) unless `network` has
-    /// one. IPv4 addresses are translated with it. If the system's resolver does not answer, ``run()`` asks again.
+    /// one, and with ``ResolverConfiguration/NetworkWatch/asksUpstreamsForNAT64`` the upstreams too. IPv4 addresses are
+    /// translated with it. If one of them does not answer and no other knows a prefix, ``run()`` asks again.
     public func networkChanged(to network: Network) async { await networkChanged(to: network, isFirst: false) }
 
     /// As ``networkChanged(to:)``. The first network that ``run()`` finds does not restart scheduled work of the
@@ -46,7 +47,7 @@ extension Resolver {
         return hosts
     }
 
-    /// The NAT64 prefixes of the network, discovered through the system's resolver (RFC 7050); empty if it does not answer.
+    /// The NAT64 prefixes of the network (RFC 7050); empty if they are unknown.
     package func discoverNAT64() async -> [NAT64Prefix] { await askForNAT64() ?? [] }
 
     /// Finds the NAT64 prefixes of an IPv6-only network.
@@ -60,10 +61,31 @@ extension Resolver {
         return true
     }
 
-    /// The NAT64 prefixes; empty if the network has none, nil if the system's resolver does not answer.
+    /// The NAT64 prefixes; empty if the network has none, nil if they are unknown because an upstream did not answer. The
+    /// system's resolver and the upstreams are asked at the same time, and the first that knows prefixes counts.
     private func askForNAT64() async -> [NAT64Prefix]? {
-        guard let system = configuration.system, let host = try? Host(NAT64Prefix.probeName) else { return [] }
-        let answer = await withinBudget { try? await system.answer(Question(host, families: .v6)) } ?? nil
-        return answer.map { NAT64Prefix.discovered(in: $0.v6?.addresses ?? []) }
+        // The final dot keeps the system's resolver from asking for the name in search domains.
+        guard let host = try? Host("\(NAT64Prefix.probeName).") else { return [] }
+        let upstreams = configuration.network.asksUpstreamsForNAT64 ? configuration.upstreams : []
+        let sources = upstreams.filter { $0.kind == .service } + [configuration.system].compactMap(\.self)
+        return await withTaskGroup(of: [NAT64Prefix]?.self) { group in
+            for source in sources {
+                group.addTask {
+                    let question = Question(host, families: .v6)
+                    let answer = await self.withinBudget { try? await source.answer(question) } ?? nil
+                    return answer.map { NAT64Prefix.discovered(in: $0.v6?.addresses ?? []) }
+                }
+            }
+            defer { group.cancelAll() }
+            var haveAllAnswered = true
+            for await prefixes in group {
+                guard let prefixes else {
+                    haveAllAnswered = false
+                    continue
+                }
+                if !prefixes.isEmpty { return prefixes }
+            }
+            return haveAllAnswered ? [] : nil
+        }
     }
 }

@@ -138,6 +138,10 @@ public struct ResolverConfiguration: Sendable {
         /// Reports the machine's network to ``Resolver/run()``; nil: the network is not watched. Default: the system's
         /// reports.
         public var monitor: (any NetworkMonitor)? = SystemNetworkMonitor()
+        /// Whether the upstreams are asked for the NAT64 prefix of an IPv6-only network as well as the system's resolver (RFC
+        /// 7050). A DNS server that its own machine asks needs this: the system's resolver would only ask the server. Default:
+        /// false.
+        public var asksUpstreamsForNAT64 = false
         /// How long to wait after a network change before reading the new network. Default: 500 ms.
         package var debounce = Duration.milliseconds(500)
         /// Called when the machine is in another network, where connections to upstreams no longer work. Called again

@@ -7,6 +7,8 @@ extension DNSMessage {
     static let maxHopsOfName = 32
     /// The maximum number of compression pointers in a message. A name that repeats the previous one does not count.
     static let maxHops = 2_048
+    /// The length of the header, in octets.
+    static let headerSize = 12
     /// The maximum length of all decompressed names of a message, in octets. A pointer repeats up to 255 octets in 2,
     /// so that 64 KiB could otherwise expand to more than a megabyte.
     static let maxNameOctets = 65_535
@@ -128,7 +130,8 @@ private struct DNSReader {
             case 3:
                 guard at + 1 < octets.count else { throw .truncated(offset: at) }
                 let target = (length & 0x3f) << 8 | Int(octets[at + 1])
-                guard target < partStart else { throw .badPointer(offset: at) }
+                // No name is in the header.
+                guard target >= DNSMessage.headerSize, target < partStart else { throw .badPointer(offset: at) }
                 hopsOfName += 1
                 hops += 1
                 guard hopsOfName <= DNSMessage.maxHopsOfName, hops <= DNSMessage.maxHops else {

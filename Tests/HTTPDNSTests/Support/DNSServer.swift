@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
-import NIOCore
-import NIOPosix
 import Names
 
 @testable import HTTPDNS
@@ -16,14 +14,12 @@ final class DNSServer: Sendable {
     }
 
     let endpoint: Endpoint
-    private let channel: any Channel
-    private let elsewhere: any Channel
+    private let udp: DatagramServer
     private let tcp: RawServer
 
-    private init(_ endpoint: Endpoint, channel: any Channel, elsewhere: any Channel, tcp: RawServer) {
+    private init(_ endpoint: Endpoint, udp: DatagramServer, tcp: RawServer) {
         self.endpoint = endpoint
-        self.channel = channel
-        self.elsewhere = elsewhere
+        self.udp = udp
         self.tcp = tcp
     }
 
@@ -40,17 +36,11 @@ final class DNSServer: Sendable {
     ) async throws -> DNSServer {
         // TCP picks the port. UDP has its own ports, so the same number is free there.
         let tcp = try await RawServer.start(addresses: [address]) { connection in try await serve(connection, stream) }
-        let group = MultiThreadedEventLoopGroup.singleton
-        let elsewhere = try await DatagramBootstrap(group: group).bind(host: address, port: 0).get()
-        let channel = try await DatagramBootstrap(group: group)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Answering(answer: udp, elsewhere: elsewhere))
-                }
-            }
-            .bind(host: address, port: Int(tcp.port))
-            .get()
-        return DNSServer(tcp.endpoint, channel: channel, elsewhere: elsewhere, tcp: tcp)
+        let server = try await DatagramServer.start(at: tcp.endpoint) { octets in
+            guard let query = try? DNSMessage(octets: octets) else { return [] }
+            return udp(query).map { DatagramServer.Reply($0.octets, isFromElsewhere: $0.fromElsewhere) }
+        }
+        return DNSServer(tcp.endpoint, udp: server, tcp: tcp)
     }
 
     /// Answers the messages of a connection.
@@ -64,8 +54,7 @@ final class DNSServer: Sendable {
     }
 
     func stop() async {
-        try? await channel.close()
-        try? await elsewhere.close()
+        await udp.stop()
         await tcp.stop()
     }
 
@@ -81,34 +70,5 @@ final class DNSServer: Sendable {
         let name = query.questions.first?.name ?? .root
         let message = reply(to: query, [DNSRecord(name, ttl: 60, .address(address(text)))])
         return Datagram(octets: message.encoded() ?? [])
-    }
-
-    private final class Answering: ChannelInboundHandler {
-        typealias InboundIn = AddressedEnvelope<ByteBuffer>
-        typealias OutboundOut = AddressedEnvelope<ByteBuffer>
-
-        let answer: @Sendable (DNSMessage) -> [Datagram]
-        let elsewhere: any Channel
-
-        init(answer: @escaping @Sendable (DNSMessage) -> [Datagram], elsewhere: any Channel) {
-            self.answer = answer
-            self.elsewhere = elsewhere
-        }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let envelope = unwrapInboundIn(data)
-            guard let query = try? DNSMessage(octets: Array(envelope.data.readableBytesView)) else { return }
-            for datagram in answer(query) {
-                let reply = AddressedEnvelope(
-                    remoteAddress: envelope.remoteAddress,
-                    data: ByteBuffer(bytes: datagram.octets)
-                )
-                if datagram.fromElsewhere {
-                    elsewhere.writeAndFlush(reply, promise: nil)
-                } else {
-                    context.writeAndFlush(wrapOutboundOut(reply), promise: nil)
-                }
-            }
-        }
     }
 }

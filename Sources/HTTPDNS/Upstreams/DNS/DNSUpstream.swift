@@ -88,9 +88,9 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
             }
         }
         // Compressed names that point to the question get its original letter case.
-        let name = question.name.wire
-        if reply.octets[4...5].elementsEqual([0, 1]) {
-            reply.octets.replaceSubrange(12..<(12 + name.count), with: name)
+        let place = DNSMessage.headerSize..<(DNSMessage.headerSize + question.name.wire.count)
+        if place.upperBound <= reply.octets.count, DNSName(wire: Array(reply.octets[place])) == question.name {
+            reply.octets.replaceSubrange(place, with: question.name.wire)
         }
         return try query.checked(try DNSMessage(reply: reply.octets))
     }

@@ -15,6 +15,9 @@ import Glibc
 /// `getaddrinfo` may block for any time and cannot be stopped, so it runs on a few dedicated threads. A question that
 /// exceeds its time limit is abandoned, and others continue on the remaining threads. If all threads are blocked,
 /// questions wait until their budget ends. If too many wait, further ones fail at once.
+///
+/// A host with a final dot is looked up without search domains. The C library does not find such names in the hosts file, so the
+/// file is searched here first, as `files` before `dns` in nsswitch.conf(5).
 package final class SystemUpstream: Upstream {
     /// The name in resolutions and errors.
     package let name = "system"
@@ -26,6 +29,8 @@ package final class SystemUpstream: Upstream {
 
     private let lookUp: LookUp
     private let work: BlockingWork
+    /// The hosts file, for names with a final dot. Nil: it is not searched.
+    private let hosts: HostsFileUpstream?
 
     /// The number of questions that wait or run.
     var waiting: Int { work.waiting }
@@ -36,16 +41,28 @@ package final class SystemUpstream: Upstream {
     ///   - threads: The maximum number of concurrent lookups. Default: 4.
     ///   - maxWaiting: The maximum number of questions that wait or run; more fail with `busy`. Default: 256.
     package convenience init(threads: Int = 4, maxWaiting: Int = 256) {
-        self.init(threads: threads, maxWaiting: maxWaiting, lookUp: SystemUpstream.getAddresses)
+        self.init(
+            threads: threads,
+            maxWaiting: maxWaiting,
+            hostsFile: "/etc/hosts",
+            lookUp: SystemUpstream.getAddresses
+        )
     }
 
-    package init(threads: Int = 4, maxWaiting: Int = 256, lookUp: @escaping LookUp) {
+    package init(
+        threads: Int = 4,
+        maxWaiting: Int = 256,
+        hostsFile: String? = nil,
+        lookUp: @escaping LookUp
+    ) {
         self.lookUp = lookUp
+        hosts = hostsFile.map { HostsFileUpstream(path: $0) }
         work = BlockingWork(threads: threads, maxWaiting: maxWaiting)
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        if question.host.hasTrailingDot, let answer = try? await hosts?.answer(question) { return answer }
         let addresses = try await work.run { [lookUp] in lookUp(question.host.text, question.families) }
         var answer = Answer()
         for family in question.families.members {
