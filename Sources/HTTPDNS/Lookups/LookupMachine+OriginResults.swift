@@ -19,6 +19,8 @@ extension LookupMachine {
         guard resolution.provenance.kind == .service, isOn else { return (resolution.plain, false) }
         guard let known = answers.services(of: request.service, scope: scope) else { return (nil, false) }
         var isDue = known.expiresAt <= now
+        // An absence is used beyond its time, a failure is not: it says nothing about the records.
+        if isDue, known.failures > 0 { return (nil, false) }
         if known.records.isEmpty { return (resolution.plain, isDue) }
         let families = request.addresses.families
         let over = now + (.zero - configuration.cache.staleWhileRefresh)
@@ -36,7 +38,7 @@ extension LookupMachine {
         }
         let own = answers.cache.peek(AnswerCache.Key(request.addresses, scope: scope))
         let plan = plan(known, for: request, own: own, targets: targets, now: now)
-        if plan == nil, routes.requireECH { return (nil, false) }
+        if plan == nil, request.needsRoutes(routes) { return (nil, false) }
         return (resolution.with(known, plan: plan), isDue)
     }
 
@@ -63,7 +65,7 @@ extension LookupMachine {
         }
         let targets = lookup.targets.mapValues(\.entry)
         let plan = plan(answer, for: request, own: own?.entry, targets: targets, now: now)
-        if plan == nil, usableRoutes(of: answer, for: request).requireECH {
+        if plan == nil, request.needsRoutes(usableRoutes(of: answer, for: request)) {
             let host = request.addresses.host
             return .failure(
                 ResolutionError(
@@ -102,6 +104,18 @@ extension LookupMachine {
         return request.addresses.families.members.contains { !(found.entry[$0]?.addresses.isEmpty ?? true) }
     }
 
+    /// When the first address of a result arrived. One of the cache counts as new.
+    func firstArrival(
+        of result: Result<LookupResult, ResolutionError>,
+        for request: OriginRequest,
+        now: Moment
+    ) -> Moment {
+        guard case .success(let found) = result, found.source == .fresh else { return now }
+        let arrived = request.addresses.families.members.compactMap { found.entry[$0] }
+            .filter { !$0.addresses.isEmpty && $0.expiresAt > now }
+        return arrived.map(\.storedAt).min() ?? now
+    }
+
     /// Whether records cannot help: the name does not exist, or the lookup was refused.
     static func isFinal(_ result: Result<LookupResult, ResolutionError>) -> Bool {
         switch result {
@@ -110,11 +124,13 @@ extension LookupMachine {
         }
     }
 
-    /// The routes of an answer that lead to where this origin may connect. A target that only the system may resolve is
-    /// refused: a record could otherwise lead to a host of the local network.
+    /// The routes of an answer that lead to where this origin may connect, with hints of the requested families. A target
+    /// that only the system may resolve is refused: a record could otherwise lead to a host of the local network.
     func usableRoutes(of answer: ServiceAnswer?, for request: OriginRequest) -> [ServiceRoute] {
         guard let answer, request.usesRoutes else { return [] }
-        return answer.routes.filter { $0.target.map(policy.isForUpstreams) ?? true }
+        let routes = answer.routes.filter { $0.target.map(policy.isForUpstreams) ?? true }
+        let families = request.addresses.families
+        return families == .both ? routes : routes.map { $0.hinting(families) }
     }
 
     private func plan(
@@ -131,11 +147,12 @@ extension LookupMachine {
                 v6: families.contains(.v6) ? entry.v6?.addresses ?? [] : []
             )
         }
+        let routes = usableRoutes(of: answer, for: request)
         return ServicePlan(
-            usableRoutes(of: answer, for: request),
+            routes,
             own: own.map(addresses) ?? ServicePlan.Addresses(),
+            hasFallback: !request.needsRoutes(routes),
             targets: targets.mapValues(addresses),
-            families: families,
             port: request.port,
             ranking: ranking,
             random: random,

@@ -73,6 +73,8 @@ extension LookupMachine {
         switch arrival {
         case .addresses(let result):
             lookup.addresses = result
+            // Records that are only asked for now have the whole delay.
+            let since = lookup.holdsServices ? now : firstArrival(of: result, for: lookup.request, now: now)
             if lookup.holdsServices {
                 lookup.holdsServices = false
                 origins.all[caller] = lookup
@@ -81,15 +83,20 @@ extension LookupMachine {
             let isUsable = isUsable(result, for: lookup.request)
             // Records are not about the addresses of a table or of the system.
             let isForeign = isUsable && !isOfService(result)
-            event = .addresses(areUsable: isUsable && !isForeign, isFinal: isForeign || Self.isFinal(result))
+            event = .addresses(
+                areUsable: isUsable && !isForeign,
+                isFinal: isForeign || Self.isFinal(result),
+                since: since
+            )
         case .target(let host, let result):
             // An address of a table or of the system may be one of the local network.
             let isUsable = isUsable(result, for: lookup.request) && isOfService(result)
             if isUsable { lookup.targets[host] = try? result.get() }
-            event = .target(host, isUsable: isUsable)
+            event = .target(host, isUsable: isUsable, since: firstArrival(of: result, for: lookup.request, now: now))
         case .services(let answer):
             lookup.services = answer
-            event = .services(usableRoutes(of: answer, for: lookup.request))
+            let routes = usableRoutes(of: answer, for: lookup.request)
+            event = .services(routes, areNeeded: lookup.request.needsRoutes(routes))
         }
         origins.all[caller] = lookup
         advance(caller, event, now: now)

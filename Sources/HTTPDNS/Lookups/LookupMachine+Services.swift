@@ -36,7 +36,7 @@ extension LookupMachine {
     ) {
         var caller = caller
         if !isFresh, let known = answers.services(of: name, scope: scope),
-            known.expiresAt > now || known.records.isEmpty
+            known.expiresAt > now || known.isAbsence
         {
             if let caller { origins.arrived.append((caller, .services(known))) }
             if known.expiresAt > now { return }
@@ -113,10 +113,10 @@ extension LookupMachine {
             case .success(let reply): .answered(upstream: id.upstream, reply)
             case .failure: .failed(upstream: id.upstream)
             }
-        if case .failure(let error) = result, error.code == .timeLimit {
-            silence.timedOut(id.upstream, now: now)
-        } else {
-            silence.answered(id.upstream)
+        switch result {
+        case .failure(let error) where error.code == .timeLimit: silence.timedOut(id.upstream, now: now)
+        case .failure: silence.failed(id.upstream)
+        case .success: silence.answered(id.upstream)
         }
         let chance = random()
         let next = services.change(id.lookup) { lookup in

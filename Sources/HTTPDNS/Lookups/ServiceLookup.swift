@@ -35,24 +35,35 @@ struct ServiceLookup: KeyedLookup {
 /// Which upstreams drop questions for HTTPS records. They are not asked for records for a while, so that not every new
 /// name is held up.
 struct ServiceSilence {
-    /// How many questions in a row must be dropped.
+    /// How many questions in a row an upstream must drop.
     static let maxTimeouts = 3
+    /// How many, if it has answered one in this network: then the names are slow, and not the upstream.
+    static let maxTimeoutsAfterAnswer = 30
     /// How long an upstream that drops them is not asked.
     static let pause = Duration.seconds(120)
 
     private var timeouts: [Int: Int] = [:]
     private var pausedUntil: [Int: Moment] = [:]
+    private var answering: Set<Int> = []
 
     mutating func timedOut(_ upstream: Int, now: Moment) {
         timeouts[upstream, default: 0] += 1
-        guard timeouts[upstream, default: 0] >= Self.maxTimeouts else { return }
+        let limit = answering.contains(upstream) ? Self.maxTimeoutsAfterAnswer : Self.maxTimeouts
+        guard timeouts[upstream, default: 0] >= limit else { return }
         timeouts[upstream] = 0
+        answering.remove(upstream)
         pausedUntil[upstream] = now + Self.pause
     }
 
-    mutating func answered(_ upstream: Int) {
+    /// An error is no silence.
+    mutating func failed(_ upstream: Int) {
         timeouts[upstream] = nil
         pausedUntil[upstream] = nil
+    }
+
+    mutating func answered(_ upstream: Int) {
+        failed(upstream)
+        answering.insert(upstream)
     }
 
     func isPaused(_ upstream: Int, now: Moment) -> Bool { now < pausedUntil[upstream] ?? .past }

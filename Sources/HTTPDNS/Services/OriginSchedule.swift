@@ -6,8 +6,8 @@ import Names
 /// addresses of the records' targets (Happy Eyeballs v3, draft-ietf-happy-happyeyeballs-v3 §4).
 ///
 /// The caller gets a result when everything has arrived, or the resolution delay after the first address that can be
-/// used. So records are not waited for beyond that delay. If all routes have ECH, an address can be used only if a route
-/// leads to it, because a connection to another one would reveal the name. Failures of the records have no effect: RFC
+/// used. So records are not waited for beyond that delay. If only the routes may be used
+/// (``OriginRequest/needsRoutes(_:)``), an address can be used only if a route leads to it. Failures of the records have no effect: RFC
 /// 9460 §3.1 recommends to give up if the question was protected (DoH) and failed, because the failure may be an attack. But
 /// resolvers and middleboxes that answer only A and AAAA are common, the records of a client that asks first are
 /// unknown, and TLS still verifies the certificate. A site would become unreachable for a protection that it may not
@@ -21,12 +21,13 @@ struct OriginSchedule {
     /// An input of the state machine.
     enum Event {
         /// The origin's own addresses arrived, or there are none. `isFinal`: records cannot help, e.g. because the name
-        /// does not exist, or because the addresses are those of a table.
-        case addresses(areUsable: Bool, isFinal: Bool)
-        /// The ways to connect that the records say; empty if there are none.
-        case services([ServiceRoute])
+        /// does not exist, or because the addresses are those of a table. `since`: When the first address arrived. The
+        /// result may be later, because it waited for the other family.
+        case addresses(areUsable: Bool, isFinal: Bool, since: Moment)
+        /// The ways to connect that the records say; empty if there are none. `areNeeded`: no other may be used.
+        case services([ServiceRoute], areNeeded: Bool)
         /// The addresses of a target arrived, or there are none.
-        case target(Host, isUsable: Bool)
+        case target(Host, isUsable: Bool, since: Moment)
         /// All that is known now was given.
         case settled
         /// Time has passed.
@@ -42,12 +43,14 @@ struct OriginSchedule {
     }
 
     private let delay: Duration
+    private let start: Moment
     /// When the caller gets what has arrived at the latest.
     private let end: Moment
     private var hasAddresses = false
     private var hasOwnAddress = false
     private var hasServices = false
     private var routes: [ServiceRoute] = []
+    private var needsRoute = false
     /// The targets whose addresses are awaited.
     private var awaited: [Host] = []
     private var usableTargets: [Host] = []
@@ -60,13 +63,14 @@ struct OriginSchedule {
     ///   - limit: The time limit for everything.
     init(delay: Duration, limit: Duration, now: Moment) {
         self.delay = delay
+        start = now
         end = now + limit
     }
 
     /// When the caller gets what has arrived.
     var deadline: Moment {
         if isOver { return .never }
-        return routes.requireECH && !isRouteKnown ? end : min(delayEnd, end)
+        return needsRoute && !isRouteKnown ? end : min(delayEnd, end)
     }
 
     /// Handles an event.
@@ -74,32 +78,33 @@ struct OriginSchedule {
         guard !isOver else { return [] }
         var actions: [Action] = []
         switch event {
-        case .addresses(let areUsable, let isFinal):
+        case .addresses(let areUsable, let isFinal, let since):
             hasAddresses = true
             hasOwnAddress = areUsable
             if areUsable {
-                startDelay(now: now)
+                startDelay(since: since)
             } else if isFinal {
                 return deliver()
             } else if !hasServices, delayEnd == .never {
                 delayEnd = now + max(delay, Self.delayWithoutAddress)
             }
-        case .services(let found):
+        case .services(let found, let areNeeded):
             // Addresses of targets may follow.
             if !hasOwnAddress { delayEnd = .never }
             hasServices = true
             routes = found
-            if found.contains(where: { !$0.hints.isEmpty }) { startDelay(now: now) }
+            needsRoute = areNeeded
+            if found.contains(where: { !$0.hints.isEmpty }) { startDelay(since: now) }
             for target in found.compactMap(\.target) where !awaited.contains(target) {
                 guard awaited.count < Self.maxTargets else { break }
                 awaited.append(target)
                 actions.append(.lookUp(target))
             }
-        case .target(let host, let isUsable):
+        case .target(let host, let isUsable, let since):
             awaited.removeAll { $0 == host }
             if isUsable {
                 usableTargets.append(host)
-                startDelay(now: now)
+                startDelay(since: since)
             }
         case .settled:
             return hasAddresses && hasServices && (awaited.isEmpty || isFirstRouteKnown) ? deliver() : []
@@ -122,7 +127,8 @@ struct OriginSchedule {
         }
     }
 
-    private mutating func startDelay(now: Moment) { delayEnd = min(delayEnd, now + delay) }
+    /// An address may have arrived before this caller asked, for another one.
+    private mutating func startDelay(since arrival: Moment) { delayEnd = min(delayEnd, max(arrival, start) + delay) }
 
     private mutating func deliver() -> [Action] {
         isOver = true
