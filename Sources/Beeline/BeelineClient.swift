@@ -147,7 +147,7 @@ public final class BeelineClient: Sendable {
             resolver: resolver,
             screen: screen,
             upgrades: upgrade == nil,
-            needsServices: configuration.tls.ech == .required
+            tls: configuration.tls
         )
         if let upgrade { return try await openWebSocket(with: request, upgrade: upgrade, from: source, limits: limits) }
         return try await engine.exchange(

@@ -13,12 +13,14 @@ extension CommandFailure {
     init(_ error: BeelineError) {
         // The resolver's message explains why there is no address.
         let message = (error.underlyingError as? ResolutionError)?.message ?? error.message
-        self.init(CommandStatus(error), Self.withOptions(message) + Self.advice(error.code))
+        let advice = message.hasSuffix(HTTPSRecordRemedy.keepHTTP) ? "" : Self.advice(error.code)
+        self.init(CommandStatus(error), Self.withOptions(message) + advice)
     }
 
-    /// The message with the command's options in place of the settings of ECH.
+    /// The message with the command's options in place of the library's settings.
     static func withOptions(_ message: String) -> String {
-        ECHRemedy.allCases.reduce(message) { text, remedy in
+        let message = message.replacing(HTTPSRecordRemedy.keepHTTP, with: "--no-https-records keeps http")
+        return ECHRemedy.allCases.reduce(message) { text, remedy in
             let options =
                 switch remedy {
                 case .turnOff: "--ech false shows the server name instead"

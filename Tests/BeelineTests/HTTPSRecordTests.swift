@@ -51,7 +51,8 @@ struct HTTPSRecordTests {
         tls.certificates = [try authority.certificate(for: "a.test", "b.test")]
         tls.ech = ech
         let site = try await LoopbackOrigin.start(tls: tls) { request in
-            .text(
+            if request.target == "/to-http" { return .redirect(to: "http://a.test/to-http") }
+            return .text(
                 "\(request.connection.serverName ?? "-")|\(request.fields[.cookie] ?? "-")"
             )
         }
@@ -142,6 +143,33 @@ struct HTTPSRecordTests {
             let response = try await client.get("https://a.test:\(port)/")
             #expect(response.hop.endpoint.port == port && response.hop.attempts.count == 2)
             await response.body.discard()
+        }
+    }
+
+    @Test(
+        "without ECH, the origin's own addresses follow records that all have it; with ECH they do not (RFC 9848 §5.1)"
+    )
+    func fallbackWithoutECH() async throws {
+        let key = try ServerECH(publicName: "b.test")
+        let ech = Base64.encode(key.configurations)
+        let records = { (port: UInt16) in ["_\(port)._https.a.test": ["1 a.test. port=1 ech=\(ech)"]] }
+        for (ech, outcome) in [(TLSSettings.ECH.off, ECHOutcome.notOffered), (.automatic, nil)] {
+            try await Self.run(records, ech: key) {
+                $0.tls.ech = ech
+            } _: { client, _, port in
+                let response = try? await client.get("https://a.test:\(port)/")
+                #expect(response?.hop.ech == outcome)
+                await response?.body.discard()
+            }
+        }
+    }
+
+    @Test("a site that redirects to http, which its record changes to https, is told from a long chain")
+    func redirectToUpgradedHTTP() async throws {
+        try await Self.run({ ["a.test": ["1 . port=\($0)"]] }) { client, _, _ in
+            let error = await #expect(throws: BeelineError.self) { try await client.get("https://a.test/to-http") }
+            #expect(error?.code == .tooManyRedirects)
+            #expect(error?.message.hasSuffix(HTTPSRecordRemedy.keepHTTP) == true)
         }
     }
 

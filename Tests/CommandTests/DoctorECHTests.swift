@@ -122,12 +122,14 @@ struct DoctorECHTests {
         #expect(diagnosis.verdict.findings.contains { $0.contains("--ech ecl:@FILE") })
     }
 
-    @Test("errors name the options of ECH, not the settings of the library")
+    @Test("errors name the options, not the settings of the library")
     func wording() {
         let failure = CommandFailure(BeelineError(.echFailed, "no list: \(ECHRemedy.configure.rawValue)"))
         #expect(failure.message == "no list: write --ech ecl:@FILE, with a list of the site, or --ech true")
         let silent = CommandFailure(BeelineError(.connectTimeout, "no answer; \(ECHRemedy.turnOff.rawValue)"))
         #expect(silent.message.hasPrefix("no answer; --ech false shows the server name instead"))
+        let upgraded = CommandFailure(BeelineError(.tooManyRedirects, "a loop: \(HTTPSRecordRemedy.keepHTTP)"))
+        #expect(upgraded.message == "a loop: --no-https-records keeps http")
     }
 
     @Test("a handshake that fails only with ECH is a finding")
@@ -136,6 +138,6 @@ struct DoctorECHTests {
         let diagnosis = try await examine(["a.test"], isRotated: true)
         #expect(DoctorText(diagnosis).text.contains("ECH fails with the public name cover.test"))
         #expect(DoctorReport(diagnosis).places[0].ech == "broken")
-        #expect(diagnosis.verdict.findings.contains { $0.contains("--ech false") })
+        #expect(diagnosis.verdict.findings.contains { $0.contains("beeline fetch --ech false") })
     }
 }

@@ -181,11 +181,10 @@ struct FetchParserTests {
         #expect(titles.isSuperset(of: ["Request", "Output", "Transfer", "Connection", "Cookies"]))
     }
 
-    /// The options of ``NameArguments``, which other subcommands parse, are those of `fetch`, which alone can turn HTTPS records
-    /// off.
+    /// The options of ``NameArguments``, which other subcommands parse, are those of `fetch`.
     @Test func optionsOfNamesAreThoseOfTheOtherSubcommands() throws {
         let help = ResolveCommand.helpMessage(columns: 200)
-        for option in NameOptions.options where option.help != nil && option.name != "https-records" {
+        for option in NameOptions.options where option.help != nil {
             #expect(help.contains("--\(option.name)"))
         }
     }

@@ -69,17 +69,22 @@ struct ECHConfigListTests {
     }
 
     @Test("a list that BoringSSL made is read, and BoringSSL takes each mutation that is accepted")
-    func mutations() throws {
+    func fuzz() throws {
         let made = try #require(ECHServerKeys(id: 1, publicName: "cover.test")).configurations
         #expect(try ECHConfigList(made).publicName == "cover.test")
         let context = try NIOSSLContext(configuration: .makeClientConfiguration())
         let handler = try NIOSSLClientHandler(context: context, serverHostname: "a.test")
         let connection = try #require(ECHConnection(of: handler))
         var random = SeededRandom(seed: 34)
-        for _ in 0..<2_000 {
+        for _ in 0..<FuzzRounds.count(ordinary: 2_000) {
             var bytes = made
             for _ in 0...Int.random(in: 0...3, using: &random) {
-                bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: 0...255, using: &random)
+                let place = Int.random(in: bytes.indices, using: &random)
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0: bytes.remove(at: place)
+                case 1: bytes.insert(.random(in: 0...255, using: &random), at: place)
+                default: bytes[place] = .random(in: 0...255, using: &random)
+                }
             }
             guard let list = try? ECHConfigList(bytes) else { continue }
             #expect(list.bytes == bytes && !list.publicName.isEmpty && connection.offer(list.bytes))

@@ -70,6 +70,18 @@ struct ECHPlanTests {
         }
     }
 
+    @Test("the configurations of records are used if ECH is automatic or required, and possible")
+    func ofRecords() throws {
+        #expect(settings(.automatic).usesECHOfRecords && settings(.required).usesECHOfRecords)
+        let configured = settings(.configured(try ECHConfigList(bytes)))
+        #expect(!settings(.off).usesECHOfRecords && !configured.usesECHOfRecords)
+        var unverified = settings(.automatic)
+        unverified.verifiesCertificate = false
+        var old = settings(.required)
+        old.maxVersion = .tls12
+        #expect(!unverified.usesECHOfRecords && !old.usesECHOfRecords)
+    }
+
     @Test("retry configurations are used once")
     func retry() throws {
         let record = EndpointService(echConfigurations: bytes)

@@ -162,7 +162,7 @@ struct ECHTests {
         for ech in [TLSSettings.ECH.automatic, .required] {
             let error = await site.failure(list, site.tls(ech))
             #expect(error?.code == .certificateRejected)
-            #expect(error?.message.contains("rejected ECH") == true)
+            #expect(error?.message.contains("rejected ECH with a certificate that is not for the public name") == true)
         }
         var unverified = site.tls(.required)
         unverified.verifiesCertificate = false

@@ -42,6 +42,9 @@ extension Fuzzer {
                 [0, 0, 3, 102, 111, 111, 0], [0, 1, 0, 0, 3, 0, 2, 0, 53],
                 [0, 16, 0, 0, 0, 0, 4, 0, 1, 0, 4, 0, 1, 0, 9, 2, 104, 50, 5, 104, 51, 45, 49, 57]
                     + [0, 4, 0, 4, 192, 0, 2, 1, 0, 5, 0, 3, 1, 2, 3],
+                // 40 mandatory keys.
+                [0, 1, 0, 0, 0, 0, 80] + (100..<140).flatMap { [0, UInt8($0)] }
+                    + (100..<140).flatMap { [0, UInt8($0), 0, 0] },
             ]
         ) { bytes in
             guard let record = ServiceRecord(octets: bytes) else { return }

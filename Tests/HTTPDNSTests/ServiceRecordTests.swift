@@ -50,6 +50,18 @@ struct ServiceRecordTests {
         #expect(ServiceRecord(text: "\\# \(octets.count) \(hex)") == record)
     }
 
+    @Test("mandatory keys are looked for in one pass, of which a message has room for ten thousand")
+    func manyMandatoryKeys() {
+        let keys = (100..<UInt16(10_900)).map(ServiceParameters.Key.init(rawValue:))
+        let mandatory = keys.flatMap { [UInt8($0.rawValue >> 8), UInt8($0.rawValue & 0xff)] }
+        let parameters =
+            [ServiceParameters.Parameter(key: .mandatory, value: mandatory)]
+            + keys.map { ServiceParameters.Parameter(key: $0, value: []) }
+        #expect(ServiceParameters(parameters)?.mandatory.count == keys.count)
+        #expect(ServiceParameters(parameters.dropLast()) == nil)
+        #expect(ServiceParameters([parameters[0]] + parameters.dropFirst(2)) == nil)
+    }
+
     @Test(
         "the failure cases of appendix D.3 are refused",
         arguments: [

@@ -68,9 +68,11 @@ extension Call {
             guard journey.redirects < limit else {
                 // A host whose https URL redirects to http would cause an endless loop.
                 let cause = hop.isUpgraded ? "; the URL was http, and \(hop.upgradeReason)" : ""
+                let remedy =
+                    hop.isUpgradedByRecord ? HTTPSRecordRemedy.keepHTTP : "raise the limit if that is intended"
                 throw BeelineError(
                     .tooManyRedirects,
-                    "\(journey.hops[0].url) was redirected \(limit) times, last to \(next.url)\(cause): raise the limit if that is intended"
+                    "\(journey.hops[0].url) was redirected \(limit) times, last to \(next.url)\(cause): \(remedy)"
                 )
             }
             var proposal: RedirectProposal?

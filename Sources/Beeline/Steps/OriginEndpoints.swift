@@ -16,6 +16,11 @@ package typealias EndpointScreen =
 /// upgrade.
 struct HTTPSRecordUpgrade: Error {}
 
+/// The end of an error message that names the setting against such upgrades. The command replaces it by its option.
+package enum HTTPSRecordRemedy {
+    package static let keepHTTP = "ResolverConfiguration.usesHTTPSRecords = false keeps http"
+}
+
 /// Finds the endpoints of an origin according to its routing, and reports the attempts at them to the resolver.
 package struct OriginEndpoints: EndpointSource {
     package let routing: OriginRouting
@@ -24,6 +29,7 @@ package struct OriginEndpoints: EndpointSource {
     private let usesServices: Bool
     private let upgrades: Bool
     private let needsServices: Bool
+    private let usesECH: Bool
 
     /// Creates the source for an origin with this routing.
     ///
@@ -31,22 +37,22 @@ package struct OriginEndpoints: EndpointSource {
     ///   - usesServices: Whether HTTPS records determine where to connect. False for a tunnel, because the client
     ///     chooses its protocol.
     ///   - upgrades: Whether the caller handles ``HTTPSRecordUpgrade``.
-    ///   - needsServices: Whether to wait for HTTPS records as long as for addresses, because a connection without ECH
-    ///     is refused.
+    ///   - tls: The settings of the connections. If they require ECH, HTTPS records are waited for as long as addresses.
     package init(
         _ routing: OriginRouting,
         resolver: Resolver,
         screen: EndpointScreen?,
         usesServices: Bool = true,
         upgrades: Bool = false,
-        needsServices: Bool = false
+        tls: TLSSettings
     ) {
         self.routing = routing
         self.resolver = resolver
         self.screen = screen
         self.usesServices = usesServices
         self.upgrades = upgrades
-        self.needsServices = needsServices
+        needsServices = tls.ech == .required
+        usesECH = tls.usesECHOfRecords
     }
 
     /// The endpoints that are known without waiting; `nil` if there are none.
@@ -59,7 +65,8 @@ package struct OriginEndpoints: EndpointSource {
         case .resolve, .elsewhere:
             let place = place(of: origin)
             let known =
-                asksServices(of: origin) ? resolver.cached(origin) : resolver.cached(place.host, port: place.port)
+                asksServices(of: origin)
+                ? resolver.cached(origin, usesECH: usesECH) : resolver.cached(place.host, port: place.port)
             // Only `endpoints(for:)` can tell whether there is a newer answer than a stale one.
             guard let known, known.source != .stale else { return nil }
             return try list(known, of: origin)
@@ -78,7 +85,7 @@ package struct OriginEndpoints: EndpointSource {
             let place = place(of: origin)
             let resolution =
                 try await asksServices(of: origin)
-                ? resolver.resolve(origin, fresh: false, waitsForServices: waitsForServices)
+                ? resolver.resolve(origin, fresh: false, waitsForServices: waitsForServices, usesECH: usesECH)
                 : resolver.resolve(place.host, port: place.port)
             return try list(resolution, of: origin)
         case .proxy(let proxy) where proxy.firstOrigin.host.address == nil:

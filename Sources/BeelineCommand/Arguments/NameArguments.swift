@@ -16,6 +16,13 @@ struct NameArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Also trust the CAs in this PEM file", valueName: "file"), completion: .file())
     var cacert: [String] = []
 
+    @Flag(
+        name: .customLong("https-records"),
+        inversion: .prefixedNo,
+        help: "Ask for HTTPS records, where the upstream carries them"
+    )
+    var usesHTTPSRecords = true
+
     @Flag(name: [.customShort("4"), .customLong("ipv4")], help: "Use IPv4 addresses only")
     var ipv4 = false
 
@@ -29,6 +36,7 @@ struct NameArguments: ParsableArguments {
         guard !(ipv4 && ipv6) else { throw CommandFailure(.usage, "-4 and -6 exclude each other") }
         var options = NameOptions()
         (options.dns, options.allowsLocalAnswers, options.cacert) = (dns, allowsLocalAnswers, cacert)
+        options.usesHTTPSRecords = usesHTTPSRecords
         options.families = families
         return options
     }

@@ -87,7 +87,7 @@ struct Verdict: Hashable, Sendable {
         guard !places.isEmpty else { return [] }
         return [
             "The handshake with \(list(places)) fails with Encrypted Client Hello and succeeds without it: a device on the path "
-                + "or the server breaks it. To reveal the name instead, use --ech false."
+                + "or the server breaks it. To reveal the name instead, use beeline fetch --ech false."
         ]
     }
 

@@ -63,7 +63,7 @@ final class OriginConnector {
             resolver: server.client.resolver,
             screen: server.screen(for: destination),
             usesServices: !purpose.isTunnel,
-            needsServices: !purpose.isTunnel && server.client.configuration.tls.ech == .required
+            tls: server.client.configuration.tls
         )
         deadline = server.configuration.limits.connect.map { server.loop.now + TimeAmount($0) }
     }

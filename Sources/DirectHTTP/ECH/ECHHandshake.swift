@@ -63,7 +63,16 @@ struct ECHHandshake {
             if error.code == .tlsFailed { error.message += ", with ECH for the public name \(list.publicName)" }
             return error
         }
-        guard error.underlyingError.map(TLSFault.isECHRejection) ?? false else {
+        let isRejection = error.underlyingError.map(TLSFault.isECHRejection) ?? false
+        // BoringSSL reports a wrong name as a certificate that it does not trust.
+        let isNamed = handler.peerCertificate.map { CertificateName.covers($0, list.publicName) }
+        let isMisnamed = isRejection ? isNamed != true : error.code == .certificateRejected && isNamed == false
+        if verifiesCertificate, isMisnamed {
+            error.code = .certificateRejected
+            error.message = "rejected ECH with a certificate that is not for the public name \(list.publicName)"
+            return error
+        }
+        guard isRejection else {
             error.message =
                 "rejected ECH and failed the handshake for the public name \(list.publicName): \(error.message)"
             return error
@@ -72,11 +81,6 @@ struct ECHHandshake {
             error.code = .echFailed
             error.message =
                 "rejected ECH; its retry configurations are not used, because its certificate is not verified"
-            return error
-        }
-        guard let certificate = handler.peerCertificate, CertificateName.covers(certificate, list.publicName) else {
-            error.code = .certificateRejected
-            error.message = "rejected ECH with a certificate that is not for the public name \(list.publicName)"
             return error
         }
         error.code = .echFailed

@@ -92,19 +92,24 @@ extension TLSSettings {
 
     /// The configurations to use for an endpoint; nil if there are none or the settings exclude them.
     package func echList(for service: EndpointService?) -> ECHConfigList? {
-        // TLS 1.2 has no ECH.
-        guard maxVersion.map({ $0 >= .tls13 }) ?? true else { return nil }
+        if case .configured(let list) = ech { return hasECH ? list : nil }
+        guard usesECHOfRecords, let service, let bytes = service.echConfigurations,
+            ech == .automatic || service.isAuthenticated
+        else { return nil }
+        // A malformed list is the same as none (RFC 9848 §4).
+        return try? ECHConfigList(bytes)
+    }
+
+    /// Whether the configurations of HTTPS records are used.
+    package var usesECHOfRecords: Bool {
         switch ech {
-        case .off: return nil
-        case .configured(let list): return list
-        case .automatic, .required:
-            guard let service, let bytes = service.echConfigurations,
-                // Without verification, a rejection cannot be trusted. A device that intercepts TLS would make every
-                // connection fail.
-                ech == .automatic ? verifiesCertificate : service.isAuthenticated
-            else { return nil }
-            // A malformed list is treated as no list (RFC 9848 §4).
-            return try? ECHConfigList(bytes)
+        case .off, .configured: false
+        case .required: hasECH
+        // Without verification a rejection cannot be believed, so that a device that intercepts TLS would end every connection.
+        case .automatic: hasECH && verifiesCertificate
         }
     }
+
+    /// TLS 1.2 has no ECH.
+    private var hasECH: Bool { maxVersion.map { $0 >= .tls13 } ?? true }
 }

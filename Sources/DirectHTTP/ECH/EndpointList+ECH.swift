@@ -33,7 +33,7 @@ extension EndpointList {
         let published = services.filter { $0.echConfigurations != nil }
         if published.isEmpty {
             return
-                "no configuration is known: the site publishes none, or no HTTPS record was asked for or arrived in time: "
+                "no configuration is known: no HTTPS record was asked for or arrived in time, or the site publishes none: "
                 + configure
         }
         if published.contains(where: { !$0.isAuthenticated }) {

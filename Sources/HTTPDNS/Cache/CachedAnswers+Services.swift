@@ -19,23 +19,22 @@ extension CachedAnswers {
         now: Moment
     ) -> ServiceAnswer {
         let old = services(of: request, scope: scope)
-        // If the upstreams do not answer this type, do not ask them again at each connection.
-        let recheck = now + self.rules.staleRecheck
         if outcome.isFailure, let old, !old.routes.isEmpty, old.usableUntil > now {
             // A failed question does not show whether the records are still valid.
-            let kept = old.with(expiresAt: min(recheck, old.usableUntil))
+            let kept = old.with(expiresAt: min(now + rules.staleRecheck, old.usableUntil))
             store(kept, of: request, scope: scope)
             return kept
         }
-        let time = configuration.keepingRules(for: request.host).serviceTime(outcome)
-        let expiresAt = outcome.isFailure ? recheck : now + time
+        let failures = outcome.isFailure ? (old?.failures ?? 0) + 1 : 0
+        let expiresAt =
+            now + (outcome.isFailure ? rules.pause(after: failures) : keepingTime(of: outcome, for: request.host))
         let answer = ServiceAnswer(
             records: outcome.records,
             routes: outcome.routes,
             expiresAt: expiresAt,
-            usableUntil: outcome.isFailure ? expiresAt : expiresAt + self.rules.maxStale,
+            usableUntil: outcome.isFailure ? expiresAt : expiresAt + rules.maxStale,
             forceAt: old?.forceAt ?? .past,
-            isFailure: outcome.isFailure
+            failures: failures
         )
         store(answer, of: request, scope: scope)
         return answer
@@ -63,6 +62,10 @@ extension CachedAnswers {
         }
     }
 
+    private func keepingTime(of outcome: ServiceSchedule.Outcome, for host: Host) -> Duration {
+        configuration.keepingRules(for: host).serviceTime(outcome)
+    }
+
     private mutating func store(_ answer: ServiceAnswer, of request: LookupRequest, scope: CacheScope) {
         let key = AnswerCache.Key(request, scope: scope)
         let network = provenances.first?.network ?? ""
@@ -71,6 +74,15 @@ extension CachedAnswers {
             ?? AnswerCache.Entry(provenance: Provenance(upstream: "", kind: .service, network: network))
         entry.services = answer
         cache.store(entry, for: key)
+    }
+}
+
+extension UseRules {
+    /// How long records are not asked for after failed lookups in a row. A connection without the records may reveal a name
+    /// that ECH would hide, so the first pause is short; and upstreams that never answer this type are not asked at each
+    /// connection.
+    fileprivate func pause(after failures: Int) -> Duration {
+        min(failureTTL * (1 << min(failures - 1, 10)), staleRecheck)
     }
 }
 

@@ -2,28 +2,8 @@
 
 import Names
 
-/// Identifies a lookup; no two have the same.
-typealias LookupID = Int
-
 /// Identifies a caller that waits for a lookup; no two have the same.
 typealias CallerID = Int
-
-/// The parameters that identify a lookup. Callers with the same key share a lookup.
-struct LookupKey: Hashable {
-    private let nameHash: Int
-    private let name: String
-    let families: Families
-    private let scope: CacheScope
-
-    init(_ request: LookupRequest, scope: CacheScope) {
-        name = request.key
-        nameHash = request.hash
-        families = request.families
-        self.scope = scope
-    }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(nameHash) }
-}
 
 /// The parameters of a lookup.
 struct LookupContext {
@@ -58,7 +38,7 @@ struct UpstreamQuestion: Sendable {
 }
 
 /// A lookup under way and its waiting callers. It lives while a caller waits, or while it is needed for the cache.
-struct Lookup {
+struct Lookup: KeyedLookup {
     let key: LookupKey
     let context: LookupContext
     var schedule: UpstreamSchedule
@@ -81,26 +61,23 @@ struct Lookup {
     }
 }
 
-/// The lookups under way, one per key, and their callers.
+/// The lookups of addresses under way, one for each key, and their callers.
 struct OngoingLookups {
-    private var lookups: [LookupID: Lookup] = [:]
-    private var ids: [LookupKey: LookupID] = [:]
+    private var lookups = LookupTable<Lookup>()
     /// The lookup of each caller, and the caller's place in it.
     private var callers: [CallerID: (lookup: LookupID, place: Int)] = [:]
-    private var lastID = 0
 
     /// The number of lookups under way.
     var count: Int { lookups.count }
     /// The number of callers that wait.
     var callerCount: Int { callers.count }
-
     /// The lookups under way, in the order in which they started.
-    var all: [LookupID] { lookups.keys.sorted() }
+    var ids: [LookupID] { lookups.ids }
     /// When the first lookup must be ticked.
-    var nextTick: Moment { lookups.values.lazy.map(\.nextTick).min() ?? .never }
+    var nextTick: Moment { lookups.nextTick }
 
     /// The lookup with a key; nil if none is under way.
-    subscript(key: LookupKey) -> LookupID? { ids[key] }
+    subscript(key: LookupKey) -> LookupID? { lookups[key] }
 
     /// A lookup; nil if it has ended.
     subscript(id: LookupID) -> Lookup? { lookups[id] }
@@ -108,27 +85,18 @@ struct OngoingLookups {
     /// Changes a lookup in place; nil if it has ended.
     @discardableResult
     mutating func change<Value>(_ id: LookupID, _ body: (inout Lookup) -> Value) -> Value? {
-        guard let index = lookups.index(forKey: id) else { return nil }
-        return body(&lookups.values[index])
+        lookups.change(id, body)
     }
 
     /// The lookups that must be ticked now, in the order in which they started.
-    func due(at now: Moment) -> [LookupID] {
-        lookups.filter { $0.value.nextTick <= now }.map(\.key).sorted()
-    }
+    func due(at now: Moment) -> [LookupID] { lookups.due(at: now) }
 
     /// Adds a lookup. Its key must not have another one.
-    mutating func start(_ lookup: Lookup) -> LookupID {
-        lastID += 1
-        ids[lookup.key] = lastID
-        lookups[lastID] = lookup
-        return lastID
-    }
+    mutating func start(_ lookup: Lookup) -> LookupID { lookups.start(lookup) }
 
     /// Removes a lookup; nil if it has ended. Its callers then wait for no lookup.
     mutating func remove(_ id: LookupID) -> Lookup? {
-        guard let lookup = lookups.removeValue(forKey: id) else { return nil }
-        ids[lookup.key] = nil
+        guard let lookup = lookups.remove(id) else { return nil }
         for caller in lookup.callers { callers[caller.id] = nil }
         return lookup
     }
@@ -152,19 +120,23 @@ struct OngoingLookups {
         guard let (id, place) = callers.removeValue(forKey: caller) else { return nil }
         // The last caller takes the free place, so that removing a thousand cancelled callers takes only a thousand
         // steps.
-        guard let last = lookups[id]?.callers.popLast(), last.id != caller else { return id }
-        lookups[id]?.callers[place] = last
-        callers[last.id]?.place = place
+        let moved = lookups.change(id) { lookup -> CallerID? in
+            guard let last = lookup.callers.popLast(), last.id != caller else { return nil }
+            lookup.callers[place] = last
+            return last.id
+        }
+        if let moved = moved.flatMap(\.self) { callers[moved]?.place = place }
         return id
     }
 
     /// Removes and returns all callers of a lookup.
     mutating func takeCallers(of id: LookupID) -> [CallerID] {
-        let taken = lookups[id]?.callers.map(\.id) ?? []
-        for caller in taken { callers[caller] = nil }
-        lookups[id]?.callers = []
-        lookups[id]?.staleAt = .never
-        return taken
+        let taken = lookups.change(id) { lookup in
+            defer { (lookup.callers, lookup.staleAt) = ([], .never) }
+            return lookup.callers.map(\.id)
+        }
+        for caller in taken ?? [] { callers[caller] = nil }
+        return taken ?? []
     }
 
     /// Removes and returns the callers of a lookup that should get a stale answer now.
@@ -172,18 +144,20 @@ struct OngoingLookups {
         let late = (lookups[id]?.callers ?? []).filter { $0.staleAt <= now }.map(\.id)
         for caller in late { _ = remove(caller: caller) }
         // Thousands of callers may have joined at different times. Scan them at most 100 times a second.
-        let next = lookups[id]?.callers.map(\.staleAt).min().map { max($0, now + .milliseconds(10)) }
-        lookups[id]?.staleAt = next ?? .never
+        lookups.change(id) { lookup in
+            lookup.staleAt = lookup.callers.map(\.staleAt).min().map { max($0, now + .milliseconds(10)) } ?? .never
+        }
         return late
     }
 
     /// Lets the callers of a lookup continue to wait, because there is no usable stale answer.
-    mutating func keepLateCallers(of id: LookupID) { lookups[id]?.staleAt = .never }
+    mutating func keepLateCallers(of id: LookupID) { lookups.change(id) { $0.staleAt = .never } }
 
     /// Removes and returns the questions of a lookup to an upstream.
     mutating func takeQuestions(of id: LookupID, to upstream: Int) -> [UpstreamQuestion.ID] {
-        let taken = (lookups[id]?.questions ?? []).filter { $0.upstream == upstream }
-        lookups[id]?.questions.removeAll { $0.upstream == upstream }
-        return taken
+        lookups.change(id) { lookup in
+            defer { lookup.questions.removeAll { $0.upstream == upstream } }
+            return lookup.questions.filter { $0.upstream == upstream }
+        } ?? []
     }
 }

@@ -5,14 +5,13 @@ import Names
 /// The state machine of one caller that waits for the endpoints of an origin. It collects the addresses, the HTTPS
 /// records, and the addresses of the records' targets (Happy Eyeballs v3, draft-ietf-happy-happyeyeballs-v3 §4).
 ///
-/// The caller gets a result when everything has arrived, or when the resolution delay after the first usable address is
-/// over. If all routes have ECH, an address is usable only if a route leads to it. A connection to another address
-/// would reveal the name.
-///
-/// A failed lookup of the records has no effect. RFC 9460 §3.1 recommends to give up if the question was protected
-/// (DoH) and failed, because the failure may be an attack. But many resolvers and middleboxes answer only A and AAAA,
-/// and a new client does not know whether there are records. The site would become unreachable for a protection that it
-/// may not even offer. TLS still verifies the certificate.
+/// The caller gets a result when everything has arrived, or the resolution delay after the first address that can be
+/// used. So records are not waited for beyond that delay. If only the routes may be used
+/// (``OriginRequest/needsRoutes(_:)``), an address can be used only if a route leads to it. Failures of the records have no effect: RFC
+/// 9460 §3.1 recommends to give up if the question was protected (DoH) and failed, because the failure may be an attack. But
+/// resolvers and middleboxes that answer only A and AAAA are common, the records of a client that asks first are
+/// unknown, and TLS still verifies the certificate. A site would become unreachable for a protection that it may not
+/// even offer.
 struct OriginSchedule {
     /// The maximum number of targets whose addresses are looked up for one origin.
     static let maxTargets = 4
@@ -21,13 +20,14 @@ struct OriginSchedule {
 
     /// An input of the state machine.
     enum Event {
-        /// The origin's own addresses arrived, or there are none. `isFinal`: records cannot help, for example because
-        /// the name does not exist, or because the addresses are from a table.
-        case addresses(areUsable: Bool, isFinal: Bool)
-        /// The routes of the records; empty if there are none.
-        case services([ServiceRoute])
+        /// The origin's own addresses arrived, or there are none. `isFinal`: records cannot help, e.g. because the name
+        /// does not exist, or because the addresses are those of a table. `since`: When the first address arrived. The
+        /// result may be later, because it waited for the other family.
+        case addresses(areUsable: Bool, isFinal: Bool, since: Moment)
+        /// The ways to connect that the records say; empty if there are none. `areNeeded`: no other may be used.
+        case services([ServiceRoute], areNeeded: Bool)
         /// The addresses of a target arrived, or there are none.
-        case target(Host, isUsable: Bool)
+        case target(Host, isUsable: Bool, since: Moment)
         /// All data that is known now has been passed.
         case settled
         /// Time has passed.
@@ -43,12 +43,14 @@ struct OriginSchedule {
     }
 
     private let delay: Duration
+    private let start: Moment
     /// When the caller gets the results at the latest.
     private let end: Moment
     private var hasAddresses = false
     private var hasOwnAddress = false
     private var hasServices = false
     private var routes: [ServiceRoute] = []
+    private var needsRoute = false
     /// The targets with pending address lookups.
     private var awaited: [Host] = []
     private var usableTargets: [Host] = []
@@ -61,13 +63,14 @@ struct OriginSchedule {
     ///   - limit: The time limit for everything.
     init(delay: Duration, limit: Duration, now: Moment) {
         self.delay = delay
+        start = now
         end = now + limit
     }
 
     /// When the caller gets the results.
     var deadline: Moment {
         if isOver { return .never }
-        return routes.requireECH && !isRouteKnown ? end : min(delayEnd, end)
+        return needsRoute && !isRouteKnown ? end : min(delayEnd, end)
     }
 
     /// Handles an event.
@@ -75,32 +78,33 @@ struct OriginSchedule {
         guard !isOver else { return [] }
         var actions: [Action] = []
         switch event {
-        case .addresses(let areUsable, let isFinal):
+        case .addresses(let areUsable, let isFinal, let since):
             hasAddresses = true
             hasOwnAddress = areUsable
             if areUsable {
-                startDelay(now: now)
+                startDelay(since: since)
             } else if isFinal {
                 return deliver()
             } else if !hasServices, delayEnd == .never {
                 delayEnd = now + max(delay, Self.delayWithoutAddress)
             }
-        case .services(let found):
+        case .services(let found, let areNeeded):
             // Addresses of targets may follow.
             if !hasOwnAddress { delayEnd = .never }
             hasServices = true
             routes = found
-            if found.contains(where: { !$0.hints.isEmpty }) { startDelay(now: now) }
+            needsRoute = areNeeded
+            if found.contains(where: { !$0.hints.isEmpty }) { startDelay(since: now) }
             for target in found.compactMap(\.target) where !awaited.contains(target) {
                 guard awaited.count < Self.maxTargets else { break }
                 awaited.append(target)
                 actions.append(.lookUp(target))
             }
-        case .target(let host, let isUsable):
+        case .target(let host, let isUsable, let since):
             awaited.removeAll { $0 == host }
             if isUsable {
                 usableTargets.append(host)
-                startDelay(now: now)
+                startDelay(since: since)
             }
         case .settled:
             return hasAddresses && hasServices && (awaited.isEmpty || isFirstRouteKnown) ? deliver() : []
@@ -123,7 +127,8 @@ struct OriginSchedule {
         }
     }
 
-    private mutating func startDelay(now: Moment) { delayEnd = min(delayEnd, now + delay) }
+    /// An address may have arrived before this caller asked, for another one.
+    private mutating func startDelay(since arrival: Moment) { delayEnd = min(delayEnd, max(arrival, start) + delay) }
 
     private mutating func deliver() -> [Action] {
         isOver = true

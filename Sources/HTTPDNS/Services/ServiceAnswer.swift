@@ -18,8 +18,8 @@ package final class ServiceAnswer: Hashable, Sendable {
     let usableUntil: Moment
     /// When failed endpoints may make the records expire again.
     let forceAt: Moment
-    /// Whether no upstream answered, so that it is not known whether there are records.
-    let isFailure: Bool
+    /// How many lookups in a row no upstream answered, so that it is not known whether there are records.
+    let failures: Int
 
     init(
         records: [ServiceRecord],
@@ -27,15 +27,18 @@ package final class ServiceAnswer: Hashable, Sendable {
         expiresAt: Moment,
         usableUntil: Moment = .past,
         forceAt: Moment = .past,
-        isFailure: Bool = false
+        failures: Int = 0
     ) {
         self.usableUntil = usableUntil
         self.forceAt = forceAt
-        self.isFailure = isFailure
+        self.failures = failures
         self.records = records
         self.routes = routes
         self.expiresAt = expiresAt
     }
+
+    /// Whether it is known that there are no records.
+    var isAbsence: Bool { records.isEmpty && failures == 0 }
 
     /// The estimated size, in octets.
     var octets: Int {
@@ -51,7 +54,7 @@ package final class ServiceAnswer: Hashable, Sendable {
             expiresAt: expiresAt,
             usableUntil: usableUntil,
             forceAt: forceAt ?? self.forceAt,
-            isFailure: isFailure
+            failures: failures
         )
     }
 
@@ -112,10 +115,11 @@ struct ServiceRoute: Hashable, Sendable {
         ech = record.echConfigurations
         hasUsableECH = ech.map { (try? ECHConfigList($0)) != nil } ?? false
     }
-}
 
-extension [ServiceRoute] {
-    /// Whether Encrypted Client Hello is required, because all routes have it. The origin's own addresses are then not
-    /// used: an attacker could block the routes to learn the name (RFC 9848 §5.1).
-    var requireECH: Bool { !isEmpty && allSatisfy(\.hasUsableECH) }
+    /// The route with hints of these families only.
+    func hinting(_ families: Families) -> ServiceRoute {
+        var route = self
+        route.hints.removeAll { !families.contains(Families($0.family)) }
+        return route
+    }
 }

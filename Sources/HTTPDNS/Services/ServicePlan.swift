@@ -21,21 +21,21 @@ package final class ServicePlan: Hashable, Sendable {
         var isEmpty: Bool { v4.isEmpty && v6.isEmpty }
     }
 
-    /// Puts the endpoints in order: by priority, then alternating families. Routes of equal priority have a random
-    /// order (RFC 9460 §2.4.1). The origin's own addresses follow (§3), unless all routes have ECH. Otherwise an
-    /// attacker could block the routes to learn the name (RFC 9848 §5.1).
+    /// Puts the endpoints in order: by priority, with equal priorities in random order (RFC 9460 §2.4.1), then
+    /// alternating families. The origin's own addresses follow (§3), if they may.
     ///
     /// - Parameters:
     ///   - routes: The routes, in the order of their priority.
     ///   - own: The origin's addresses; empty if they have not arrived.
+    ///   - hasFallback: Whether the origin's addresses are tried after the routes; see ``OriginRequest/needsRoutes(_:)``.
     ///   - targets: The addresses of the routes' targets that have arrived. For others the hints are used.
     ///   - random: A random number in 0..<1.
     /// - Returns: Nil if no endpoint of a route is known.
     init?(
         _ routes: [ServiceRoute],
         own: Addresses,
+        hasFallback: Bool,
         targets: [Host: Addresses],
-        families: Families,
         port: UInt16,
         ranking: EndpointRanking,
         random: () -> Double,
@@ -47,8 +47,8 @@ package final class ServicePlan: Hashable, Sendable {
             var addresses = route.target.map { targets[$0] ?? Addresses() } ?? own
             if addresses.isEmpty {
                 addresses = Addresses(
-                    v4: families.contains(.v4) ? route.hints.filter { $0.family == .v4 } : [],
-                    v6: families.contains(.v6) ? route.hints.filter { $0.family == .v6 } : []
+                    v4: route.hints.filter { $0.family == .v4 },
+                    v6: route.hints.filter { $0.family == .v6 }
                 )
             }
             let port = route.port ?? port
@@ -66,7 +66,7 @@ package final class ServicePlan: Hashable, Sendable {
             }
         }
         guard !endpoints.isEmpty else { return nil }
-        if !routes.requireECH {
+        if hasFallback {
             for address in ranking.order(v4: own.v4, v6: own.v6, port: port, now: now).addresses {
                 let endpoint = Endpoint(address, port: port)
                 if services[endpoint] == nil, endpoints.count < Self.maxEndpoints { endpoints.append(endpoint) }

@@ -45,7 +45,7 @@ package struct ServiceParameters: Hashable, Sendable {
         let mandatory = Self.numbers(self[.mandatory] ?? [])
         // A record is malformed if a key that it declares mandatory is missing (§8), or if no protocol is left
         // (§7.1.1).
-        guard mandatory.allSatisfy({ self[Key(rawValue: $0)] != nil }),
+        guard Self.has(mandatory, in: parameters),
             self[.noDefaultALPN] == nil || self[.alpn] != nil
         else { return nil }
     }
@@ -92,6 +92,16 @@ package struct ServiceParameters: Hashable, Sendable {
 
     func hints(_ family: IPAddress.Family) -> [IPAddress] {
         Self.addresses(self[family == .v4 ? .ipv4hint : .ipv6hint] ?? [], family) ?? []
+    }
+
+    /// Whether there is a parameter for each key. Both are in ascending order, and one pass finds them: a message has room
+    /// for 10,000 of each.
+    private static func has(_ keys: [UInt16], in parameters: [Parameter]) -> Bool {
+        var rest = parameters[...]
+        return keys.allSatisfy { key in
+            rest = rest.drop { $0.key.rawValue < key }
+            return rest.first?.key.rawValue == key
+        }
     }
 
     // MARK: Wire format of values

@@ -20,14 +20,14 @@ struct MachineScript {
         case lateAnswer(String, Answer)
         case time
         /// A caller waits for an origin, by its URL.
-        case askOrigin(CallerID, String)
+        case askOrigin(CallerID, String = MachineScript.url, usesECH: Bool = true)
         /// The cached endpoints of an origin are used, or what they lack is asked for.
-        case useOrigin(String)
+        case useOrigin(String = MachineScript.url, usesECH: Bool = true)
         /// An upstream's HTTPS records, in text form; the TTL of the answer in seconds.
         case services(String, [String], ttl: Int?)
         case failServices(String)
         /// No endpoint that the records of an origin lead to could be reached.
-        case failRecords(String)
+        case failRecords(String = MachineScript.url)
         /// Whether an `http` origin is changed to `https` by a cached record.
         case offers(String)
         case attempt(AttemptOutcome, String, String)
@@ -54,7 +54,7 @@ struct MachineScript {
     ) {
         let scripts = upstreams.map { name -> any Upstream in
             let script = ScriptedUpstream(name, oneFamily: families == .both) { _ in .silence }
-            return carriers.contains(name) ? CarryingUpstream(name: name) : script
+            return carriers.contains(name) ? CarryingUpstream(name: name, answersOneFamily: families == .both) : script
         }
         let system = ScriptedUpstream("system", kind: .system) { _ in .silence }
         var configuration = ResolverConfiguration(upstreams: scripts, system: system)
@@ -90,11 +90,11 @@ struct MachineScript {
             guard let request = origin(url) else { return nil }
             used.append(machine.offersHTTPS(request, now: now) ? "https" : "http")
             return nil
-        case .askOrigin(let caller, let url):
-            guard let request = origin(url) else { return nil }
+        case .askOrigin(let caller, let url, let usesECH):
+            guard let request = origin(url, usesECH: usesECH) else { return nil }
             return .askedOrigin(request, by: caller, isFresh: false, delay: .milliseconds(50))
-        case .useOrigin(let url):
-            guard let request = origin(url) else { return nil }
+        case .useOrigin(let url, let usesECH):
+            guard let request = origin(url, usesECH: usesECH) else { return nil }
             guard case .current(let found, _) = machine.cached(request.addresses, port: request.port, now: now) else {
                 used.append("unknown")
                 return nil
@@ -121,8 +121,8 @@ struct MachineScript {
         }
     }
 
-    private func origin(_ url: String) -> OriginRequest? {
-        (try? HTTPURL(url)).flatMap { OriginRequest($0.origin, families: families) }
+    private func origin(_ url: String, usesECH: Bool = true) -> OriginRequest? {
+        (try? HTTPURL(url)).flatMap { OriginRequest($0.origin, families: families, usesECH: usesECH) }
     }
 
     private mutating func takeServiceQuestion(_ upstream: String) -> PendingServiceQuestion? {
@@ -211,6 +211,7 @@ struct MachineScript {
 /// An upstream that carries HTTPS records and is never asked.
 private struct CarryingUpstream: ServiceUpstream {
     let name: String
+    let answersOneFamily: Bool
 
     func answer(_ question: Question) async throws(UpstreamError) -> Answer { throw UpstreamError(.unsupported, "no") }
 
