@@ -13,8 +13,7 @@ extension CommandFailure {
     init(_ error: BeelineError) {
         // The resolver's message explains why there is no address.
         let message = (error.underlyingError as? ResolutionError)?.message ?? error.message
-        let advice = message.hasSuffix(HTTPSRecordRemedy.keepHTTP) ? "" : Self.advice(error.code)
-        self.init(CommandStatus(error), Self.withOptions(message) + advice)
+        self.init(CommandStatus(error), Self.withOptions(message) + Self.advice(error.code, message))
     }
 
     /// The message with the command's options in place of the library's settings.
@@ -43,10 +42,11 @@ extension CommandFailure {
     }
 
     /// Names the option that may help. The library's messages do not know the command's options.
-    private static func advice(_ code: BeelineError.Code) -> String {
+    private static func advice(_ code: BeelineError.Code, _ message: String) -> String {
         switch code {
-        case .tooManyRedirects: " (--max-redirs)"
-        case .certificateRejected: "; --cacert FILE trusts a further CA"
+        case .tooManyRedirects: message.hasSuffix(HTTPSRecordRemedy.keepHTTP) ? "" : " (--max-redirs)"
+        // A further CA does not help against a certificate of another name, or one that has expired.
+        case .certificateRejected: message.contains("no trusted issuer") ? "; --cacert FILE trusts a further CA" : ""
         case .connectTimeout: "; --connect-timeout allows more time"
         case .deadlineExceeded: "; -m allows more time"
         default: ""

@@ -130,6 +130,10 @@ struct DoctorECHTests {
         #expect(silent.message.hasPrefix("no answer; --ech false shows the server name instead"))
         let upgraded = CommandFailure(BeelineError(.tooManyRedirects, "a loop: \(HTTPSRecordRemedy.keepHTTP)"))
         #expect(upgraded.message == "a loop: --no-https-records keeps http")
+        for (cause, isHelped) in [("no trusted issuer signed", true), ("is not for the public name b.test", false)] {
+            let refused = CommandFailure(BeelineError(.certificateRejected, "showed a certificate that \(cause)"))
+            #expect(refused.message.contains("--cacert FILE") == isHelped)
+        }
     }
 
     @Test("a handshake that fails only with ECH is a finding")

@@ -117,7 +117,7 @@ extension ProcessTests {
             .certificate("another name", status: 60, says: "another name") {
                 ServerTLS(try $0.certificate(for: "b.test"))
             },
-            .certificate("an expired certificate", status: 60, says: "--cacert") {
+            .certificate("an expired certificate", status: 60, says: "expired") {
                 ServerTLS(try $0.certificate(for: "a.test", flaw: .expired))
             },
             .certificate("a self-signed certificate", status: 60, says: "--cacert") {
