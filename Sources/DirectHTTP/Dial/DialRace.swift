@@ -48,6 +48,8 @@ final class DialRace {
     private var isOver = false
     /// The response of the last proxy that refused.
     private var refusal: HTTPResponse?
+    /// Whether the body of ``refusal`` is malformed.
+    private var isRefusalBroken = false
 
     /// - Parameters:
     ///   - earlier: the attempts of earlier races for the same connection. They are part of the result and of the errors.
@@ -193,7 +195,7 @@ final class DialRace {
             }
         }
         candidate.attempt.outcome = .failed(error.code, error.message)
-        refusal = error.response ?? refusal
+        if let response = error.response { (refusal, isRefusalBroken) = (response, error.hasBrokenBody) }
         ended(candidate.attempt)
         candidate.channel?.closeTransport()
         candidate.channel = nil
@@ -242,7 +244,7 @@ final class DialRace {
         let list = attempts.map(\.description).joined(separator: "; ")
         let message = "cannot connect to \(target.key.origin): \(list)\(remedy)"
         var error = DirectHTTPError(code, message, attempts: attempts)
-        if code == .proxyRefused { error.response = refusal }
+        if code == .proxyRefused { (error.response, error.hasBrokenBody) = (refusal, isRefusalBroken) }
         finish(.failure(error))
     }
 
