@@ -48,7 +48,7 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
             error.message,
             attempts: error.attempts,
             hops: hops,
-            underlyingError: error.response == nil && !error.hasTooManyFields ? error.underlyingError : error
+            underlyingError: error.hasDetails ? error : error.underlyingError
         )
         self.route = route
     }

@@ -20,6 +20,9 @@ public struct RedirectRules: Sendable, Hashable {
     /// Whether every hop keeps the method of the request, as with curl's `-X` and `-L`. The body is still left out as
     /// RFC 9110 requires. Default false.
     package var keepsMethod = false
+    /// Whether a space in the query of a `Location` is sent as `+`, as curl does. By default it is `%20`, as in browsers. A
+    /// `Location` with a space is not a URL (RFC 3986 §3.4), so the client has to choose.
+    package var writesPlusForSpace = false
     /// The allowed schemes of redirect targets. A redirect to another scheme throws `unsupportedScheme`. Default all.
     public var schemes: Set<Scheme> = [.http, .https, .ws, .wss]
     /// Whether a redirected request has a `Referer` with the URL that redirected it, without user, password and

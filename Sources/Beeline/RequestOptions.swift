@@ -36,6 +36,9 @@ public struct RequestOptions: Sendable {
     /// site than its URL, such as a test of a server that is not in DNS yet. It no longer applies after a redirect to
     /// another origin. Default `nil`.
     package var cookieHost: Host?
+    /// The maximum size of the jar's cookies in a request, in bytes. From the first cookie that does not fit, the jar's cookies are
+    /// left out. Default unlimited, as in RFC 6265bis.
+    package var maxCookieBytes = Int.max
     /// Whether to send cookies of the jar. Default true.
     public var sendsCookies = true
     /// Whether to keep cookies of responses. Default true.
@@ -55,6 +58,11 @@ public struct RequestOptions: Sendable {
     package var httpVersion = HTTP1Version.http11
     /// Whether requests of HTTP/1 have a `Host` field. RFC 9112 §3.2 requires it; false is for tests of servers only. Default true.
     package var sendsHost = true
+    /// The value of a `Connection` field in HTTP/1, `close` or `keep-alive`. Default `nil`: no field. Whether the connection is used
+    /// again depends on the response.
+    package var connectionOption: String?
+    /// Whether a request whose body may be decoded has an `Accept-Encoding`. Default true.
+    package var offersCodings = true
     /// Whether the `Content-Length` of the response is ignored. The body then ends with the connection, like curl's
     /// `--ignore-content-length`. Default false. It does not affect HTTP/2.
     package var ignoresContentLength = false

@@ -57,9 +57,10 @@ extension CommandFailure {
 extension CommandStatus {
     /// Maps an error to curl's exit code.
     init(_ error: BeelineError) {
-        // As in curl, a refused tunnel is a failure to connect, and a head that is too large one to receive.
+        // As in curl, a refused tunnel is a failure to connect; a refusal with a malformed body, and a head that is too large, are
+        // failures to receive.
         if let cause = error.underlyingError as? DirectHTTPError, cause.code == .proxyRefused, cause.response != nil {
-            self = .connectFailed
+            self = cause.hasBrokenBody ? .receiveFailed : .connectFailed
         } else if error.code == .responseTooLarge {
             let hasTooManyFields = (error.underlyingError as? DirectHTTPError)?.hasTooManyFields == true
             self = hasTooManyFields ? .fieldsTooLarge : .receiveFailed

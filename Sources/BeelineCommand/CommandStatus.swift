@@ -46,6 +46,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     static let tooLarge = CommandStatus(63)
     /// The request body must be sent again but can be read only once.
     static let bodyNotReplayable = CommandStatus(65)
+    /// The URL has a user name, and `--disallow-username-in-url` is given.
+    static let loginDenied = CommandStatus(67)
     static let unreadableRoots = CommandStatus(77)
     /// The server's public key matches no pin.
     static let pinMismatch = CommandStatus(90)

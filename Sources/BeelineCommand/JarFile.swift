@@ -44,13 +44,6 @@ struct JarFile: Hashable, Sendable {
         }
     }
 
-    /// Reads the file's cookies; empty if the file does not exist. Ignores lines that are not cookies, as curl's `-b` does.
-    ///
-    /// - Throws: ``CommandFailure`` if the file exists but cannot be read.
-    func cookies(from url: HTTPURL? = nil) async throws(CommandFailure) -> [Cookie] {
-        try await source(from: url)?.found.cookies ?? []
-    }
-
     /// Reads a whole file; `-` is standard input.
     ///
     /// - Throws: ``CommandFailure`` with status `readFailed`.

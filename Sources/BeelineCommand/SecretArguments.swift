@@ -14,37 +14,44 @@ enum SecretArguments {
     /// arguments before: `CommandLine.arguments` copies them on its first use.
     static func wipe() {
         let (count, vector) = (Int(CommandLine.argc), CommandLine.unsafeArgv)
-        let arguments = (1..<max(1, count)).map { index in
+        var expected: Kind?
+        for index in 1..<max(1, count) {
+            guard let argument = vector[index] else { continue }
             // A String would replace octets that are not UTF-8 with longer ones.
-            vector[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
-        }
-        for (index, secret) in secrets(in: arguments).enumerated() {
-            guard let secret, let argument = vector[index + 1], secret.upperBound <= strlen(argument) else { continue }
+            let octets = Array(UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
+            guard let secret = secret(in: octets, after: &expected), secret.upperBound <= octets.count else { continue }
             memset(argument + secret.lowerBound, Int32(UInt8(ascii: " ")), secret.count)
         }
     }
 
     /// Returns for each argument the octets to overwrite; nil if it has no secret. The program's name is not an argument.
+    static func secrets(in arguments: [[UInt8]]) -> [Range<Int>?] {
+        var expected: Kind?
+        return arguments.map { secret(in: $0, after: &expected) }
+    }
+
+    /// Returns the octets of the next argument to overwrite; nil if it has no secret. `expected` is the kind of this argument if it
+    /// is the value of an option, and is set to that of the next one.
     ///
     /// The options of subcommands, and those of a program after `run --`, are treated alike. An argument that only
     /// looks like a secret is overwritten too. This affects only the view of other users.
-    static func secrets(in arguments: [[UInt8]]) -> [Range<Int>?] {
-        var expected: Kind?
-        return arguments.map { argument in
-            if let kind = expected {
-                expected = nil
-                return kind.secret(in: argument[...]) ?? Kind.url.secret(in: argument[...])
-            }
-            guard argument.first == UInt8(ascii: "-"), argument.count > 1 else {
-                return Kind.url.secret(in: argument[...])
-            }
-            let (kind, value) = argument[1] == UInt8(ascii: "-") ? long(argument) : cluster(argument)
-            guard let kind, value.isEmpty else {
-                return kind.flatMap { $0.secret(in: value) } ?? Kind.url.secret(in: argument[...])
-            }
-            expected = kind
-            return nil
+    ///
+    /// This runs at every start. It uses no array of ranges and, without long options, no set or dictionary: the first use of such
+    /// a type searches all conformances of the program.
+    private static func secret(in argument: [UInt8], after expected: inout Kind?) -> Range<Int>? {
+        if let kind = expected {
+            expected = nil
+            return kind.secret(in: argument[...]) ?? Kind.url.secret(in: argument[...])
         }
+        guard argument.first == UInt8(ascii: "-"), argument.count > 1 else {
+            return Kind.url.secret(in: argument[...])
+        }
+        let (kind, value) = argument[1] == UInt8(ascii: "-") ? long(argument) : cluster(argument)
+        guard let kind, value.isEmpty else {
+            return kind.flatMap { $0.secret(in: value) } ?? Kind.url.secret(in: argument[...])
+        }
+        expected = kind
+        return nil
     }
 
     /// The kind of a long option's value, and the value if it is in the same argument.
@@ -65,7 +72,7 @@ enum SecretArguments {
     /// The kind of the value in a cluster of short options such as `-sSume:secret`.
     private static func cluster(_ argument: [UInt8]) -> (Kind?, ArraySlice<UInt8>) {
         for index in argument.indices.dropFirst() {
-            if let kind = shortOptions[argument[index]] { return (kind, argument[(index + 1)...]) }
+            if let kind = kind(ofLetter: argument[index]) { return (kind, argument[(index + 1)...]) }
             if lettersWithValue.contains(argument[index]) { break }
         }
         return (nil, [])
@@ -78,12 +85,20 @@ enum SecretArguments {
         "proxy": .url, "preproxy": .url, "socks4": .url, "socks4a": .url, "socks5": .url, "socks5-hostname": .url,
         "url": .url,
     ]
-    private static let shortOptions: [UInt8: Kind] = [
-        UInt8(ascii: "u"): .whole, UInt8(ascii: "U"): .whole, UInt8(ascii: "H"): .header, UInt8(ascii: "b"): .cookie,
-        UInt8(ascii: "E"): .passphrase, UInt8(ascii: "x"): .url,
-    ]
     /// The other letters with a value. The value ends a cluster, as in curl.
-    private static let lettersWithValue = Set("AcCdDeFhKmoPQrtTwXyYz".utf8)
+    private static let lettersWithValue = "AcCdDeFhKmoPQrtTwXyYz".utf8
+
+    /// The kind of a short option's value; nil if it is no secret.
+    private static func kind(ofLetter letter: UInt8) -> Kind? {
+        switch letter {
+        case UInt8(ascii: "u"), UInt8(ascii: "U"): .whole
+        case UInt8(ascii: "H"): .header
+        case UInt8(ascii: "b"): .cookie
+        case UInt8(ascii: "E"): .passphrase
+        case UInt8(ascii: "x"): .url
+        default: nil
+        }
+    }
 }
 
 extension SecretArguments {

@@ -124,6 +124,12 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     var wantsHTTP1 = false
     /// Whether the response has more fields than the limit.
     package var hasTooManyFields = false
+    /// Whether the Content-Length of the response is a number that does not fit 64 bits.
+    package var hasTooLargeLength = false
+    /// Whether the body of a proxy's refusal is malformed.
+    package var hasBrokenBody = false
+    /// Whether the error says more than its code and message.
+    package var hasDetails: Bool { response != nil || hasTooManyFields || hasTooLargeLength }
     /// Whether a proxy closed the connection with a challenge that a new connection can answer.
     var isChallenge = false
 

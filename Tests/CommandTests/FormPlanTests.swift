@@ -49,6 +49,14 @@ struct FormPlanTests {
         #expect(try form((argument, false)).parts[0].content == .bytes(Array(value.utf8)))
     }
 
+    /// As in curl, which gives a type only to files, and one by the name that `filename=` says.
+    @Test func standardInputHasNoType() throws {
+        let files = InputFiles(contents: { _ in [] }, size: { _ in nil }, askPassword: { _ in nil })
+        let texts = ["f=@-", "g=@-;filename=a.txt"]
+        let parts = try FormPlan(texts.map { FormArgument(text: $0, isLiteral: false) }, files: files).parts
+        #expect(parts.map(\.fileName) == ["-", "a.txt"] && parts.map(\.type) == [nil, "text/plain"])
+    }
+
     @Test func severalFilesAreANestedMultipart() throws {
         let part = try form(("f=@two,\"a.pem\";type=x/y;encoder=8bit,b.pem;headers=\"X-A: 1\"", false)).parts[0]
         guard case .group(let files) = part.content else {

@@ -231,6 +231,8 @@ struct NetworkOptionTests {
         #expect(dial.localPorts == 100...200 && dial.localAddresses == [IPAddress("127.0.0.9")])
         #expect(dial.keepAlive == .seconds(5) && !dial.sendsAtOnce && dial.stagger == .milliseconds(9))
         #expect(try plan("--no-keepalive").client.engine.dial.keepAlive == nil)
+        #expect(try plan("--keepalive-cnt", "3").client.engine.dial.keepAliveCount == 3)
+        #expect(try plan("--no-sessionid").client.tls.resumesSessions == false)
         #expect(try plan("--unix-socket", "/run/x").client.unixSocket == "/run/x")
     }
 

@@ -91,6 +91,7 @@ struct HopJourney {
             prepared.onHead = request.options.onHead
             prepared.onTunnelHead = request.options.onTunnelHead
             prepared.sendsHost = request.options.sendsHost
+            prepared.connectionOption = request.options.connectionOption
             prepared.ignoresContentLength = request.options.ignoresContentLength
             prepared.keepsTransferCoding = request.options.keepsTransferCoding
             prepared.onBrokenHead = request.options.onBrokenHead
@@ -200,7 +201,8 @@ struct HopJourney {
             request.options.sendsCookies ? call.jar(of: request) : nil,
             url: hop.cookieURL,
             explicit: hop.explicitCookies,
-            context: context
+            context: context,
+            limit: request.options.maxCookieBytes
         )
     }
 

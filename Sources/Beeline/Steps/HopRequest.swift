@@ -53,7 +53,9 @@ struct HopRequest: Sendable {
         // Part of an encoded body cannot be decoded, unless it begins at the first byte.
         let isOurs = fields[.acceptEncoding] == nil && fields[.range] == nil
         if takesBody, configuration.decodesContent, isOurs || request.options.decodesEveryBody {
-            if fields[.acceptEncoding] == nil { fields[.acceptEncoding] = ContentCoding.offer }
+            if fields[.acceptEncoding] == nil, request.options.offersCodings {
+                fields[.acceptEncoding] = ContentCoding.offer
+            }
             decodesContent = true
         }
         requestTarget = request.options.requestTarget

@@ -24,7 +24,8 @@ enum Redirect {
         }
         var next = hop
         next.requestTarget = nil
-        next.go(to: try resolve(location, from: hop), hsts: hsts)
+        let reference = rules.writesPlusForSpace ? withPlusInQuery(location) : location
+        next.go(to: try resolve(reference, from: hop), hsts: hsts)
         guard rules.schemes.contains(next.url.origin.scheme) else {
             throw BeelineError(
                 .unsupportedScheme,
@@ -79,6 +80,14 @@ enum Redirect {
         case 301, 302, 303, 307, 308: true
         default: false
         }
+    }
+
+    /// The reference with `+` for each space of its query.
+    private static func withPlusInQuery(_ location: String) -> String {
+        let parts = location.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = parts.first, let mark = first.firstIndex(of: "?") else { return location }
+        let query = first[mark...].replacing(" ", with: "+")
+        return ([first[..<mark] + query] + parts.dropFirst()).joined(separator: "#")
     }
 
     private static func resolve(_ location: String, from hop: HopRequest) throws(BeelineError) -> HTTPURL {

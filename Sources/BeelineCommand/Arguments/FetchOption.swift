@@ -113,6 +113,11 @@ extension FetchOption {
         FetchOption(name: name, letter: letter, help: nil, effect: .flag { _, _ in })
     }
 
+    /// An option with a value that has no effect here, accepted for curl's scripts.
+    static func ignored(value name: String) -> FetchOption {
+        FetchOption(name: name, letter: nil, help: nil, effect: .value(name: "value") { _, _ in })
+    }
+
     /// An option that the parser carries out.
     static func directive(
         _ name: String,

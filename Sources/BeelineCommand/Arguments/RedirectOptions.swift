@@ -11,6 +11,7 @@ struct RedirectOptions: FetchOptionGroup {
     var schemes: [String] = []
     var redirectSchemes: [String] = []
     var defaultScheme: String?
+    var forbidsUser = false
 
     static let options: [FetchOption] = [
         .flag("follow", help: "Follow redirects; the status decides the method") {
@@ -31,6 +32,7 @@ struct RedirectOptions: FetchOptionGroup {
         .text("proto-default", value: "protocol", help: "Scheme of URLs without one (default: http)") {
             $0.redirect.defaultScheme = $1
         },
+        .flag("disallow-username-in-url", help: "Refuse URLs with a user name") { $0.redirect.forbidsUser = $1 },
     ]
 
     private mutating func keep(_ status: Int, _ keeps: Bool) {

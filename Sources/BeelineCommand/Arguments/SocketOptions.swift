@@ -10,6 +10,7 @@ struct SocketOptions: FetchOptionGroup {
     var localPort: String?
     var keepsAlive = true
     var keepAliveTime = 60
+    var keepAliveCount = 9
     var sendsAtOnce = true
     var staggerMilliseconds: Int?
 
@@ -28,6 +29,9 @@ struct SocketOptions: FetchOptionGroup {
         .flag("keepalive", help: "Let TCP probe silent connections (default)") { $0.socket.keepsAlive = $1 },
         .number("keepalive-time", value: "sec", help: "Time between probes in seconds (default: 60)", in: 1...32_767) {
             $0.socket.keepAliveTime = $1
+        },
+        .number("keepalive-cnt", help: "Unanswered probes that end a connection (default: 9)", in: 1...127) {
+            $0.socket.keepAliveCount = $1
         },
         .flag("tcp-nodelay", help: "Send small segments at once (default)") { $0.socket.sendsAtOnce = $1 },
         .number(

@@ -18,6 +18,8 @@ struct TLSValues: Hashable, Sendable {
     var maxVersion: String?
     var ciphers: String?
     var groups: String?
+    /// False with `--no-sessionid`.
+    var resumesSessions = true
     /// The values of `--ech`, in order.
     var ech: [String] = []
 
@@ -61,10 +63,17 @@ struct TLSOptions: FetchOptionGroup {
         .text("curves", value: "list", help: "Groups for the key exchange, such as X25519:P-256") {
             $0.tls.values.groups = $1
         },
+        .flag("sessionid", help: "Resume TLS sessions of earlier connections (default)") {
+            $0.tls.values.resumesSessions = $1
+        },
         .text("ech", value: "config", help: "Encrypt the server name: true, hard, false, grease or ecl:BASE64") {
             $0.tls.values.ech.append($1)
         },
         // The system's roots are always trusted; --cacert and --capath add to them.
         .ignored("ca-native"), .ignored("proxy-ca-native"),
+        // They concern TLS libraries of other systems, and what TLS no longer has; curl on Linux ignores them too.
+        .ignored("ssl-allow-beast"), .ignored("ssl-auto-client-cert"), .ignored("ssl-no-revoke"),
+        .ignored("ssl-revoke-best-effort"), .ignored("proxy-ssl-allow-beast"), .ignored("proxy-ssl-auto-client-cert"),
+        .ignored("npn"), .ignored(value: "egd-file"), .ignored(value: "random-file"),
     ]
 }

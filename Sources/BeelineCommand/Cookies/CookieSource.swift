@@ -10,6 +10,8 @@ struct CookieSource: Sendable {
     var found: CookieImport
     /// Whether the source is text rather than an SQLite file.
     var isText: Bool
+    /// Whether the source is in Netscape's format, which has no times of creation.
+    var isNetscape = false
     /// The unit of the line numbers in `found`.
     var unit: String { isText ? "line" : "row" }
 
@@ -34,8 +36,9 @@ struct CookieSource: Sendable {
         if path != "-", format == nil, octets.starts(with: sqlite) {
             return try await profile(path, container: container)
         }
-        let found = (format ?? CookieFormat(of: octets)).read(octets, from: url, now: .now)
-        return CookieSource(found: found, isText: true)
+        let format = format ?? CookieFormat(of: octets)
+        let found = format.read(octets, from: url, now: .now)
+        return CookieSource(found: found, isText: true, isNetscape: format == .netscape)
     }
 
     /// The result of importing a source.

@@ -82,7 +82,7 @@ struct FetchPlan: Sendable {
     let speedLimit: SpeedLimit?
     /// Messages for the user, one line each.
     private(set) var messages: [String] = []
-    /// Warnings about options, in curl's words.
+    /// Notes and warnings about options, in curl's words and with its prefixes.
     private(set) var warnings: [String] = []
 
     /// The values that the settings of a client depend on.
@@ -162,7 +162,8 @@ struct FetchPlan: Sendable {
         uploads = command.request.uploadFile
         destinations = output.destinations
         usesRemoteNames = output.allRemoteNames
-        if destinations.count > urls.count { warnings.append("Got more output options than URLs") }
+        if destinations.count > urls.count { warnings.append("Warning: Got more output options than URLs") }
+        if let remark = draft.remark(uploads: uploads.contains { !$0.isEmpty }) { warnings.append(remark) }
         globOff = transfer.globOff
         resume = try Transfer.Resume(transfer.continueAt)
         guard resume == nil || transfer.range == nil else {

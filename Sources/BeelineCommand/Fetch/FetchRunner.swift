@@ -7,7 +7,9 @@ import CookieJar
 /// with its connections and DNS answers. All parts share the cookies.
 struct FetchRunner: Sendable {
     private let session: FetchSession
-    private let clients: [FetchPlan.ClientKey: BeelineClient]
+    private let clients: [BeelineClient]
+    /// The position in ``clients`` of each part's client.
+    private let clientOfPart: [Int]
     private let cookies: SessionCookies
     /// The hosts that require TLS, for all clients.
     private let hosts = HSTSStore()
@@ -36,7 +38,7 @@ struct FetchRunner: Sendable {
         hstsFiles = HSTSFiles(session.parts.flatMap(\.hsts))
         do throws(CommandFailure) {
             try await hstsFiles.read(into: hosts)
-            clients = try Self.clients(session, hosts: hosts, jar: cookies.jar)
+            (clients, clientOfPart) = try Self.clients(session, hosts: hosts, jar: cookies.jar)
         } catch {
             await cookies.abandon()
             throw error
@@ -47,29 +49,31 @@ struct FetchRunner: Sendable {
         _ session: FetchSession,
         hosts: HSTSStore,
         jar: CookieJar?
-    ) throws(CommandFailure) -> [FetchPlan.ClientKey: BeelineClient] {
-        var clients: [FetchPlan.ClientKey: BeelineClient] = [:]
-        do throws(UpstreamError) {
-            for plan in session.parts where clients[plan.clientKey] == nil {
-                var configuration = plan.client
-                if session.needsNoNames(plan.clientKey) { configuration.upstreams = [] }
-                clients[plan.clientKey] = try BeelineClient(
-                    configuration,
-                    jar: plan.hasCookies ? jar : nil,
-                    hsts: hosts
-                )
+    ) throws(CommandFailure) -> (clients: [BeelineClient], ofPart: [Int]) {
+        var clients: [BeelineClient] = []
+        var ofPart: [Int] = []
+        for (index, plan) in session.parts.enumerated() {
+            if let earlier = session.parts[..<index].firstIndex(where: { $0.clientKey == plan.clientKey }) {
+                ofPart.append(ofPart[earlier])
+                continue
             }
-        } catch {
-            throw CommandFailure(.usage, error.message)
+            var configuration = plan.client
+            if session.needsNoNames(plan.clientKey) { configuration.upstreams = [] }
+            ofPart.append(clients.count)
+            do throws(UpstreamError) {
+                clients.append(try BeelineClient(configuration, jar: plan.hasCookies ? jar : nil, hsts: hosts))
+            } catch {
+                throw CommandFailure(.usage, error.message)
+            }
         }
-        return clients
+        return (clients, ofPart)
     }
 
     private func run() async -> CommandStatus {
-        if !session.settings.reports { session.settings.warnings.forEach(warn) }
+        if !session.settings.reports { session.settings.warnings.map { "Warning: \($0)" }.forEach(warn) }
         for message in cookies.messages + session.parts.flatMap(\.messages) { note(message) }
         if !session.settings.isSilent, !session.settings.reports { session.parts.flatMap(\.warnings).forEach(warn) }
-        for client in clients.values { await client.resolver.enterNetworkOfIPv6Alone() }
+        for client in clients { await client.resolver.enterNetworkOfIPv6Alone() }
         var status: CommandStatus
         do throws(CommandFailure) {
             status =
@@ -97,7 +101,7 @@ struct FetchRunner: Sendable {
             if status == .ok { status = error.status }
         }
         // An interrupted command skips the graceful shutdown, to exit quickly.
-        if !Task.isCancelled { for client in clients.values { await client.shutDown() } }
+        if !Task.isCancelled { for client in clients { await client.shutDown() } }
         return status
     }
 
@@ -106,9 +110,9 @@ struct FetchRunner: Sendable {
         Terminal.standardError.writeLine("beeline: \(message.singleLine)")
     }
 
-    /// Prints a warning about the command line, with curl's prefix.
+    /// Prints a note or a warning about the command line, which has curl's prefix.
     private func warn(_ message: String) {
-        Terminal.standardError.writeLine("Warning: \(message.singleLine)")
+        Terminal.standardError.writeLine(message.singleLine)
     }
 
     // MARK: The transfers
@@ -163,7 +167,7 @@ struct FetchRunner: Sendable {
     private func forEachTransfer(_ body: (TransferRun) async -> Bool) async throws(CommandFailure) {
         var id = 0
         for (index, plan) in session.parts.enumerated() {
-            guard let client = clients[plan.clientKey] else { continue }
+            let client = clients[clientOfPart[index]]
             if index > 0 { try await cookies.load(plan).forEach(note) }
             let heads = try plan.dumpHeader?.open()
             var queue = TransferQueue(plan)

@@ -105,7 +105,8 @@ struct FormPart: Hashable, Sendable {
         guard type == nil else { return }
         type = fileName.flatMap { MediaType.known(fileName: $0) } ?? MediaType.known(fileName: path)
         if fileName == nil, type == "text/plain" { type = nil }
-        if fileName != nil { type = type ?? "application/octet-stream" }
+        // As in curl, only a file has this type by default, not standard input.
+        if fileName != nil, path != "-" { type = type ?? "application/octet-stream" }
     }
 
     /// Reads the attributes after the content.

@@ -22,6 +22,7 @@ extension ClientConfiguration {
         redirectRules.keepsPost = options.keepsPost
         redirectRules.keepsMethod = hasMethod && !options.obeysStatus
         redirectRules.countsAsPost = isPost
+        redirectRules.writesPlusForSpace = true
         redirectRules.sendsReferer = sendsReferer
         redirectRules.schemes = options.allowedSchemes.intersection(
             SchemeList.read(options.redirectSchemes, from: SchemeList.all)
@@ -40,6 +41,7 @@ enum SchemeList {
 
     /// Evaluates lists from left to right. Other schemes are ignored, because they are not supported.
     static func read(_ lists: [String], from start: Set<Scheme>) -> Set<Scheme> {
+        guard !lists.isEmpty else { return start }
         var schemes = start
         for item in lists.joined(separator: ",").split(separator: ",") {
             let modifiers = item.prefix { "+-=".contains($0) }

@@ -41,6 +41,10 @@ struct RequestDraft: Sendable {
     private(set) var sendsReferer = false
     /// The value of `-H "Expect: …"`; nil without the option, and empty if the option removes the field.
     private var expect: String?
+    /// `-H "Connection: close"`.
+    private var connectionOption: String?
+    /// False with `-H "Accept-Encoding:"`.
+    private var offersCodings = true
     private let message: MessageOptions
     /// Whether the body is sent without its length (`-H "Transfer-Encoding: chunked"`).
     private var isChunked = false
@@ -118,6 +122,9 @@ struct RequestDraft: Sendable {
         options.requestTarget = message.target
         options.sendsHost = !omitsHost
         options.cookieHost = cookieHost
+        options.connectionOption = connectionOption
+        options.offersCodings = offersCodings
+        options.maxCookieBytes = Self.maxCookieBytes
         options.ignoresContentLength = command.transfer.ignoresLength
         options.keepsTransferCoding = command.transfer.raw
         options.decodesEveryBody = command.request.compressed
@@ -152,6 +159,18 @@ struct RequestDraft: Sendable {
     /// Whether `-X` is given.
     var hasMethod: Bool { method != nil }
 
+    /// A line about `-X` in curl's words, if it repeats the method that the other options give, or may not do what it seems to.
+    ///
+    /// - Parameter uploads: whether the request has a file of `-T`.
+    func remark(uploads: Bool) -> String? {
+        guard let method = method?.rawValue.uppercased() else { return nil }
+        let usual = isHead ? "HEAD" : body != .none ? "POST" : uploads ? "PUT" : "GET"
+        if method == usual { return "Note: Unnecessary use of -X or --request, \(usual) is already inferred." }
+        guard method == "HEAD" else { return nil }
+        return "Warning: Setting custom HTTP method to HEAD with -X/--request may not work the way you want. "
+            + "Consider using -I/--head instead."
+    }
+
     /// How long a body waits for `100 Continue`; nil if it is sent at once.
     ///
     /// As in curl, bodies of more than 1 MiB or of unknown length wait, unless `-H "Expect:"` specifies otherwise.
@@ -164,6 +183,9 @@ struct RequestDraft: Sendable {
 
     /// The maximum size of the fields, as in curl.
     private static let maxFieldBytes = 1 << 20
+
+    /// The maximum size of the cookies that a request gets from the jar, as in curl. Most servers refuse longer fields.
+    private static let maxCookieBytes = 8_191
 
     private static let twoMethods = CommandFailure(
         .usage,
@@ -268,8 +290,10 @@ struct RequestDraft: Sendable {
         case .userAgent: userAgent = line.value.map(DefaultField.replaced) ?? .removed
         case .accept: accept = line.value.map(DefaultField.replaced) ?? .removed
         case .transferEncoding where line.value?.lowercased() == "chunked": isChunked = true
-        // The client manages its connections, and the command closes them at its end.
-        case .connection where ["close", "keep-alive"].contains(line.value?.lowercased()): break
+        // The client writes the field, because it manages the connections.
+        case .connection where ["close", "keep-alive"].contains(line.value?.lowercased()):
+            connectionOption = line.value
+        case .acceptEncoding where line.value == nil: offersCodings = false
         default:
             if line.isFirst { fields[line.name] = nil }
             if line.name == .contentType, line.value == nil { contentType = nil }

@@ -60,8 +60,19 @@ struct SessionCookies: Sendable {
     ) async throws(CommandFailure) -> [(path: String, cookies: [Cookie])] {
         let url = (plan.urls.first?.text).flatMap { try? plan.urlPlan.url($0, upload: nil) }
         var cookies: [(path: String, cookies: [Cookie])] = []
+        // Netscape's format has no times of creation, and `-c` writes the newest cookie first. So the last line counts as the oldest
+        // cookie, which is sent first.
+        var created = CookieTime.now
         for file in plan.cookieFiles {
-            let found = try await file.cookies(from: url)
+            // As with curl's `-b`, a missing file and lines that are not cookies are ignored.
+            guard let source = try await file.source(from: url) else { continue }
+            var found = source.found.cookies
+            if source.isNetscape {
+                for index in found.indices {
+                    found[index].created = created
+                    created = CookieTime(microseconds: created.microseconds - 1)
+                }
+            }
             cookies.append((file.path, plan.dropsSessionCookies ? found.filter { $0.expires != nil } : found))
         }
         return cookies

@@ -24,6 +24,7 @@ extension ClientConfiguration {
         if let text = options.interface { try bind(to: text) }
         if let text = options.localPort { engine.dial.localPorts = try Self.ports(text) }
         engine.dial.keepAlive = options.keepsAlive ? .seconds(options.keepAliveTime) : nil
+        engine.dial.keepAliveCount = options.keepAliveCount
         engine.dial.sendsAtOnce = options.sendsAtOnce
         if let time = options.staggerMilliseconds { engine.dial.stagger = .milliseconds(time) }
     }

@@ -22,6 +22,7 @@ extension TLSSettings {
     ) throws(CommandFailure) {
         self = base
         verifiesCertificate = !values.insecure
+        resumesSessions = values.resumesSessions
         for path in values.rootFiles { try trust(path, option: "--\(option)cacert", files) }
         for folder in values.rootFolders {
             guard files.isFolder(folder) else {

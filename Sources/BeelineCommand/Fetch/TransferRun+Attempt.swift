@@ -65,6 +65,7 @@ extension TransferRun {
         } else if state.offset > 0 {
             request.headerFields[.range] = "bytes=\(state.offset)-"
         }
+        if plan.command.transfer.range != nil, body != .none { Self.announceRange(of: body, &request) }
         plan.condition?.apply(to: &request.headerFields)
         var options = transfer.options
         var limits = plan.client.limits
@@ -111,6 +112,10 @@ extension TransferRun {
                 throw CommandFailure(.uploadFailed, "HTTP/1.0 cannot send a body of unknown length")
             }
             let failure = CommandFailure(error)
+            if plan.maxFileSize != nil, (error.underlyingError as? DirectHTTPError)?.hasTooLargeLength == true {
+                // A number of more than 64 bits is larger than every limit.
+                throw CommandFailure(.tooLarge, "\(failure.message) (--max-filesize)")
+            }
             if error.code == .connectionLost, failure.status == .emptyReply, state.record.isHeadBroken {
                 throw CommandFailure(.partialBody, failure.message)
             }
@@ -128,6 +133,14 @@ extension TransferRun {
         } catch {
             return .failure(error)
         }
+    }
+
+    /// `-r` with a body: says which part of the resource the body is, as curl does (RFC 9110 §14.5). All of the body is sent.
+    private static func announceRange(of body: BodyPlan, _ request: inout HTTPRequest) {
+        guard let range = request.headerFields[.range] else { return }
+        request.headerFields[.range] = nil
+        let size = body.size(InputFiles.real).map { String($0) } ?? "*"
+        request.headerFields[.contentRange] = range.replacing("=", with: " ") + "/" + size
     }
 
     /// `-T` with `-C`: sends the file from an offset, with the range in Content-Range, as curl does.
@@ -173,7 +186,6 @@ extension TransferRun {
         if let path = plan.etagSave { try saveETags(of: response.hops, to: ETagFile(path)) }
         guard try wantsBody(response, &state) else { return await response.body.discard() }
         if let limit = plan.maxFileSize, let length = fields[.contentLength] {
-            // A number of more than 64 bits is larger than every limit.
             guard (Int64(length) ?? .max) <= limit else { throw Self.tooLarge(limit) }
         }
         try await write(response, until: deadline, &state)

@@ -105,7 +105,7 @@ struct TransferRun: Sendable {
         var state = State(record: TransferRecord(transfer), sink: OutputSink(transfer.output, rules: plan.outputRules))
         state.record.path = state.sink.path
         if plan.skipsExisting, let path = state.sink.path, FileDescriptor.exists(path) {
-            note("skipping \(transfer.text): \(path) exists")
+            remark("skips transfer, \"\(path)\" exists locally")
             state.record.isSkipped = true
             return state
         }
@@ -180,7 +180,7 @@ struct TransferRun: Sendable {
         state.record.delivered = state.sink.delivered
         guard let path = state.sink.path, FileDescriptor.isRegular(path) else { return }
         if state.record.failure != nil {
-            if plan.removesOnError, state.sink.wasOpened { unlink(path) }
+            if plan.removesOnError, state.sink.wasOpened, unlink(path) == 0 { remark("Removed output file: \(path)") }
         } else if plan.setsRemoteTime, !isUnchanged {
             let modified = state.record.lastHop?.response.headerFields[.lastModified].flatMap(DateExpression.parse)
             if let modified, !FileDescriptor.setModified(path, to: modified) {
@@ -210,6 +210,11 @@ struct TransferRun: Sendable {
             }
         }
         return record
+    }
+
+    /// Prints a note in curl's words, with its prefix.
+    private func remark(_ text: String) {
+        if !settings.isSilent, !settings.reports { Terminal.standardError.writeLine("Note: \(text.singleLine)") }
     }
 
     func note(_ text: String) {

@@ -10,6 +10,8 @@ struct URLPlan: Hashable, Sendable {
     var schemes = SchemeList.all
     /// `--path-as-is`.
     var keepsDots = false
+    /// `--disallow-username-in-url`.
+    var forbidsUser = false
     /// The text to append to the query, from `-G` and `--url-query`; nil for none.
     var query: String?
 
@@ -26,6 +28,7 @@ struct URLPlan: Hashable, Sendable {
         }
         schemes = arguments.redirect.allowedSchemes
         keepsDots = arguments.message.keepsDots
+        forbidsUser = arguments.redirect.forbidsUser
         var parts = try arguments.message.query.map { piece throws(CommandFailure) in
             Self.withUpperCase(String(decoding: try piece.bytes(files), as: UTF8.self))
         }
@@ -46,6 +49,17 @@ struct URLPlan: Hashable, Sendable {
             let separator = !head.contains("?") ? "?" : head.hasSuffix("?") || head.hasSuffix("&") ? "" : "&"
             text = head + separator + query + text[fragment...]
         }
+        let url = try url(of: text, upload: upload)
+        guard !forbidsUser || url.user == nil && url.password == nil else {
+            throw CommandFailure(
+                .loginDenied,
+                "\(url.origin.serialized): its URL has a user name, which --disallow-username-in-url does not allow"
+            )
+        }
+        return url
+    }
+
+    private func url(of text: String, upload: String?) throws(CommandFailure) -> HTTPURL {
         do throws(NameError) {
             var url = try HTTPURL(text, keepsDotSegments: keepsDots)
             guard schemes.contains(url.origin.scheme) else {

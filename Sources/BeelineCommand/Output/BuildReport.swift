@@ -7,10 +7,9 @@ import CBuildInfo
 enum BuildReport {
     /// Whether a command line is `--version` (or `-V`) and `-v`, in any order.
     static func isRequested(by arguments: [String]) -> Bool {
-        let version: Set = ["--version", "-V"]
-        let verbose: Set = ["--verbose", "-v"]
-        return !version.isDisjoint(with: arguments) && !verbose.isDisjoint(with: arguments)
-            && version.union(verbose).isSuperset(of: arguments)
+        let (version, verbose) = (["--version", "-V"], ["--verbose", "-v"])
+        return arguments.contains(where: version.contains) && arguments.contains(where: verbose.contains)
+            && arguments.allSatisfy { version.contains($0) || verbose.contains($0) }
     }
 
     static var text: String { text(of: String(cString: beeline_build_info())) }

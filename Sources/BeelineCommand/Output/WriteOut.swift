@@ -35,7 +35,13 @@ struct WriteOut: Hashable, Sendable {
     ///
     /// `%{name}` is a variable, `%%` a percent sign, and `\n`, `\r` and `\t` have their meaning in C.
     init(_ text: String, files: InputFiles) throws(CommandFailure) {
-        parts = WriteOutParser.parse(text.hasPrefix("@") ? try files.text(String(text.dropFirst())) : text)
+        guard text.hasPrefix("@") else {
+            parts = WriteOutParser.parse(text)
+            return
+        }
+        // As in curl, the file's own line breaks are not printed.
+        let content = try files.text(String(text.dropFirst()))
+        parts = WriteOutParser.parse(String(content.unicodeScalars.filter { !"\r\n\0".unicodeScalars.contains($0) }))
     }
 
     /// Formats the text for a transfer. `%{stdout}`, `%{stderr}` and `%output{file}` select the destination of the text after

@@ -4,6 +4,7 @@
 extension CookieStore {
     /// The Cookie header field of a request (step 6). Nil if no cookie matches.
     mutating func header(for query: CookieQuery) -> [UInt8]? {
+        guard count > 0 else { return nil }
         let (found, matches) = matches(for: query)
         guard let first = matches.first else { return nil }
         var header: [UInt8] = []

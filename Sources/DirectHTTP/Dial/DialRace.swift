@@ -48,6 +48,8 @@ final class DialRace {
     private var isOver = false
     /// The response of the last proxy that refused.
     private var refusal: HTTPResponse?
+    /// Whether the body of ``refusal`` is malformed.
+    private var isRefusalBroken = false
 
     /// - Parameters:
     ///   - earlier: the attempts of earlier races for the same connection. They are part of the result and of the errors.
@@ -195,7 +197,7 @@ final class DialRace {
             case .fail(let reason): error.message = reason
             }
         }
-        refusal = error.response ?? refusal
+        if let response = error.response { (refusal, isRefusalBroken) = (response, error.hasBrokenBody) }
         close(candidate, for: .failed(error.code, error.message))
         send(.failed(index))
     }
@@ -263,7 +265,7 @@ final class DialRace {
         let list = attempts.map(\.description).joined(separator: "; ")
         let message = "cannot connect to \(target.key.origin): \(list)\(remedy)"
         var error = DirectHTTPError(code, message, attempts: attempts)
-        if code == .proxyRefused { error.response = refusal }
+        if code == .proxyRefused { (error.response, error.hasBrokenBody) = (refusal, isRefusalBroken) }
         finish(.failure(error))
     }
 

@@ -30,6 +30,8 @@ public struct DialSettings: Sendable, Hashable {
     /// How long a connection may be silent before TCP asks whether the peer is still there, and the time between such questions,
     /// in whole seconds from 1 to 32767. Default nil: never.
     package var keepAlive: Duration?
+    /// How many such questions without an answer end the connection, from 1 to 127. Default 9.
+    package var keepAliveCount = 9
     /// Whether small segments are sent without waiting for the acknowledgement of earlier ones (TCP_NODELAY). Default true.
     package var sendsAtOnce = true
 

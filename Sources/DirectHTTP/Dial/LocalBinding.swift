@@ -96,7 +96,9 @@ struct LocalBinding {
             bootstrap = bootstrap.bind(to: try SocketAddress(Endpoint(address, port: port)))
         }
         if !settings.sendsAtOnce { bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 0) }
-        if let keepAlive = settings.keepAlive { bootstrap = Self.keepAlive(keepAlive, bootstrap) }
+        if let keepAlive = settings.keepAlive {
+            bootstrap = Self.keepAlive(keepAlive, count: settings.keepAliveCount, bootstrap)
+        }
         return bootstrap.channelInitializer { [interface = settings.interface] channel in
             made.value(channel)
             guard let interface else { return channel.eventLoop.makeSucceededVoidFuture() }
@@ -104,8 +106,12 @@ struct LocalBinding {
         }
     }
 
-    /// Lets TCP probe a silent peer. Linux allows 32767 s at most.
-    private static func keepAlive(_ time: Duration, _ bootstrap: ClientBootstrap) -> ClientBootstrap {
+    /// Lets TCP probe a silent peer. Linux allows 32767 s and 127 probes at most.
+    private static func keepAlive(
+        _ time: Duration,
+        count: Int,
+        _ bootstrap: ClientBootstrap
+    ) -> ClientBootstrap {
         let seconds = Int(min(max(time.components.seconds, 1), 32_767))
         #if canImport(Darwin)
         let idle = TCP_KEEPALIVE
@@ -117,6 +123,7 @@ struct LocalBinding {
             .channelOption(.socketOption(.so_keepalive), value: 1)
             .channelOption(.tcpOption(.init(rawValue: idle)), value: seconds)
             .channelOption(.tcpOption(.init(rawValue: TCP_KEEPINTVL)), value: seconds)
+            .channelOption(.tcpOption(.init(rawValue: TCP_KEEPCNT)), value: min(max(count, 1), 127))
     }
 
     /// The reason why the connection failed, as one line for an error.

@@ -19,10 +19,15 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var done: ((Result<Void, DirectHTTPError>) -> Void)?
     private var reader = HTTP1ResponseReader()
     private var answer: AuthMemory.Answer?
-    /// The maximum size of a challenge's body in bytes.
-    static let maxChallengeBytes = 64 * 1024
+    /// The maximum size of the body of a challenge or a refusal in bytes.
+    static let maxBodyBytes = 64 * 1024
+    /// How long the body of a refusal is waited for.
+    private static let refusalTime = TimeAmount.milliseconds(250)
 
-    private var challengeBytes = 0
+    private var bodyBytes = 0
+    /// The proxy's final refusal, while its body is read to see whether it is malformed.
+    private var refusal: DirectHTTPError?
+    private var refusalTimer: Scheduled<Void>?
     /// How many challenges were answered during this dial.
     private var challenges: Int
 
@@ -73,21 +78,31 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
                 case .informational(let response, let raw):
                     onHead?(ReceivedHead(response, raw: raw))
                 case .body(let piece):
-                    challengeBytes += piece.readableBytes
-                    guard challengeBytes <= Self.maxChallengeBytes else {
+                    bodyBytes += piece.readableBytes
+                    guard bodyBytes <= Self.maxBodyBytes else {
+                        if let refusal { return fail(refusal, context: context) }
                         throw .malformed("too many bytes in the body of a challenge")
                     }
                 case .head(let response, let raw, let keepAlive):
                     onHead?(ReceivedHead(response, raw: raw))
-                    guard isChallenge(response) else { return finish(response, context: context) }
+                    guard isChallenge(response) else {
+                        finish(response, context: context)
+                        continue
+                    }
                     challenges += 1
                     if !keepAlive { return finish(response, isChallenge: true, context: context) }
-                // Only the end of a challenge gets here; other responses return above. Bytes behind it are read as the next
-                // answer, as if they had arrived later.
-                case .end: ask(context)
+                case .end:
+                    if let refusal { return fail(refusal, context: context) }
+                    // The end of a challenge. Bytes behind it are read as the next answer, as if they had arrived later.
+                    ask(context)
                 }
             }
         } catch {
+            if var refusal {
+                // The fault does not hide the refusal.
+                refusal.hasBrokenBody = true
+                return fail(refusal, context: context)
+            }
             fail(
                 DirectHTTPError(.malformedResponse, "the answer of the proxy \(proxy) is not HTTP: \(error.message)"),
                 context: context
@@ -96,15 +111,14 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        fail(DirectHTTPError(.proxyRefused, "the proxy \(proxy) closed the connection"), context: context)
+        let closed = DirectHTTPError(.proxyRefused, "the proxy \(proxy) closed the connection")
+        fail(refusal ?? closed, context: context)
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        fail(
-            DirectHTTPError(.proxyRefused, "the proxy \(proxy) failed: \(error)", underlyingError: error),
-            context: context
-        )
+        let failed = DirectHTTPError(.proxyRefused, "the proxy \(proxy) failed: \(error)", underlyingError: error)
+        fail(refusal ?? failed, context: context)
     }
 
     /// Whether the response is a challenge that can be answered.
@@ -131,7 +145,12 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
             )
             error.response = response
             error.isChallenge = isChallenge
-            return fail(error, context: context)
+            if isChallenge { return fail(error, context: context) }
+            refusal = error
+            refusalTimer = context.eventLoop.assumeIsolated().scheduleTask(in: Self.refusalTime) {
+                self.fail(error, context: context)
+            }
+            return
         }
         // In TLS the client sends first. Bytes that arrive before that are refused.
         guard reader.takeRest().readableBytes == 0 else {
@@ -146,6 +165,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func fail(_ error: DirectHTTPError, context: ChannelHandlerContext) {
+        refusalTimer?.cancel()
         done.take()?(.failure(error))
         context.close(promise: nil)
     }

@@ -33,6 +33,7 @@ extension DirectHTTPError {
     static func unreadable(_ error: HTTP1Error) -> DirectHTTPError {
         switch error {
         case .malformed(let message): malformed(message)
+        case .lengthTooLarge(let message): lengthTooLarge(message)
         case .unsupportedVersion(let message):
             DirectHTTPError(.unsupportedVersion, "the server's response is not HTTP: \(message)")
         case .unsupportedCoding(let message):
@@ -52,6 +53,12 @@ extension DirectHTTPError {
     private static func tooManyFields(_ message: String) -> DirectHTTPError {
         var error = DirectHTTPError(.responseTooLarge, "the response cannot be read: \(message)")
         error.hasTooManyFields = true
+        return error
+    }
+
+    private static func lengthTooLarge(_ message: String) -> DirectHTTPError {
+        var error = malformed(message)
+        error.hasTooLargeLength = true
         return error
     }
 

@@ -46,6 +46,7 @@ enum HTTP1RequestWriter {
 
     private static func writeFields(_ head: inout ByteBuffer, _ request: PreparedRequest) {
         for field in request.fields { head.writeField(field) }
+        if let option = request.connectionOption { head.writeField("Connection", value: option) }
         switch request.framing {
         case .none: break
         case .length(let length): head.writeField("Content-Length", value: String(length))

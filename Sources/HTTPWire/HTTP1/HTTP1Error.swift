@@ -4,6 +4,8 @@
 package enum HTTP1Error: Error, Equatable {
     /// The message breaks a rule, or could be read in two ways.
     case malformed(String)
+    /// The length of the body is a number that does not fit 64 bits.
+    case lengthTooLarge(String)
     /// The status line has another version of HTTP, or cannot be read.
     case unsupportedVersion(String)
     /// The body has a transfer coding that no request asks for.
@@ -20,7 +22,8 @@ package enum HTTP1Error: Error, Equatable {
     /// The text of the error.
     package var message: String {
         switch self {
-        case .malformed(let message), .unsupportedVersion(let message), .unsupportedCoding(let message),
+        case .malformed(let message), .lengthTooLarge(let message), .unsupportedVersion(let message),
+            .unsupportedCoding(let message),
             .tooLarge(let message), .endedEarly(let message):
             message
         case .tooManyFields(let limit): "it has more than \(limit) header fields"

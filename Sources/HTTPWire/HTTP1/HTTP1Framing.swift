@@ -107,6 +107,9 @@ package struct HTTP1Framing {
             contentLength = length
             return
         }
+        guard !value.allSatisfy(HTTPCharacters.isDigit) || value.isEmpty else {
+            throw .lengthTooLarge("Content-Length \"\(value.text.prefix(40))\" does not fit 64 bits")
+        }
         guard allowsRepetition, value.contains(UInt8(ascii: ",")) else {
             throw .malformed("Content-Length \"\(value.text.prefix(40))\" is not one number")
         }
