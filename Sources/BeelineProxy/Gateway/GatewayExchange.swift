@@ -137,7 +137,7 @@ final class GatewayExchange: WireOwner {
     func received(_ bytes: ByteBuffer, from wire: Wire) {
         // The last bytes are still being sent.
         guard !isOver else { return }
-        if input.readableBytes == 0 { input = bytes } else { input.writeImmutableBuffer(bytes) }
+        input.feed(bytes)
         if upload != nil, !request.isEnded { passRequest() } else { client.pause() }
     }
 

@@ -7,8 +7,10 @@ import NIOCore
 import Names
 
 /// One request for an `http` URL and its response. Heads are rewritten, bodies are passed on, and both connections can be reused.
+///
+/// `ForwardExchange+Response.swift` passes on the response.
 final class ForwardExchange: WireOwner {
-    private enum Response {
+    enum Response {
         case head(HTTP1HeadReader)
         case body(HTTP1BodyReader)
         case ended
@@ -16,45 +18,42 @@ final class ForwardExchange: WireOwner {
 
     /// The maximum number of bytes buffered from a client before the origin is connected.
     private static let aheadLimit = 64 * 1024
-    /// The maximum number of interim responses to one request. A server that works for a long time sends one every few
-    /// seconds.
-    private static let maxInterims = 1_000
 
-    private let server: ProxyLoop
-    private let client: Wire
+    let server: ProxyLoop
+    let client: Wire
     private let reader: RequestReader
-    private let head: RequestHead
+    let head: RequestHead
     private let destination: Destination
     /// The handshake of a gateway WebSocket; nil for a request to the proxy.
-    private let gateway: GatewayHandshake?
+    let gateway: GatewayHandshake?
     private let purpose: OriginConnector.Purpose
     /// The upstream proxy that forwards the request; nil if there is none.
-    private let forwarder: Proxy?
+    let forwarder: Proxy?
     private let start: NIODeadline
-    private var origin: Wire?
+    private(set) var origin: Wire?
     private var connector: OriginConnector?
     private var request: HTTP1BodyReader
-    private var response = Response.head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
+    var response = Response.head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
     /// Bytes from the client that were not processed yet.
     private var input: ByteBuffer
     /// The names in the response's Connection field; trailers with these names are not forwarded.
-    private var connectionNames: Set<String> = []
+    var connectionNames: Set<String> = []
     /// Bytes of an incomplete head from the origin.
-    private var output = ByteBuffer()
-    private var isOriginKept = false
-    private var interims = 0
+    var output = ByteBuffer()
+    var isOriginKept = false
+    var interims = 0
     private var connectedAt: NIODeadline
     private var isOriginFromPool = false
-    private var hasResponseBegun = false
+    var hasResponseBegun = false
     /// The response's head, held until its body begins or the read ends. If the body is malformed from its first byte, the client
     /// gets an error response instead.
-    private var heldHead: ByteBuffer?
-    private var closesClient = false
+    var heldHead: ByteBuffer?
+    var closesClient = false
     /// Whether to remove the chunk framing, as an HTTP/1.0 client requires.
-    private var unchunks = false
+    var unchunks = false
     /// Whether the end of the client's data was passed to the origin.
     private var hasPassedEnd = false
-    private var isOver = false
+    private(set) var isOver = false
 
     init(
         _ server: ProxyLoop,
@@ -148,114 +147,10 @@ final class ForwardExchange: WireOwner {
         origin.finishWriting()
     }
 
-    // MARK: From the origin
-
-    private func passResponse(_ bytes: ByteBuffer) {
-        var bytes = bytes
-        while !isOver {
-            switch response {
-            case .head(var reader):
-                hasResponseBegun = true
-                output.feed(bytes)
-                bytes.clear()
-                do throws(Refusal) {
-                    guard let head = try takeHead(&reader) else { return response = .head(reader) }
-                    bytes = output
-                    output = ByteBuffer()
-                    responded(with: try ResponseHead(head, to: self.head.method), rest: &bytes)
-                } catch {
-                    return fail(error)
-                }
-            case .body(var body):
-                do throws(HTTP1Error) {
-                    let piece = try takeBody(&body, from: &bytes)
-                    response = .body(body)
-                    if let piece {
-                        releaseHead()
-                        client.write(piece)
-                    }
-                    if body.isEnded { return finish(bytes) }
-                    if piece == nil { return }
-                } catch {
-                    return fail(.badOrigin(error.message))
-                }
-            case .ended: return
-            }
-        }
-    }
-
-    private func takeHead(_ reader: inout HTTP1HeadReader) throws(Refusal) -> HTTP1Head? {
-        do throws(HTTP1Error) {
-            return try reader.take(from: &output)
-        } catch {
-            throw .badOrigin(error.message)
-        }
-    }
-
-    /// The next part of the response's body in the form for the client; nil if there is none to forward.
-    private func takeBody(
-        _ body: inout HTTP1BodyReader,
-        from bytes: inout ByteBuffer
-    ) throws(HTTP1Error) -> ByteBuffer? {
-        guard unchunks else { return try body.takeVerbatim(from: &bytes, without: connectionNames) }
-        var content = ByteBuffer()
-        while case .content(let piece)? = try body.next(from: &bytes) { content.writeImmutableBuffer(piece) }
-        return content.readableBytes > 0 ? content : nil
-    }
-
-    private func responded(with received: ResponseHead, rest: inout ByteBuffer) {
-        if received.status == 407, let forwarder {
-            // The client cannot supply the credentials for our upstream proxy.
-            return fail(
-                Refusal(502, "the proxy \(forwarder) requires a valid user and password: put them into its URL")
-            )
-        }
-        let response = gateway?.mapped(received) ?? received
-        let addsVia = server.configuration.addsVia
-        if response.isInterim {
-            self.response = .head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
-            interims += 1
-            guard interims <= Self.maxInterims else { return fail(.badOrigin("too many interim responses")) }
-            // HTTP/1.0 has no interim responses (RFC 9110 §15.2).
-            if !head.isHTTP10 {
-                client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
-            }
-            return
-        }
-        if response.status == 101 {
-            guard head.wantsUpgrade, received.changesProtocol(asAskedBy: head.fields) else {
-                return fail(.badOrigin("it switches protocols without being asked"))
-            }
-            client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
-            return upgrade(&rest)
-        }
-        if response.fields.authenticatesConnection { origin?.isTied = true }
-        // A server that refuses a request may not have read its body, and would read the rest as the next request, of another
-        // client. A connection that is tied to its client stays, because a login (NTLM) needs it.
-        let mayHoldBody = head.hasBody && response.status >= 400 && origin?.isTied != true
-        isOriginKept = response.keepsAlive && gateway == nil && !mayHoldBody
-        unchunks = head.isHTTP10 && response.framing == .chunked
-        closesClient = !head.keepsAlive || response.framing == .untilClose || unchunks || !server.keepsConnections
-        heldHead = response.forwarded(
-            closes: closesClient,
-            saysKeepAlive: head.isHTTP10,
-            addsVia: addsVia,
-            includesFraming: !unchunks
-        )
-        connectionNames = response.fields.framing.connectionNames
-        let body = HTTP1BodyReader(response.framing)
-        self.response = .body(body)
-        if body.isEnded { finish(rest) }
-    }
-
-    private func releaseHead() {
-        guard let heldHead else { return }
-        self.heldHead = nil
-        client.write(heldHead)
-    }
+    // MARK: End of the exchange
 
     /// Turns the exchange into a tunnel after both sides agreed on another protocol.
-    private func upgrade(_ rest: inout ByteBuffer) {
+    func upgrade(_ rest: inout ByteBuffer) {
         guard let origin else { return }
         isOver = true
         server.forwarded()
@@ -266,7 +161,7 @@ final class ForwardExchange: WireOwner {
     }
 
     /// Ends the exchange after a complete response.
-    private func finish(_ rest: ByteBuffer) {
+    func finish(_ rest: ByteBuffer) {
         guard let origin, !isOver else { return }
         isOver = true
         response = .ended
@@ -289,10 +184,8 @@ final class ForwardExchange: WireOwner {
         }
     }
 
-    // MARK: End of the exchange
-
     /// Ends the exchange with an error.
-    private func fail(_ refusal: Refusal) {
+    func fail(_ refusal: Refusal) {
         guard !isOver else { return }
         isOver = true
         origin?.owner = nil
@@ -331,7 +224,7 @@ final class ForwardExchange: WireOwner {
         if wire !== client { return passResponse(bytes) }
         // The last bytes are still being sent.
         guard !isOver else { return }
-        if input.readableBytes == 0 { input = bytes } else { input.writeImmutableBuffer(bytes) }
+        input.feed(bytes)
         if origin != nil {
             passRequest()
         } else if input.readableBytes >= Self.aheadLimit {

@@ -28,7 +28,4 @@ public struct ReceivedHead: Sendable, Hashable {
         self.response = response
         self.raw = raw
     }
-
-    /// Whether another head follows for the same request.
-    package var isInformational: Bool { response.status.kind == .informational }
 }

@@ -6,14 +6,12 @@ import NIOCore
 
 /// The last handler of an HTTP/1.1 connection. It writes requests, parses responses and delivers them to the current exchange.
 /// All methods run on the connection's event loop.
+///
+/// `HTTP1Handler+Sending.swift` sends bodies, and `HTTP1Handler+Time.swift` has the time limits.
 final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
-
-    /// The largest body in memory, in bytes, that is sent together with its head, in one write and one TLS record. Larger bodies
-    /// are sent in pieces.
-    static let smallBody = 16 * 1024
 
     /// Whether requests go to a proxy that forwards them.
     private let isForwarded: Bool
@@ -22,21 +20,13 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private let wakes: WakeQueue
     private let notify: (ConnectionNotice) -> Void
     private var reader: HTTP1ResponseReader
-    private var context: ChannelHandlerContext?
+    private(set) var context: ChannelHandlerContext?
 
-    private var exchange: Exchange?
+    private(set) var exchange: Exchange?
     /// The buffer for request heads, reused between requests.
     private var head = ByteBuffer()
-    private var isRequestSent = true
-    /// The unsent bytes of a body of known length. The last byte ends the request, because the response may arrive before the
-    /// task that reads the body reports its end.
-    private var unsentBytes: Int64 = 0
-    /// The unsent part of a body in memory. It is written in pieces, as the socket accepts them; each write counts as activity.
-    private var unsentBody: ByteBuffer?
-    /// Whether the final response arrived instead of `100 Continue`. The body is not sent; only the response is awaited.
-    private var isBodyRefused = false
-    /// Whether the server may refuse the request without reading its body: the body is not sent with its head, or a proxy gets it.
-    private var mayLeaveBody = false
+    /// The body of the current request.
+    var upload = HTTP1Upload()
     private var keepAlive = true
     private var hasReadResponse = false
     /// The parsed parts of the response since the last delivery.
@@ -50,13 +40,13 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     /// Whether the peer ended its output. Recorded without TLS only, because TLS reports a missing end as an error.
     private var isInputEnded = false
     private var isClosing = false
-    private var isStalled = false
+    private(set) var isStalled = false
     private var hasHeldRead = false
-    private var sendWaiter: ((Bool) -> Void)?
-    private var watch = ActivityWatch()
-    private var timer: Scheduled<Void>?
+    var sendWaiter: ((Bool) -> Void)?
+    var watch = ActivityWatch()
+    var timer: Scheduled<Void>?
     private let bursts = SocketBursts()
-    private var progress: SendProgress
+    var progress: SendProgress
 
     init(
         _ configuration: EngineConfiguration,
@@ -91,8 +81,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         self.exchange = exchange
         keepAlive = exchange.request.version == .http11
         hasReadResponse = false
-        mayLeaveBody = isForwarded
-        isBodyRefused = false
+        upload = HTTP1Upload(exchange.request, isForwarded: isForwarded)
         reader.expect(
             method: exchange.request.method,
             ignoresLength: exchange.request.ignoresContentLength,
@@ -102,82 +91,20 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
         HTTP1RequestWriter.write(exchange.request, isForwarded: isForwarded, into: &head)
-        switch exchange.request.body.storage {
-        case .none:
-            isRequestSent = true
-            mayLeaveBody = false
-        case .bytes(let bytes) where bytes.readableBytes <= Self.smallBody:
-            isRequestSent = true
-            head.writeImmutableBuffer(bytes)
-        case .bytes(let bytes):
-            isRequestSent = false
-            mayLeaveBody = true
-            unsentBody = bytes
+        if upload.isInMemory {
             progress.wrote(head.readableBytes)
             context.write(wrapOutboundOut(head), promise: nil)
             startWatch(of: exchange, now: now, context: context)
             return sendBody(context)
-        case .file, .stream:
-            isRequestSent = false
-            mayLeaveBody = true
-            if case .length(let length) = exchange.request.framing {
-                unsentBytes = length
-                isRequestSent = length == 0
-            }
         }
+        if case .bytes(let bytes) = exchange.request.body.storage { head.writeImmutableBuffer(bytes) }
         writeAndFlush(head, context)
         startWatch(of: exchange, now: now, context: context)
-    }
-
-    private func writeAndFlush(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
-        progress.wrote(bytes.readableBytes)
-        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
     private func startWatch(of exchange: Exchange, now: NIODeadline, context: ChannelHandlerContext) {
         watch.begin(now: now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
         armTimer(context)
-    }
-
-    /// Sends as much of a body in memory as the socket accepts now.
-    private func sendBody(_ context: ChannelHandlerContext) {
-        while context.channel.isWritable, var rest = unsentBody.take(),
-            let piece = rest.readSlice(length: min(rest.readableBytes, FileBody.pieceSize))
-        {
-            // Set before the write, because the write may end the exchange.
-            isRequestSent = rest.readableBytes == 0
-            unsentBody = isRequestSent ? nil : rest
-            writeAndFlush(piece, context)
-        }
-    }
-
-    func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {
-        guard let context, exchange === self.exchange, !isRequestSent else { return done(false) }
-        if exchange.request.framing == .chunked {
-            guard let chunk = ByteBuffer.chunk(of: piece) else { return done(true) }
-            writeAndFlush(chunk, context)
-        } else {
-            writeAndFlush(piece, context)
-            unsentBytes -= Int64(piece.readableBytes)
-            isRequestSent = unsentBytes == 0
-        }
-        // The write may have failed at once and ended the exchange; nothing would resume a waiter then.
-        guard exchange === self.exchange else { return done(false) }
-        watch.recordActivity(now: context.eventLoop.now)
-        if context.channel.isWritable {
-            done(true)
-        } else {
-            sendWaiter = done
-        }
-    }
-
-    func finishSending(_ exchange: Exchange) {
-        guard let context, exchange === self.exchange, !isRequestSent else { return }
-        isRequestSent = true
-        watch.recordActivity(now: context.eventLoop.now)
-        if exchange.request.framing == .chunked {
-            writeAndFlush(.lastChunk, context)
-        }
     }
 
     func resumeReading(_ exchange: Exchange) {
@@ -328,8 +255,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             guard status != 101 else { throw .malformed("it switches protocols without being asked") }
             // A server that refuses a request may not have read its body, and some servers, such as squid, do not read the rest
             // of it before the next request. A proxy shares its connections to servers with other clients.
-            self.keepAlive = self.keepAlive && keepAlive && !(mayLeaveBody && status >= 400)
-            if exchange?.gate?.refuse() == true { isBodyRefused = true }
+            self.keepAlive = self.keepAlive && keepAlive && !(upload.mayStayUnread && status >= 400)
+            if exchange?.gate?.refuse() == true { upload.isRefused = true }
             pendingHead = Shared(
                 Exchange.ExchangeHead(response: response, isHTTP10: reader.minorVersion == 0, firstByte: now)
             )
@@ -364,9 +291,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         self.exchange = nil
         isStalled = false
         let waiter = sendWaiter.take()
-        unsentBody = nil
+        upload.discard()
         // Release the connection before the caller sees the end, so that the caller's next request can reuse it.
-        if keepAlive, isRequestSent, !reader.hasUnexplainedBytes {
+        if keepAlive, upload.isSent, !reader.hasUnexplainedBytes {
             becomeIdle(now)
         } else {
             closeNow()
@@ -391,41 +318,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         notify(.free(now))
     }
 
-    // MARK: Time
-
-    /// Each connection uses one timer. It is rescheduled only if something is due before it fires.
-    private func armTimer(_ context: ChannelHandlerContext) {
-        guard let due = watch.due, watch.scheduled.map({ due < $0 }) ?? true else { return }
-        timer?.cancel()
-        watch.scheduled = due
-        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in self?.timerFired() }
-    }
-
-    private func timerFired() {
-        watch.scheduled = nil
-        guard let context else { return }
-        // While the next piece of the request's body is missing, the peer's silence is not an error.
-        let waitsForBody =
-            exchange != nil && !isRequestSent && unsentBody == nil && sendWaiter == nil && !isBodyRefused
-        switch watch.check(now: context.eventLoop.now, isStalled: isStalled || waitsForBody) {
-        case .wait:
-            armTimer(context)
-        case .restedEnough:
-            closeNow()
-        case .silent(let limit):
-            let (mark, now) = (progress.written, context.eventLoop.now)
-            // The end of the request's body may still be on the way.
-            if let move = progress.move(before: mark, within: limit, on: context.channel, now: now) {
-                watch.recordActivity(now: move)
-                return armTimer(context)
-            }
-            end(with: .silent(for: limit))
-        case .late:
-            end(with: .late)
-        }
-    }
-
-    private func end(with error: DirectHTTPError) {
+    func end(with error: DirectHTTPError) {
         keepAlive = false
         pendingEnd = .failure(error)
         deliver()

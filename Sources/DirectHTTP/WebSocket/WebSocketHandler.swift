@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DequeModule
 import HTTPWire
 import NIOCore
 
 /// The last handler of an open WebSocket. It handles frames, PING, the close handshake and its timeout. All methods run on the
-/// event loop.
+/// event loop. `WebSocketHandler+Ending.swift` ends the socket.
 final class WebSocketHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
@@ -18,46 +17,36 @@ final class WebSocketHandler: ChannelDuplexHandler {
     /// How often ``WebSocketSettings/closeTimeout`` starts again while messages before our close frame still reach the peer.
     static let maxCloseExtensions = 15
 
-    private let settings: WebSocketSettings
-    private let inbox: WebSocketInbox
-    private let ended: () -> Void
+    let settings: WebSocketSettings
+    let inbox: WebSocketInbox
+    let ended: () -> Void
     private let deflate: WebSocketDeflate?
-    private var progress: SendProgress
+    var progress: SendProgress
     private var decoder: WebSocketFrameDecoder
     private var assembler: WebSocketAssembler
     private var random = SystemRandomNumberGenerator()
-    private var context: ChannelHandlerContext?
+    private(set) var context: ChannelHandlerContext?
     /// Whether the inbox is full. Frames then stay in the decoder, and the socket is not read.
-    private var isStalled = false
+    private(set) var isStalled = false
     private var hasHeldRead = false
-    private var hasSentClose = false
+    private(set) var hasSentClose = false
     /// Whether incoming frames are ignored.
-    private var isDone = false
+    var isDone = false
     /// Whether a message did not fit in the inbox after our close frame was sent. Later messages are then dropped too.
     private var dropsMessages = false
-    private var isGone = false
+    var isGone = false
     /// The end of the socket, if frames still wait for the reader. It is reported after their messages.
-    private var delayedEnd: Result<Void, DirectHTTPError>?
-    private var pings: [UInt64: OneShot<Void>] = [:]
+    var delayedEnd: Result<Void, DirectHTTPError>?
+    var pings: [UInt64: OneShot<Void>] = [:]
     private var nextPing: UInt64 = 0
-    private var closeTimer: Scheduled<Void>?
+    var closeTimer: Scheduled<Void>?
     /// How often the close timer was restarted because bytes still reached the peer.
-    private var closeExtensions = 0
-    private var silenceTimer: Scheduled<Void>?
-    private var liveness: PeerLiveness
+    var closeExtensions = 0
+    var silenceTimer: Scheduled<Void>?
+    var liveness: PeerLiveness
     /// The last PING that arrived while the socket was not writable. One answer to it covers earlier PINGs too (RFC 6455 §5.5.3).
     private var unanswered: ByteBuffer?
-
-    /// A queued message. It is sent frame by frame as the socket accepts them, so that control frames can go in between (RFC 6455
-    /// §5.4).
-    private struct Outgoing {
-        var opcode: WebSocketFrame.Opcode
-        var isCompressed: Bool
-        var payload: ByteBuffer
-        let written: EventLoopPromise<Void>
-    }
-
-    private var outgoing = Deque<Outgoing>()
+    var outbox: WebSocketOutbox
 
     /// - Parameters:
     ///   - deflate: the agreed compression; nil if none.
@@ -74,6 +63,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         self.inbox = inbox
         self.ended = ended
         self.deflate = deflate.map { WebSocketDeflate($0, maxBytes: settings.messageBound) }
+        outbox = WebSocketOutbox(frameBytes: settings.frameBytes)
         decoder = WebSocketFrameDecoder(maxPayload: settings.messageBound, allowsCompression: deflate != nil)
         assembler = WebSocketAssembler(maxBytes: settings.messageBound)
         let interval = settings.pingInterval.flatMap { $0 > .zero ? TimeAmount($0) : nil }
@@ -110,7 +100,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
                 }
             )
         }
-        outgoing.append(Outgoing(opcode: opcode, isCompressed: isCompressed, payload: payload, written: written))
+        outbox.add(.init(opcode: opcode, isCompressed: isCompressed, payload: payload, written: written))
         sendQueued(context)
     }
 
@@ -118,29 +108,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
     ///
     /// - Parameter all: whether to ignore the socket's writability. Used before a close frame, which must come last.
     private func sendQueued(_ context: ChannelHandlerContext, all: Bool = false) {
-        let size = max(1, settings.frameBytes)
-        while all || context.channel.isWritable, var message = outgoing.popFirst() {
-            let length = min(message.payload.readableBytes, size)
-            let piece = message.payload.readSlice(length: length) ?? ByteBuffer()
-            let isFinal = message.payload.readableBytes == 0
-            let frame = WebSocketFrame(
-                opcode: message.opcode,
-                isFinal: isFinal,
-                isCompressed: message.isCompressed,
-                payload: piece
-            )
-            if !isFinal {
-                message.opcode = .continuation
-                message.isCompressed = false
-                outgoing.prepend(message)
-            }
-            write(frame, context, promise: isFinal ? message.written : nil)
+        while all || context.channel.isWritable, let (frame, written) = outbox.nextFrame() {
+            write(frame, context, promise: written)
         }
-    }
-
-    /// Fails the unsent messages.
-    private func failQueued(_ error: any Error) {
-        while let message = outgoing.popFirst() { message.written.fail(error) }
     }
 
     func ping(_ answered: OneShot<Void>) {
@@ -287,16 +257,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
         }
     }
 
-    private func sendClose(_ closure: WebSocketClosure, _ context: ChannelHandlerContext) {
+    func sendClose(_ closure: WebSocketClosure, _ context: ChannelHandlerContext) {
         guard !hasSentClose else { return }
         hasSentClose = true
         sendQueued(context, all: true)
-        var payload = ByteBuffer()
-        if closure.code.isSendable {
-            payload.writeInteger(closure.code.rawValue)
-            payload.writeBytes(closure.reason.prefixOfUTF8(123))
-        }
-        write(WebSocketFrame(opcode: .close, payload: payload), context)
+        write(WebSocketFrame(opcode: .close, payload: closure.payload), context)
         armClose(TimeAmount(settings.closeTimeout), context)
         // The peer's close frame must be read even if the reader is slow.
         if hasHeldRead {
@@ -305,60 +270,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         }
     }
 
-    private func armClose(_ time: TimeAmount, _ context: ChannelHandlerContext) {
-        closeTimer?.cancel()
-        progress.update(from: context.channel, now: context.eventLoop.now)
-        closeTimer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
-            self?.closeTimerFired(time)
-        }
-    }
-
-    private func closeTimerFired(_ time: TimeAmount) {
-        guard let context else { return }
-        let (mark, now) = (progress.written, context.eventLoop.now)
-        guard closeExtensions < Self.maxCloseExtensions,
-            progress.move(before: mark, within: time, on: context.channel, now: now) != nil
-        else { return closeNow() }
-        closeExtensions += 1
-        armClose(time, context)
-    }
-
-    /// Handles a protocol violation: sends a close frame and closes the socket without waiting for an answer (RFC 6455 §7.1.7).
-    private func fail(_ violation: WebSocketViolation) {
-        isDone = true
-        let code: DirectHTTPError.Code = violation.code == .messageTooBig ? .responseTooLarge : .malformedResponse
-        inbox.finish(.failure(DirectHTTPError(code, "the server broke the WebSocket protocol: \(violation.what)")))
-        guard let context, !isGone else { return }
-        sendClose(WebSocketClosure(code: WebSocketCloseCode(rawValue: violation.code.rawValue)), context)
-        closeNow()
-    }
-
-    private func end(_ error: DirectHTTPError) {
-        closeTimer?.cancel()
-        silenceTimer?.cancel()
-        isGone = true
-        failQueued(error)
-        finish(error)
-        for ping in pings.values { ping.resolve(.failure(error)) }
-        pings = [:]
-        if delayedEnd == nil { ended() }
-    }
-
-    /// Ends the messages. If the socket was being closed, this is a proper end even without the peer's answer.
-    private func finish(_ error: DirectHTTPError) {
-        guard isStalled, !isDone, !hasSentClose else {
-            return inbox.finish(inbox.closure != nil || hasSentClose ? .success(()) : .failure(error))
-        }
-        delayedEnd = delayedEnd ?? .failure(error)
-    }
-
-    private func finishDelayed() {
-        guard let end = delayedEnd.take() else { return }
-        inbox.finish(end)
-        if isGone { ended() }
-    }
-
-    private func write(
+    func write(
         _ frame: WebSocketFrame,
         _ context: ChannelHandlerContext,
         promise: EventLoopPromise<Void>? = nil
@@ -366,42 +278,5 @@ final class WebSocketHandler: ChannelDuplexHandler {
         let bytes = frame.encoded(mask: random.next())
         progress.wrote(bytes.readableBytes)
         context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
-    }
-
-    // MARK: Silence
-
-    private func armSilence(_ context: ChannelHandlerContext) {
-        guard let due = liveness.due else { return }
-        silenceTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in
-            self?.silenceTimerFired()
-        }
-    }
-
-    private func silenceTimerFired() {
-        guard let context else { return }
-        let now = context.eventLoop.now
-        // A socket that is not read looks silent.
-        if isStalled { liveness.recordReceived(now: now) }
-        switch liveness.check(now: now, progress: progress.updated(from: context.channel, now: now)) {
-        case .alive: break
-        case .ping: if !hasSentClose { write(WebSocketFrame(opcode: .ping), context) }
-        case .dead:
-            inbox.finish(.failure(.silent(for: liveness.pingTimeout * 2)))
-            return closeNow()
-        }
-        armSilence(context)
-    }
-}
-
-extension String {
-    /// The UTF-8 bytes of the longest prefix of whole scalars that fits in `count` bytes.
-    fileprivate func prefixOfUTF8(_ count: Int) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for scalar in unicodeScalars {
-            let next = Array(String(scalar).utf8)
-            guard bytes.count + next.count <= count else { break }
-            bytes += next
-        }
-        return bytes
     }
 }

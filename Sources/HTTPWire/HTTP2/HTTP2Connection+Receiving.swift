@@ -3,7 +3,7 @@
 import HTTPTypes
 package import NIOCore
 
-// Processes the peer's frames (RFC 9113 §5.1, §6).
+// Processes the peer's frames (RFC 9113 §5.1, §6): here heads and bodies, and the others in `HTTP2Connection+Control.swift`.
 extension HTTP2Connection {
     /// Takes bytes from the peer; a server checks the client's preface first.
     package mutating func feed(_ bytes: ByteBuffer) throws(HTTP2ConnectionError) {
@@ -35,8 +35,6 @@ extension HTTP2Connection {
         }
         return nil
     }
-
-    // MARK: Heads and bodies
 
     private mutating func takeHeaders(
         _ id: UInt32,
@@ -185,7 +183,7 @@ extension HTTP2Connection {
 
     /// Resets a stream after a protocol violation. It counts as a cancellation: a client may cause resets on purpose
     /// (CVE-2025-8671).
-    private mutating func fail(
+    mutating func fail(
         _ id: UInt32,
         code: HTTP2ErrorCode,
         message: String,
@@ -203,7 +201,7 @@ extension HTTP2Connection {
     }
 
     /// Rejects a frame for an idle stream, on which only HEADERS and PRIORITY are allowed (RFC 9113 §5.1).
-    private func checkOpened(_ id: UInt32) throws(HTTP2ConnectionError) {
+    func checkOpened(_ id: UInt32) throws(HTTP2ConnectionError) {
         guard id % 2 == 1, role == .client ? id < nextID : id <= lastPeerID else {
             throw HTTP2ConnectionError(.protocolError, "a frame for a stream that is not open")
         }
@@ -215,118 +213,5 @@ extension HTTP2Connection {
         out.writeWindowUpdate(uncredited)
         receiveWindow += uncredited
         uncredited = 0
-    }
-
-    // MARK: Other frames
-
-    private mutating func take(
-        _ header: HTTP2Frame.Header,
-        _ payload: ByteBuffer,
-        now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event? {
-        try floodGuard.countEmptyFrame(now: now)
-        switch header.kind {
-        case .settings:
-            return try takeSettings(header, payload)
-        case .ping:
-            let value = try header.ping(payload)
-            guard !header.has(HTTP2Frame.Flags.acknowledgement) else { return nil }
-            try noteReply()
-            out.writePing(value, isAcknowledgement: true)
-        case .goAway:
-            let (last, code) = try header.goAway(payload)
-            // The owner removes the streams after the last one.
-            lastReset = max(lastReset, nextID - 1)
-            return .goAway(last: last, code)
-        case .resetStream:
-            let code = try header.resetCode(payload)
-            try checkOpened(header.stream)
-            guard streams[header.stream] != nil else { return nil }
-            if role == .server {
-                try floodGuard.countCancellation(now: now)
-            } else {
-                // A proxy may still send frames for this stream.
-                lastReset = max(lastReset, header.stream)
-            }
-            remove(header.stream)
-            return .reset(stream: header.stream, code)
-        case .windowUpdate:
-            return try takeWindow(header.stream, header.windowIncrement(payload), now: now)
-        case .priority:
-            try header.checkPriority(payload)
-        case .pushPromise:
-            throw HTTP2ConnectionError(.protocolError, "a push that is not allowed")
-        case .data, .headers, .continuation, nil:
-            break
-        }
-        return nil
-    }
-
-    private mutating func takeSettings(
-        _ header: HTTP2Frame.Header,
-        _ payload: ByteBuffer
-    ) throws(HTTP2ConnectionError) -> Event? {
-        guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "SETTINGS on a stream") }
-        guard !header.has(HTTP2Frame.Flags.acknowledgement) else {
-            guard header.length == 0 else {
-                throw HTTP2ConnectionError(.frameSizeError, "an acknowledgement of SETTINGS has a payload")
-            }
-            return nil
-        }
-        try noteReply()
-        let settings = try HTTP2Settings(payload, mayAllowPush: role == .server)
-        if let size = settings.headerTableSize { encoder.setMaximumTableSize(size) }
-        if let size = settings.maxFrame { maxFrame = min(size, HTTP2Frame.largestWritten) }
-        if let window = settings.initialWindow {
-            let change = window - initialSendWindow
-            initialSendWindow = window
-            // Iterate over a copy of the keys: a view of the dictionary would make the first change copy all of it.
-            for id in Array(streams.keys) {
-                guard let index = streams.index(forKey: id) else { continue }
-                guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: change) else {
-                    throw HTTP2ConnectionError(.flowControlError, "SETTINGS makes a window too large")
-                }
-                streams.values[index].sendWindow = window
-                queue(at: index)
-            }
-        }
-        out.writeFrame(.settings, flags: HTTP2Frame.Flags.acknowledgement, length: 0)
-        return settings.maxStreams.map(Event.capacity)
-    }
-
-    private mutating func takeWindow(
-        _ id: UInt32,
-        _ increment: Int,
-        now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event? {
-        guard id != 0 else {
-            guard increment > 0 else { throw HTTP2ConnectionError(.protocolError, "WINDOW_UPDATE increments by 0") }
-            guard let window = HTTP2Frame.window(sendWindow, changedBy: increment) else {
-                throw HTTP2ConnectionError(.flowControlError, "a window is larger than 2^31-1 octets")
-            }
-            sendWindow = window
-            return .window(stream: 0)
-        }
-        try checkOpened(id)
-        guard let index = streams.index(forKey: id) else { return nil }
-        guard increment > 0 else {
-            return try fail(id, code: .protocolError, message: "WINDOW_UPDATE increments by 0", now: now)
-        }
-        guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: increment) else {
-            return try fail(id, code: .flowControlError, message: "a window is larger than 2^31-1 octets", now: now)
-        }
-        streams.values[index].sendWindow = window
-        queue(at: index)
-        return .window(stream: id)
-    }
-
-    /// Counts replies while the socket is not writable. A peer that sends PING or SETTINGS and does not read the replies would
-    /// fill our memory, even if it makes progress in between.
-    private mutating func noteReply() throws(HTTP2ConnectionError) {
-        guard isBlocked else { return }
-        repliesInWait += 1
-        guard repliesInWait <= HTTP2FloodGuard.limit else {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "it does not read the answers that it asks for")
-        }
     }
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DirectHTTP
+import HTTPWire
+import NIOCore
+
+// Passes the origin's response on to the client.
+extension ForwardExchange {
+    /// The maximum number of interim responses to one request. A server that works for a long time sends one every few
+    /// seconds.
+    private static let maxInterims = 1_000
+
+    func passResponse(_ bytes: ByteBuffer) {
+        var bytes = bytes
+        while !isOver {
+            switch response {
+            case .head(var reader):
+                hasResponseBegun = true
+                output.feed(bytes)
+                bytes.clear()
+                do throws(Refusal) {
+                    guard let head = try takeHead(&reader) else { return response = .head(reader) }
+                    bytes = output
+                    output = ByteBuffer()
+                    responded(with: try ResponseHead(head, to: self.head.method), rest: &bytes)
+                } catch {
+                    return fail(error)
+                }
+            case .body(var body):
+                do throws(HTTP1Error) {
+                    let piece = try takeBody(&body, from: &bytes)
+                    response = .body(body)
+                    if let piece {
+                        releaseHead()
+                        client.write(piece)
+                    }
+                    if body.isEnded { return finish(bytes) }
+                    if piece == nil { return }
+                } catch {
+                    return fail(.badOrigin(error.message))
+                }
+            case .ended: return
+            }
+        }
+    }
+
+    private func takeHead(_ reader: inout HTTP1HeadReader) throws(Refusal) -> HTTP1Head? {
+        do throws(HTTP1Error) {
+            return try reader.take(from: &output)
+        } catch {
+            throw .badOrigin(error.message)
+        }
+    }
+
+    /// The next part of the response's body in the form for the client; nil if there is none to forward.
+    private func takeBody(
+        _ body: inout HTTP1BodyReader,
+        from bytes: inout ByteBuffer
+    ) throws(HTTP1Error) -> ByteBuffer? {
+        guard unchunks else { return try body.takeVerbatim(from: &bytes, without: connectionNames) }
+        var content = ByteBuffer()
+        while case .content(let piece)? = try body.next(from: &bytes) { content.writeImmutableBuffer(piece) }
+        return content.readableBytes > 0 ? content : nil
+    }
+
+    private func responded(with received: ResponseHead, rest: inout ByteBuffer) {
+        if received.status == 407, let forwarder {
+            // The client cannot supply the credentials for our upstream proxy.
+            return fail(
+                Refusal(502, "the proxy \(forwarder) requires a valid user and password: put them into its URL")
+            )
+        }
+        let response = gateway?.mapped(received) ?? received
+        let addsVia = server.configuration.addsVia
+        if response.isInterim {
+            self.response = .head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
+            interims += 1
+            guard interims <= Self.maxInterims else { return fail(.badOrigin("too many interim responses")) }
+            // HTTP/1.0 has no interim responses (RFC 9110 §15.2).
+            if !head.isHTTP10 {
+                client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
+            }
+            return
+        }
+        if response.status == 101 {
+            guard head.wantsUpgrade, received.changesProtocol(asAskedBy: head.fields) else {
+                return fail(.badOrigin("it switches protocols without being asked"))
+            }
+            client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
+            return upgrade(&rest)
+        }
+        if response.fields.authenticatesConnection { origin?.isTied = true }
+        // A server that refuses a request may not have read its body, and would read the rest as the next request, of another
+        // client. A connection that is tied to its client stays, because a login (NTLM) needs it.
+        let mayHoldBody = head.hasBody && response.status >= 400 && origin?.isTied != true
+        isOriginKept = response.keepsAlive && gateway == nil && !mayHoldBody
+        unchunks = head.isHTTP10 && response.framing == .chunked
+        closesClient = !head.keepsAlive || response.framing == .untilClose || unchunks || !server.keepsConnections
+        heldHead = response.forwarded(
+            closes: closesClient,
+            saysKeepAlive: head.isHTTP10,
+            addsVia: addsVia,
+            includesFraming: !unchunks
+        )
+        connectionNames = response.fields.framing.connectionNames
+        let body = HTTP1BodyReader(response.framing)
+        self.response = .body(body)
+        if body.isEnded { finish(rest) }
+    }
+
+    func releaseHead() {
+        guard let heldHead else { return }
+        self.heldHead = nil
+        client.write(heldHead)
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPWire
+import NIOCore
+import Names
+
+// Serves HTTP requests: forwards them, or answers them itself.
+extension RequestReader {
+    func received(_ head: HTTP1Head) {
+        do throws(Refusal) {
+            let head = try RequestHead(head)
+            if let refusal { return refuse(refusal, to: head) }
+            serve(head)
+        } catch {
+            refuse(error, to: nil)
+        }
+    }
+
+    /// The page declares an icon, so that browsers do not request one from the site over plain HTTP.
+    private static let blankPage = "<!doctype html><link rel=\"icon\" href=\"data:,\">"
+
+    private func serve(_ head: RequestHead) {
+        if case .own(let path) = head.target { return serveOwn(path, head: head) }
+        guard isAuthorized(head) else { return refuse(.unauthenticated, to: head) }
+        switch head.target {
+        case .tunnel(let destination):
+            tunnel(to: destination, kind: .connect) { [self] refusal in
+                refuse(refusal, to: head)
+            } succeeded: { [client] in
+                client.send(OwnResponse.established)
+            }
+        case .resource(_, _, let path) where path == server.configuration.blankPagePath && head.method == "GET":
+            answer(head) { closes in
+                OwnResponse.make(
+                    200,
+                    type: "text/html; charset=utf-8",
+                    body: Self.blankPage,
+                    closes: closes,
+                    isHead: false
+                )
+            }
+        case .resource where head.fields.maxForwards == 0:
+            answer(head) { OwnResponse.last(head, closes: $0) }
+        case .resource(let destination, _, _):
+            state = .connecting
+            let exchange = ForwardExchange(server, client: client, reader: self, head: head, to: destination)
+            exchange.begin(takeInput())
+        case .own: break
+        }
+    }
+
+    private func isAuthorized(_ head: RequestHead) -> Bool {
+        guard let credentials = server.configuration.credentials else { return true }
+        guard let given = head.fields.proxyAuthorization else { return false }
+        return credentials.matches(authorization: given.readableBytesView)
+    }
+
+    private func serveOwn(_ path: String, head: RequestHead) {
+        let isHead = head.method == "HEAD"
+        if server.configuration.servesPAC, path == "/proxy.pac", isHead || head.method == "GET",
+            let file = PACFile.text(proxy: head.fields.host.map { String(buffer: $0) } ?? "")
+        {
+            let type = "application/x-ns-proxy-autoconfig"
+            return answer(head) { closes in
+                OwnResponse.make(200, type: type, body: file, closes: closes, isHead: isHead)
+            }
+        }
+        if let links = server.gateway, let target = links.target(of: path) {
+            if head.fields.maxForwards == 0 { return answer(head) { OwnResponse.last(head, closes: $0) } }
+            if let url = links.steered(target.url) {
+                let field = "Location: \(links.path(for: url) ?? url.description)\r\n"
+                return answer(head) { closes in
+                    OwnResponse.make(307, type: "text/plain", fields: field, body: "", closes: closes, isHead: isHead)
+                }
+            }
+            return serve(target, links: links, head: head)
+        }
+        refuse(Refusal(404, "this is a proxy; it has no resource at \(path.prefix(200))"), to: head)
+    }
+
+    /// Handles a request for a URL of the gateway.
+    private func serve(_ target: GatewayLinks.Target, links: GatewayLinks, head: RequestHead) {
+        state = .connecting
+        guard head.wantsUpgrade else {
+            let exchange = GatewayExchange(
+                server,
+                links: links,
+                client: client,
+                reader: self,
+                head: head,
+                target: target
+            )
+            return exchange.begin(takeInput())
+        }
+        let handshake = GatewayHandshake(client: server.client, links: links, url: target.url)
+        ForwardExchange(
+            server,
+            client: client,
+            reader: self,
+            head: handshake.mapped(head),
+            to: handshake.destination,
+            gateway: handshake
+        ).begin(takeInput())
+    }
+
+    /// Refuses a request. The connection stays open if the request was read completely.
+    ///
+    /// - Parameters:
+    ///   - head: the request; nil if it could not be parsed.
+    ///   - closes: whether to close the connection, because the start of the next request is unknown.
+    func refuse(_ refusal: Refusal, to head: RequestHead?, closes: Bool = false) {
+        server.report(.refused(head?.destination, refusal))
+        let isHead = head?.method == "HEAD"
+        guard let head, refusal != self.refusal, !closes else {
+            return close(saying: OwnResponse.refusal(refusal, closes: true, isHead: isHead))
+        }
+        answer(head) { OwnResponse.refusal(refusal, closes: $0, isHead: isHead) }
+    }
+
+    private func answer(_ head: RequestHead, with response: (_ closes: Bool) -> ByteBuffer) {
+        guard head.keepsAlive, !head.hasBody, server.keepsConnections else { return close(saying: response(true)) }
+        client.send(response(false))
+        takeBack(takeInput())
+    }
+}
