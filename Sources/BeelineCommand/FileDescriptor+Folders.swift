@@ -27,6 +27,12 @@ extension FileDescriptor {
         }
     }
 
+    /// Removes the regular file at a path and ignores errors. A symbolic link such as `/dev/stdout` stays, and its file
+    /// becomes empty.
+    static func discard(_ path: String) {
+        if isLink(path) { try? truncate(path, to: 0) } else { unlink(path) }
+    }
+
     /// The time when the file at a path was modified, in seconds since 1970; nil if there is no file.
     static func modified(_ path: String) -> Int64? {
         let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))

@@ -12,12 +12,10 @@ import Glibc
 enum SecretArguments {
     /// Overwrites the secrets in the process's arguments with spaces, as curl does. The lengths do not change. Copy the
     /// arguments before: `CommandLine.arguments` copies them on its first use.
-    static func wipe() {
-        let (count, vector) = (Int(CommandLine.argc), CommandLine.unsafeArgv)
-        let arguments = (1..<max(1, count)).map { index in
-            // A String would replace octets that are not UTF-8 with longer ones.
-            vector[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
-        }
+    ///
+    /// - Parameter arguments: the octets of the arguments. A String would have longer ones in place of invalid UTF-8.
+    static func wipe(_ arguments: [[UInt8]]) {
+        let vector = CommandLine.unsafeArgv
         for (index, secret) in secrets(in: arguments).enumerated() {
             guard let secret, let argument = vector[index + 1], secret.upperBound <= strlen(argument) else { continue }
             memset(argument + secret.lowerBound, Int32(UInt8(ascii: " ")), secret.count)

@@ -27,7 +27,7 @@ struct URLPlan: Hashable, Sendable {
         schemes = arguments.redirect.allowedSchemes
         keepsDots = arguments.message.keepsDots
         var parts = try arguments.message.query.map { piece throws(CommandFailure) in
-            Self.withUpperCase(String(decoding: try piece.bytes(files), as: UTF8.self))
+            Self.withUpperCase(DataPiece.queryText(try piece.bytes(files)))
         }
         if let data { parts.append(data) }
         query = parts.isEmpty ? nil : parts.joined(separator: "&")
