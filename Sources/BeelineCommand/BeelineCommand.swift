@@ -39,9 +39,11 @@ struct BeelineCommand: AsyncParsableCommand {
         signal(SIGCHLD, SIG_DFL)
         FileDescriptor.reserveStandardNumbers()
         let given = Array(CommandLine.arguments.dropFirst())
-        SecretArguments.wipe()
+        let octets = RawArguments.all()
+        SecretArguments.wipe(octets)
         let subcommand = Subcommand(given)
         do {
+            try RawArguments.check(octets)
             if BuildReport.isRequested(by: given) { return try StandardOutput.writeLine(BuildReport.text) }
             switch subcommand {
             case .fetch(let arguments): try await fetch(arguments)

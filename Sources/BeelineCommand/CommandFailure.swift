@@ -36,6 +36,10 @@ extension String {
         return line
     }
 
+    /// The text of a URL for messages, without a user and a password. Everything before the last `@` is hidden, because
+    /// a password in a URL that is not valid may contain any character.
+    var withoutLogin: String { lastIndex(of: "@").map { "…" + self[$0...] } ?? self }
+
     /// Whether the text begins with a scheme and `://`. A URL inside a path or query does not count.
     var hasScheme: Bool {
         firstRange(of: "://").map { mark in !self[..<mark.lowerBound].contains { "/?#".contains($0) } } ?? false

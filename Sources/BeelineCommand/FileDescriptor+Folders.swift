@@ -27,6 +27,14 @@ extension FileDescriptor {
         }
     }
 
+    /// Removes the regular file at a path and ignores errors. A symbolic link such as `/dev/stdout` stays, and its file
+    /// becomes empty. Returns whether a file was removed.
+    static func discard(_ path: String) -> Bool {
+        guard isLink(path) else { return unlink(path) == 0 }
+        try? truncate(path, to: 0)
+        return false
+    }
+
     /// The time when the file at a path was modified, in seconds since 1970; nil if there is no file.
     static func modified(_ path: String) -> Int64? {
         let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))

@@ -121,6 +121,8 @@ struct FileDescriptor: Hashable, Sendable {
         return next.hasPrefix("/") ? next : folder + next
     }
 
+    static func isLink(_ path: String) -> Bool { linkTarget(path) != nil }
+
     /// The descriptor that a path such as `/dev/stdout` or `/dev/fd/3`, or a link to it, names; nil for other paths.
     ///
     /// - Throws: ``Failure`` if the parent process did not pass on this descriptor. It may be a socket of the command now.
@@ -188,11 +190,16 @@ struct FileDescriptor: Hashable, Sendable {
         }
     }
 
-    /// Writes all bytes. Waits for a slow reader.
+    /// Writes all bytes. Waits for a slow reader, but not in a cancelled task.
     func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
         var rest = bytes[...]
+        // A write to a full pipe blocks, and then the task cannot be cancelled.
+        let isPipe = FileKind(descriptor: number) == .pipe
         while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
-            let count = writeBytes(to: number, from: start, count: rest.count)
+            guard !isPipe || waitUntilReady(for: POLLOUT) else {
+                throw Failure(code: ECANCELED, written: bytes.count - rest.count)
+            }
+            let count = writeBytes(to: number, from: start, count: isPipe ? min(rest.count, pipeRoom) : rest.count)
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno != EINTR, !wait(for: POLLOUT) {
@@ -201,14 +208,41 @@ struct FileDescriptor: Hashable, Sendable {
         }
     }
 
+    /// The number of bytes that a write to a pipe takes without blocking once the pipe is ready.
+    private var pipeRoom: Int {
+        #if !canImport(Darwin)
+        // An empty pipe takes more, so that a fast reader costs few calls.
+        var unread: CInt = 0
+        if ioctl(number, UInt(FIONREAD), &unread) == 0, unread == 0 {
+            return max(Int(PIPE_BUF), Int(fcntl(number, Self.pipeSizeCommand)))
+        }
+        #endif
+        return Int(PIPE_BUF)
+    }
+
+    #if !canImport(Darwin)
+    /// Linux's `F_GETPIPE_SZ`, which Swift's module of Glibc does not have.
+    private static let pipeSizeCommand: CInt = 1032
+    #endif
+
     /// Waits until a non-blocking file is ready; false if the last call failed for another reason. A program that shares the
     /// file may have made it non-blocking.
     private func wait(for event: CInt) -> Bool {
-        guard errno == EAGAIN || errno == EWOULDBLOCK else { return false }
-        var wanted = pollfd(fd: number, events: Int16(event), revents: 0)
-        poll(&wanted, 1, -1)
-        return true
+        (errno == EAGAIN || errno == EWOULDBLOCK) && waitUntilReady(for: event)
     }
+
+    /// Waits until the file is ready; false if the task is cancelled before.
+    private func waitUntilReady(for event: CInt) -> Bool {
+        var wanted = pollfd(fd: number, events: Int16(event), revents: 0)
+        while true {
+            let count = pollDescriptor(&wanted, Self.pollMilliseconds)
+            if count > 0 || count < 0 && errno != EINTR { return true }
+            if Task.isCancelled { return false }
+        }
+    }
+
+    /// The time after which a wait examines whether its task is cancelled.
+    private static let pollMilliseconds: CInt = 100
 
     /// Writes all bytes. Waits for a slow reader.
     func write(_ bytes: some Sequence<UInt8>) throws(Failure) {
@@ -248,4 +282,5 @@ private func readBytes(from number: CInt, into space: UnsafeMutableRawPointer?, 
 private func writeBytes(to number: CInt, from start: UnsafeRawPointer, count: Int) -> Int {
     write(number, start, count)
 }
+private func pollDescriptor(_ file: inout pollfd, _ milliseconds: CInt) -> CInt { poll(&file, 1, milliseconds) }
 private func closeFile(_ number: CInt) -> CInt { close(number) }

@@ -12,14 +12,15 @@ import Glibc
 enum SecretArguments {
     /// Overwrites the secrets in the process's arguments with spaces, as curl does. The lengths do not change. Copy the
     /// arguments before: `CommandLine.arguments` copies them on its first use.
-    static func wipe() {
-        let (count, vector) = (Int(CommandLine.argc), CommandLine.unsafeArgv)
+    ///
+    /// - Parameter arguments: the octets of the arguments. A String would have longer ones in place of invalid UTF-8.
+    static func wipe(_ arguments: [[UInt8]]) {
+        let vector = CommandLine.unsafeArgv
         var expected: Kind?
-        for index in 1..<max(1, count) {
-            guard let argument = vector[index] else { continue }
-            // A String would replace octets that are not UTF-8 with longer ones.
-            let octets = Array(UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
-            guard let secret = secret(in: octets, after: &expected), secret.upperBound <= octets.count else { continue }
+        for (index, octets) in arguments.enumerated() {
+            guard let secret = secret(in: octets, after: &expected), let argument = vector[index + 1],
+                secret.upperBound <= strlen(argument)
+            else { continue }
             memset(argument + secret.lowerBound, Int32(UInt8(ascii: " ")), secret.count)
         }
     }

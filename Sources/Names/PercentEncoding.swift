@@ -58,7 +58,7 @@ package enum PercentEncoding {
     }
 
     /// Decodes UTF-8; nil if the octets are not valid.
-    static func validated(_ octets: [UInt8]) -> String? {
+    package static func validated(_ octets: [UInt8]) -> String? {
         // String(validating:) needs macOS 15. Decoding repairs invalid input, so the result then differs from the input.
         let text = String(decoding: octets, as: UTF8.self)
         return text.utf8.elementsEqual(octets) ? text : nil

@@ -320,6 +320,8 @@ struct FetchPlanTests {
         Wrong(.usage, says: "-C", "-C", "x", "http://a.test/"),
         Wrong(.usage, says: "exclude", "-C", "1", "-r", "1-2", "http://a.test/"),
         Wrong(.usage, says: "-C and -J", "-C", "-", "-OJ", "http://a.test/"),
+        Wrong(.usage, says: "need one URL", "--etag-save", "tag", "http://a.test/", "http://b.test/"),
+        Wrong(.usage, says: "need one URL", "--etag-compare", "tag", "http://a.test/", "http://b.test/"),
         Wrong(.usage, says: "choose one", "-d", "x", "-F", "a=b", "http://a.test/"),
         Wrong(.usage, says: "choose one", "-d", "x", "-T", "two", "http://a.test/"),
         Wrong(.usage, says: "choose one", "-I", "-d", "x", "http://a.test/"),

@@ -27,6 +27,8 @@ struct TransferQueueTests {
         "{a", "a}", "[1-2", "1]", "{}", "{a{b}}", "[2-1]", "[1-2:0]", "[1-2:x]", "[b-a]", "[A-z]", "[1-1:2]", "[a]",
         "[1-99999999999999999999]", "[0-9223372036854775807]", "{<n>a}{<n>b}",
         "[1-9000000000][1-9000000000][1-9000000000]",
+        // A step above the number of letters.
+        "[a-e:30]", "[a-z:26]", "[a-e:9223372036854775807]",
     ])
     func aWrongPatternIsAMalformedURL(_ text: String) {
         let failure = #expect(throws: CommandFailure.self) { try URLPattern(text) }

@@ -59,7 +59,7 @@ package enum ResumeDecision: Hashable, Sendable {
     }
 
     /// The complete size: 200 of `bytes */200`.
-    static func size(_ field: String) -> Int64? {
+    package static func size(_ field: String) -> Int64? {
         field.split(separator: "/").last.flatMap { Int64($0) }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 /// Parses the arguments of `fetch` as curl does: options and URLs in any order, letters in clusters with their values
 /// attached, `--no-NAME`, `--NAME=VALUE`, unique beginnings of names, `--next`, and files of options.
 struct FetchParser {
@@ -194,13 +196,18 @@ struct FetchParser {
         guard depth <= Self.maxFileDepth else {
             throw .failure(CommandFailure(.usage, "-K \(path): files of options name each other too deeply"))
         }
-        let text: String
+        let bytes: [UInt8]
         do throws(CommandFailure) {
-            text = try files.text(path)
+            bytes = try files.read(path)
         } catch {
             throw .failure(error)
         }
-        for line in OptionFile(parsing: text).lines {
+        let octets = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for line in OptionFile(parsing: String(decoding: bytes, as: UTF8.self)).lines {
+            // Comments may have any octets. In a value, replaced octets would be other data.
+            guard PercentEncoding.validated(Array(octets[line.number - 1])) != nil else {
+                throw .failure(CommandFailure(.usage, "\(path), line \(line.number): the line is not UTF-8"))
+            }
             if line.isCut, !current.session.isSilent {
                 current.session.warnings.append(
                     "\(path):\(line.number) Option '\(line.option)' uses argument with unquoted whitespace. "

@@ -25,19 +25,21 @@ indirect enum BodyPlan: Hashable, Sendable {
 
     /// Returns the body for the client.
     ///
-    /// - Parameter meter: counts the sent bytes of bodies that are read while they are sent.
-    func requestBody(_ meter: UploadMeter) -> RequestBody {
+    /// - Parameters:
+    ///   - meter: counts the sent bytes.
+    ///   - countsMemory: whether to count also a body in memory. It is then not sent together with the head.
+    func requestBody(_ meter: UploadMeter, countsMemory: Bool) -> RequestBody {
         switch self {
         case .none: .none
-        case .bytes(let bytes): .bytes(bytes)
+        case .bytes(let bytes): countsMemory ? meter.counting(.bytes(bytes)) : .bytes(bytes)
         case .file(let path): meter.counting(.file(path))
         case .fileTail(let path, let offset, let length):
-            meter.counting(.stream(length: length) { DescriptorBody(.tail(path, from: offset)) })
+            meter.counting(.stream(length: length) { DescriptorBody(.tail(path, from: offset, length: length)) })
         case .standardInput:
             meter.counting(.once(length: nil, DescriptorBody(.standardInput)))
         case .stream(let path): meter.counting(.once(length: nil, DescriptorBody(.path(path))))
         case .form(let form): meter.counting(form.form.body)
-        case .chunked(let body): meter.counting(body.requestBody(meter).withoutLength())
+        case .chunked(let body): meter.counting(body.requestBody(meter, countsMemory: countsMemory).withoutLength())
         }
     }
 
@@ -51,6 +53,16 @@ indirect enum BodyPlan: Hashable, Sendable {
         case .standardInput, .stream: nil
         case .form(let form): (try? form.form.body.contentLength()) ?? nil
         case .chunked(let body): body.size(files)
+        }
+    }
+
+    /// Whether the body can only be sent without its length. The size of a file that is missing is not known either, but
+    /// that is another error.
+    var isOfUnknownLength: Bool {
+        switch self {
+        case .none, .bytes, .file, .fileTail: false
+        case .standardInput, .stream, .chunked: true
+        case .form: size(.real) == nil
         }
     }
 

@@ -62,7 +62,7 @@ extension ClientConfiguration {
             guard let proxy = Proxy(parsing: text) else {
                 throw CommandFailure(
                     .proxyUnresolved,
-                    "the proxy \(text.withoutUser): write http://, https:// or socks5h://host:port"
+                    "the proxy \"\(text.withoutLogin)\": write http://, https:// or socks5h://host:port"
                 )
             }
             settings.http = proxy
@@ -70,13 +70,5 @@ extension ClientConfiguration {
         }
         if let list = noproxy ?? defaults.noproxy { settings.exceptions = ProxyExceptions(parsing: list) }
         return settings
-    }
-}
-
-extension String {
-    /// The proxy URL for messages, without user and password.
-    fileprivate var withoutUser: String {
-        guard let at = lastIndex(of: "@") else { return "\"\(self)\"" }
-        return "\"…\(self[at...])\""
     }
 }

@@ -37,7 +37,19 @@ struct FetchCommand: ParsableCommand {
 
     /// Runs the transfers of a parsed command line, and returns the exit status.
     static func run(_ parts: [FetchArguments], defaults: Defaults) async throws(CommandFailure) -> CommandStatus {
+        if let session = parts.last?.session { redirectErrors(session) }
         let session = try FetchSession(parts, defaults: defaults, files: .real)
         return await Interruption.run(limit: .seconds(3)) { await FetchRunner.run(session) }
+    }
+
+    /// Redirects standard error to the file of `--stderr`. If this fails, it prints a warning, as curl does.
+    private static func redirectErrors(_ session: SessionArguments) {
+        guard let path = session.errorFile else { return }
+        do throws(CommandFailure) {
+            try FileDescriptor.redirectStandardError(to: path)
+        } catch {
+            guard !session.isSilent, !session.report else { return }
+            Terminal.standardError.writeLine("Warning: \(error.message)")
+        }
     }
 }

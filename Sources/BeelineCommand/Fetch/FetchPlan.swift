@@ -204,6 +204,12 @@ struct FetchPlan: Sendable {
             Self.limit(transfer.limitRate, "--limit-rate"), Self.limit(transfer.maxFileSize, "--max-filesize")
         )
         speedLimit = SpeedLimit(transfer)
+        guard urls.count <= 1 || (transfer.etagSave == nil && transfer.etagCompare == nil) else {
+            throw CommandFailure(
+                .usage,
+                "--etag-save and --etag-compare need one URL; write --next before the options of another"
+            )
+        }
         etagSave = transfer.etagSave
         if let path = transfer.etagCompare { draft.setETag(try ETagFile(path).read(files)) }
         condition = transfer.timeCondition.flatMap { TimeCondition($0, files: files) }

@@ -57,7 +57,8 @@ struct FetchRetries: Hashable, Sendable {
         switch attempt.status {
         case .timedOut, .hostUnresolved, .proxyUnresolved: return true
         case .connectFailed where attempt.isRefused && policy.includesRefusals: return true
-        case .ok, .httpError:
+        // A server may refuse a range only for a moment.
+        case .ok, .httpError, .rangeFailed:
             let transient = [408, 429, 500, 502, 503, 504, 522, 524]
             if attempt.responseStatus.map(transient.contains) ?? false { return true }
         default: break

@@ -19,7 +19,6 @@ struct FetchRunner: Sendable {
     /// Runs the parts of a command line and returns the exit status: that of the last transfer, as in curl.
     static func run(_ session: FetchSession) async -> CommandStatus {
         do throws(CommandFailure) {
-            if let path = session.settings.errorFile { try FileDescriptor.redirectStandardError(to: path) }
             let runner = try await FetchRunner(session)
             return await runner.run()
         } catch {

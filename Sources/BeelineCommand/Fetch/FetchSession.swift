@@ -17,8 +17,6 @@ struct FetchSession: Sendable {
         var parallelism: Int?
         /// `--rate`: the minimum time between the starts of two transfers.
         var interval: Duration?
-        /// `--stderr`.
-        var errorFile: String?
         /// Warnings about files of options. As in curl, a later `-s` does not hide them.
         var warnings: [String] = []
     }
@@ -52,7 +50,6 @@ extension FetchSession.Settings {
             let time = try Duration(rate: rate)
             interval = parallelism == nil ? time : nil
         }
-        errorFile = arguments.errorFile
         warnings = arguments.warnings
     }
 }

@@ -27,6 +27,9 @@ struct InputFiles: Sendable {
     /// Returns whether there is a folder at a path. Default: false.
     var isFolder: @Sendable (_ path: String) -> Bool = { _ in false }
 
+    /// Returns the user's home folder as the system knows it, for an environment without `HOME`. Default: nil.
+    var home: @Sendable () -> String? = { nil }
+
     /// Reads the real file system.
     static let real = InputFiles(
         contents: { path in
@@ -42,7 +45,11 @@ struct InputFiles: Sendable {
         isHidden: { path in access(path, F_OK) != 0 && errno == EACCES },
         modified: { path in FileDescriptor.modified(path) },
         isPipe: { path in FileDescriptor.exists(path) && !FileDescriptor.isRegular(path) },
-        isFolder: { path in FileDescriptor.isFolder(path) }
+        isFolder: { path in FileDescriptor.isFolder(path) },
+        home: {
+            guard let entry = getpwuid(getuid()), let path = entry.pointee.pw_dir else { return nil }
+            return String(cString: path)
+        }
     )
 
     /// Reads a whole file.

@@ -23,10 +23,12 @@ struct LoginPlan: Sendable {
             netrc = nil
             return
         }
-        let home = environment["HOME"].map { "\($0)/.netrc" }
+        let home = (environment["HOME"] ?? files.home()).map { "\($0)/.netrc" }
         let variable = environment["NETRC"].flatMap { $0.isEmpty ? nil : $0 }
-        let path = options.file ?? variable ?? home ?? ".netrc"
         do throws(CommandFailure) {
+            guard let path = options.file ?? variable ?? home else {
+                throw CommandFailure(.readFailed, "-n: there is no home folder; name the file with --netrc-file")
+            }
             let text = try files.text(path)
             do throws(BeelineError) {
                 netrc = try Netrc(parsing: text)

@@ -12,8 +12,10 @@ extension ClientConfiguration {
         defaults: Defaults,
         files: InputFiles
     ) throws(CommandFailure) {
+        let given = options.proxy ?? defaults.proxy
+        let preproxyText = options.preproxy.map { $0.hasScheme ? $0 : "socks5://" + $0 }
         // As in curl, --preproxy without another proxy sets the proxy.
-        let text = options.proxy ?? defaults.proxy ?? options.preproxy
+        let text = given?.isEmpty == false ? given : preproxyText ?? given
         var settings = try Self.proxies(text, except: options.noproxy, defaults)
         let headers = try HeaderLine.all(options.headers, files, option: "--proxy-header")
         var login: BasicCredentials?
@@ -21,8 +23,8 @@ extension ClientConfiguration {
             login = try BasicCredentials(user, option: "-U", of: "proxy", files)
         }
         var preproxy: Proxy?
-        if let text = options.preproxy, options.proxy ?? defaults.proxy != nil {
-            guard let first = Proxy(parsing: text.hasScheme ? text : "socks5://" + text), first.kind == .socks5 else {
+        if let preproxyText, given?.isEmpty == false {
+            guard let first = Proxy(parsing: preproxyText), first.kind == .socks5 else {
                 throw CommandFailure(.proxyUnresolved, "--preproxy: write socks5://HOST:PORT")
             }
             preproxy = first

@@ -131,7 +131,7 @@ struct RequestDraft: Sendable {
         let size = body.size(files)
         if message.version == .http10 {
             options.httpVersion = .http10
-            guard size != nil, !isChunked else {
+            guard !body.isOfUnknownLength else {
                 throw CommandFailure(.uploadFailed, "HTTP/1.0 cannot send a body of unknown length")
             }
         }
@@ -228,7 +228,7 @@ struct RequestDraft: Sendable {
                 bytes += try piece.bytes(files)
             }
             if arguments.get {
-                query = String(decoding: bytes, as: UTF8.self)
+                query = DataPiece.queryText(bytes)
             } else {
                 body = .bytes(bytes)
             }

@@ -54,4 +54,7 @@ struct Transfer: Sendable {
         self.body = body
         self.output = output
     }
+
+    /// The URL for messages and reports, without a user and a password.
+    var shownURL: String { (try? url.get()).map { "\($0)" } ?? text.withoutLogin }
 }

@@ -53,8 +53,7 @@ struct TransferRecord: Sendable {
 
     /// The URL of the last request; without one, the requested URL.
     var effectiveURL: String {
-        let requested = (try? transfer.url.get()).map { "\($0)" } ?? transfer.text
-        guard let last = error?.failedURL ?? hops.last?.url else { return requested }
+        guard let last = error?.failedURL ?? hops.last?.url else { return transfer.shownURL }
         let text = "\(last)"
         // As in curl, an international host stays as written.
         guard let given = try? transfer.url.get(), given.host == last.host, let host = URLParts(transfer.text)["host"],

@@ -32,7 +32,7 @@ extension TransferRun {
                 if isSlow, result.record.failure != nil {
                     result.record.failure = CommandFailure(
                         .timedOut,
-                        "\(transfer.text): slower than \(limit.speed) bytes per second for \(Int(limit.time.seconds)) s"
+                        "\(transfer.shownURL): slower than \(limit.speed) bytes per second for \(Int(limit.time.seconds)) s"
                     )
                 }
                 return result
@@ -64,6 +64,8 @@ extension TransferRun {
             try resumeUpload(&request, &body)
         } else if state.offset > 0 {
             request.headerFields[.range] = "bytes=\(state.offset)-"
+            // Another version of the resource must not be appended (RFC 9110 §13.1.5).
+            if let tag = state.keptTag, state.kept > 0 { request.headerFields[.ifRange] = tag }
         }
         if plan.command.transfer.range != nil, body != .none { Self.announceRange(of: body, &request) }
         plan.condition?.apply(to: &request.headerFields)
@@ -77,9 +79,9 @@ extension TransferRun {
             if !plan.hidesTunnelHeads { received.add(head) }
             if settings.isVerbose { VerboseLog.notes(ofTunnel: head).forEach(Terminal.standardError.writeLine) }
         }
-        var content = body.requestBody(meter.upload)
+        var content = body.requestBody(meter.upload, countsMemory: plan.speedLimit != nil)
         if let rate = plan.rateLimit {
-            content = content.paced {
+            content = content.paced(inPiecesOf: Pace.slice(of: rate)) {
                 let pace = Pace(rate)
                 return { try await pace.wait(after: $0) }
             }
@@ -152,16 +154,20 @@ extension TransferRun {
         // The server is not asked which bytes it has, so all are sent.
         case .whereFileEnds: offset = 0
         }
-        guard case .file(let path) = body, let size = InputFiles.real.size(path) else {
+        let (content, isChunked) = if case .chunked(let content) = body { (content, true) } else { (body, false) }
+        guard case .file(let path) = content else {
+            if offset == 0 { return }
             throw CommandFailure(.readFailed, "-C: only a file can be sent from byte \(offset) on")
         }
-        // An empty file is sent as a whole.
-        if offset == 0, size == 0 { return }
+        // An empty file is sent as a whole. The client reports a file that is missing.
+        guard let size = InputFiles.real.size(path), offset > 0 || size > 0 else { return }
         guard offset < size else {
             throw CommandFailure(.readFailed, "-C: \(path) has only \(size) bytes")
         }
         request.headerFields[.contentRange] = "bytes \(offset)-\(size - 1)/\(size)"
-        if offset > 0 { body = .fileTail(path, from: offset, length: size - offset) }
+        guard offset > 0 else { return }
+        let tail = BodyPlan.fileTail(path, from: offset, length: size - offset)
+        body = isChunked ? .chunked(tail) : tail
     }
 
     /// Writes the response heads to the output.
@@ -183,34 +189,65 @@ extension TransferRun {
         state.sink.take(disposition: fields[.contentDisposition], location: location)
         state.record.path = state.sink.path
         if plan.includesHead { try writeHeads(&state) }
-        if let path = plan.etagSave { try saveETags(of: response.hops, to: ETagFile(path)) }
-        guard try wantsBody(response, &state) else { return await response.body.discard() }
-        if let limit = plan.maxFileSize, let length = fields[.contentLength] {
-            guard (Int64(length) ?? .max) <= limit else { throw Self.tooLarge(limit) }
+        if keepsFileForRetry(&state) { return await response.body.discard() }
+        if try await wantsBody(response, &state) {
+            if let limit = plan.maxFileSize, let length = fields[.contentLength] {
+                // A number of more than 64 bits is larger than every limit.
+                guard (Int64(length) ?? .max) <= limit - state.kept else { throw Self.tooLarge(limit) }
+            }
+            try await write(response, until: deadline, &state)
+        } else {
+            await response.body.discard()
         }
-        try await write(response, until: deadline, &state)
+        // Only now: the ETag of a body that was not written would prevent the next fetch of it.
+        if let path = plan.etagSave { try saveETags(of: response.hops, to: ETagFile(path)) }
         if response.status.code >= 400, plan.errorStatus == .failedWithBody { throw Self.httpError(response) }
+    }
+
+    /// Whether the transfer is retried after this response, so that its body is not needed. An output file then keeps its
+    /// content, which the next response may confirm with status 304. Other outputs get the body, as in curl.
+    private func keepsFileForRetry(_ state: inout State) -> Bool {
+        guard !plan.includesHead, transfer.body.isReplayable, let path = state.sink.path,
+            FileDescriptor.isRegular(path) || !FileDescriptor.exists(path)
+        else { return false }
+        state.wait = state.schedule.next(after: outcome(of: state))
+        return state.wait != nil
     }
 
     /// Decides whether the body is written.
     ///
     /// - Throws: ``CommandFailure`` if the response does not fit the request (`-f`, `-C`).
-    private func wantsBody(_ response: Response, _ state: inout State) throws(CommandFailure) -> Bool {
+    private func wantsBody(_ response: Response, _ state: inout State) async throws(CommandFailure) -> Bool {
         let status = response.status.code
-        if state.offset > 0 {
+        if state.offset > 0, !plan.dropsBody {
             let range = response.fields[.contentRange]
             switch ResumeDecision(status: status, contentRange: range, offset: state.offset) {
-            case .append: break
+            case .append:
+                guard state.keptTag == nil || [nil, state.keptTag].contains(response.fields[.eTag]) else {
+                    throw CommandFailure(.rangeFailed, "\(response.url) changed during the transfer")
+                }
+            case .complete where state.kept > 0 && range.flatMap(ResumeDecision.size) == nil:
+                // The failed attempt has shown that the file is not complete.
+                throw CommandFailure(
+                    .rangeFailed,
+                    "\(response.url) answered \(status): the server cannot resume at byte \(state.offset)"
+                )
             case .complete:
                 state.record.isComplete = true
                 return false
             case .mismatch(let what): throw CommandFailure(.rangeFailed, what)
+            case .restart where status == 200 && state.kept == state.offset:
+                // The resource has changed (If-Range), and the file has only bytes of this transfer.
+                try state.sink.startOver()
+                (state.offset, state.kept, state.keptTag) = (0, 0, nil)
             case .restart where response.fields[.contentLength] == "\(state.offset)":
                 // The server ignored the range, but the file has as many bytes as the resource.
                 state.record.isComplete = true
                 return false
             case .restart, .refused:
                 if status >= 400, plan.errorStatus == .failed { throw Self.httpError(response) }
+                // As in curl, a response without a body does not fail.
+                if status != 200, await hasNoBody(response) { return false }
                 throw CommandFailure(
                     .rangeFailed,
                     "\(response.url) answered \(status): the server cannot resume at byte \(state.offset)"
@@ -227,6 +264,12 @@ extension TransferRun {
         return true
     }
 
+    private func hasNoBody(_ response: Response) async -> Bool {
+        if [204, 304].contains(response.status.code) { return true }
+        var pieces = response.body.makeAsyncIterator()
+        do { return try await pieces.next() == nil } catch { return false }
+    }
+
     private func write(
         _ response: Response,
         until deadline: ContinuousClock.Instant?,
@@ -234,6 +277,7 @@ extension TransferRun {
     ) async throws(CommandFailure) {
         meter.start(response, path: state.sink.path, offset: state.offset)
         let pace = plan.rateLimit.map { Pace($0, until: deadline) }
+        let slice = plan.rateLimit.map(Pace.slice) ?? .max
         var pieces = response.body.makeAsyncIterator()
         let problem = response.codingProblem
         do {
@@ -242,7 +286,7 @@ extension TransferRun {
                 // Splits the piece into at most the bytes of one second, so that a slow transfer shows progress and -Y
                 // does not end it.
                 var rest = piece
-                while let part = rest.readSlice(length: min(pace?.slice ?? .max, rest.readableBytes)) {
+                while let part = rest.readSlice(length: min(slice, rest.readableBytes)) {
                     try write(part, &state)
                     meter.received(state.sink.written)
                     try await pace?.wait(after: state.sink.written)
@@ -262,10 +306,11 @@ extension TransferRun {
 
     /// Writes a piece of the body. As in curl, the output never exceeds `--max-filesize`.
     private func write(_ piece: ByteBuffer, _ state: inout State) throws(CommandFailure) {
-        guard let limit = plan.maxFileSize, Int64(piece.readableBytes) > limit - state.sink.written else {
+        guard let limit = plan.maxFileSize, Int64(piece.readableBytes) > limit - state.kept - state.sink.written
+        else {
             return try state.sink.write(piece)
         }
-        let room = max(0, Int(limit - state.sink.written))
+        let room = max(0, Int(limit - state.kept - state.sink.written))
         if room > 0, let allowed = piece.getSlice(at: piece.readerIndex, length: room) {
             try state.sink.write(allowed)
         }
@@ -315,35 +360,5 @@ extension TransferRun {
         for line in hops.flatMap(VerboseLog.lines) {
             Terminal.standardError.writeLine(Terminal.standardError.dim(line.singleLine))
         }
-    }
-}
-
-/// Limits the speed of a transfer to `--limit-rate`.
-struct Pace: Sendable {
-    private let rate: Int64
-    private let begin = ContinuousClock.now
-    private let deadline: ContinuousClock.Instant?
-
-    /// - Parameters:
-    ///   - rate: in bytes per second, above 0.
-    ///   - deadline: when a wait fails (`-m`).
-    init(_ rate: Int64, until deadline: ContinuousClock.Instant? = nil) {
-        (self.rate, self.deadline) = (rate, deadline)
-    }
-
-    /// The number of bytes in one second.
-    var slice: Int { Int(clamping: rate) }
-
-    /// Waits until the rate allows more than `count` bytes.
-    ///
-    /// - Throws: ``CommandFailure`` with status `timedOut` at the deadline; `CancellationError`.
-    func wait(after count: Int64) async throws {
-        let due = Duration.nanoseconds(Int64(clamping: Double(count) / Double(rate) * 1e9))
-        let early = due - begin.duration(to: .now)
-        guard early > .milliseconds(1) else { return }
-        let end = ContinuousClock.now + early
-        guard let deadline, deadline < end else { return try await Task.sleep(until: end) }
-        try await Task.sleep(until: deadline)
-        throw CommandFailure(.timedOut, "the transfer did not end in time (-m)")
     }
 }

@@ -46,8 +46,15 @@ struct TransferRun: Sendable {
         var sink: OutputSink
         /// The first byte to request; 0 requests the whole.
         var offset: Int64 = 0
+        /// The number of body bytes in the file from failed attempts of this transfer. The next attempt appends to them.
+        var kept: Int64 = 0
+        /// The strong ETag of the response with these bytes; nil if it had none.
+        var keptTag: String?
+        var schedule: FetchRetries
         /// The time that the server asks to wait.
         var retryAfter: Duration?
+        /// The wait before the next attempt, if the response already decided that there is one.
+        var wait: Duration?
     }
 
     /// Runs the transfer and prints the output of the plan.
@@ -68,16 +75,17 @@ struct TransferRun: Sendable {
             return finish(&record)
         }
         guard !state.record.isSkipped else { return finish(&state.record) }
-        var schedule = FetchRetries(plan.retries)
         while true {
             state = await attempt(state)
-            guard canRepeat(state), let wait = schedule.next(after: outcome(of: state)) else { break }
+            guard canRepeat(state), let wait = state.wait ?? state.schedule.next(after: outcome(of: state)) else {
+                break
+            }
             guard !Task.isCancelled else {
                 state.record.failure = state.record.failure ?? Self.interrupted
                 break
             }
             note(state.record.failure?.message ?? "the server answered \(state.record.lastHop?.status.code ?? 0)")
-            note("retrying in \(wait.seconds) s, \(schedule.left) retries left")
+            note("retrying in \(wait.seconds) s, \(state.schedule.left) retries left")
             do throws(CommandFailure) {
                 try prepareRetry(&state)
             } catch {
@@ -102,7 +110,11 @@ struct TransferRun: Sendable {
     private func start() throws(CommandFailure) -> State {
         _ = try transfer.url.get()
         if let path = plan.etagSave { try ETagFile(path).create(createsFolders: plan.outputRules.createsFolders) }
-        var state = State(record: TransferRecord(transfer), sink: OutputSink(transfer.output, rules: plan.outputRules))
+        var state = State(
+            record: TransferRecord(transfer),
+            sink: OutputSink(transfer.output, rules: plan.outputRules),
+            schedule: FetchRetries(plan.retries)
+        )
         state.record.path = state.sink.path
         if plan.skipsExisting, let path = state.sink.path, FileDescriptor.exists(path) {
             remark("skips transfer, \"\(path)\" exists locally")
@@ -128,7 +140,8 @@ struct TransferRun: Sendable {
     /// Whether another attempt would repeat no output. Bytes of an incomplete body cannot be removed from a pipe. Only
     /// `--retry-all-errors` accepts that.
     private func canRepeat(_ state: State) -> Bool {
-        guard transfer.body.isReplayable else { return false }
+        // Nothing reads the output of another attempt.
+        guard transfer.body.isReplayable, state.record.failure?.isQuiet != true else { return false }
         return [.ok, .httpError].contains(state.record.status) || state.sink.written == 0 || state.sink.canTakeBack
             || plan.retries.includesAllErrors
     }
@@ -137,11 +150,13 @@ struct TransferRun: Sendable {
     private func prepareRetry(_ state: inout State) throws(CommandFailure) {
         let retries = state.record.retries + 1
         if transfer.resume == .whereFileEnds, transfer.upload == nil, canKeepBytes(state) {
+            state.kept += state.sink.written
+            state.keptTag = state.record.lastHop?.strongTag ?? state.keptTag
             state.offset = state.sink.keep()
         } else {
             try state.sink.takeBack()
         }
-        state.retryAfter = nil
+        (state.retryAfter, state.wait) = (nil, nil)
         state.record = TransferRecord(transfer, retries: retries)
         state.record.path = state.sink.path
     }
@@ -149,13 +164,15 @@ struct TransferRun: Sendable {
     /// Whether the next attempt may append to the bytes of a failed one, because the server can resume.
     private func canKeepBytes(_ state: State) -> Bool {
         guard state.sink.written > 0, state.sink.canTakeBack, !plan.includesHead, let hop = state.record.lastHop,
-            hop.method == .get, state.record.status != .writeFailed, state.record.status != .rangeFailed
+            hop.method == .get, state.record.status != .writeFailed, state.record.status != .rangeFailed,
+            // A range counts encoded bytes, and the file has decoded ones.
+            !plan.client.decodesContent || hop.response.headerFields[.contentEncoding] == nil
         else { return false }
         return hop.status == .partialContent
             || hop.status == .ok && hop.response.headerFields[.acceptRanges]?.lowercased() == "bytes"
     }
 
-    private func outcome(of state: State) -> FetchRetries.Attempt {
+    func outcome(of state: State) -> FetchRetries.Attempt {
         let refused = state.record.error?.attempts ?? []
         return FetchRetries.Attempt(
             status: state.record.status,
@@ -180,7 +197,9 @@ struct TransferRun: Sendable {
         state.record.delivered = state.sink.delivered
         guard let path = state.sink.path, FileDescriptor.isRegular(path) else { return }
         if state.record.failure != nil {
-            if plan.removesOnError, state.sink.wasOpened, unlink(path) == 0 { remark("Removed output file: \(path)") }
+            if plan.removesOnError, state.sink.wasOpened, FileDescriptor.discard(path) {
+                remark("Removed output file: \(path)")
+            }
         } else if plan.setsRemoteTime, !isUnchanged {
             let modified = state.record.lastHop?.response.headerFields[.lastModified].flatMap(DateExpression.parse)
             if let modified, !FileDescriptor.setModified(path, to: modified) {
@@ -220,6 +239,11 @@ struct TransferRun: Sendable {
     func note(_ text: String) {
         if !settings.isSilent, !settings.reports { Terminal.standardError.writeLine("beeline: \(text.singleLine)") }
     }
+}
+
+extension Hop {
+    /// The ETag of the response if it is strong (RFC 9110 §8.8.3); nil otherwise.
+    fileprivate var strongTag: String? { response.headerFields[.eTag].flatMap { $0.hasPrefix("\"") ? $0 : nil } }
 }
 
 extension Attempt {

@@ -187,7 +187,7 @@ struct URLPattern: Hashable, Sendable {
             {
                 let span = Int64(last) - Int64(first)
                 // Other characters lie between capital and small letters.
-                guard span == 0 ? step == 1 : (step...25).contains(span) else { throw wrong("a bad range") }
+                guard span == 0 ? step == 1 : span >= step && span <= 25 else { throw wrong("a bad range") }
                 return .letters(from: first, step: UInt8(step), count: span / step + 1)
             }
             guard let from = Self.number(ends[0]), let to = Self.number(ends[1].drop { $0 == 0x20 }),
@@ -206,9 +206,12 @@ struct URLPattern: Hashable, Sendable {
         private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte | 0x20) }
 
         private func wrong(_ what: String) -> CommandFailure {
-            CommandFailure(
+            // The position counts in the text that is shown, which begins with "…@" if it had a login.
+            let login = bytes.lastIndex(of: UInt8(ascii: "@")).map { $0 - 1 } ?? 0
+            return CommandFailure(
                 .malformedURL,
-                "\"\(text)\" has \(what) at position \(place + 1): write \\ before a bracket of the URL, or use -g"
+                "\"\(text.withoutLogin)\" has \(what) at position \(max(1, place + 1 - login)): "
+                    + "write \\ before a bracket of the URL, or use -g"
             )
         }
     }

@@ -21,7 +21,7 @@ struct FetchReport: Encodable {
     var totalMS: Double
 
     init(_ record: TransferRecord) {
-        url = (try? record.transfer.url.get()).map { "\($0)" } ?? record.transfer.text
+        url = record.transfer.shownURL
         finalURL = record.effectiveURL
         status = record.lastHop?.status.code
         exit = record.status.rawValue

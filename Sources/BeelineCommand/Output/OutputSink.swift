@@ -153,6 +153,16 @@ struct OutputSink {
         return size
     }
 
+    /// Removes the bytes that ``keep()`` kept, because the next attempt writes the whole body.
+    mutating func startOver() throws(CommandFailure) {
+        offset = 0
+        do {
+            try file?.truncate(to: 0)
+        } catch {
+            throw failure(error)
+        }
+    }
+
     /// Closes the file. A full disk may be reported only here.
     mutating func close() throws(CommandFailure) {
         guard let open = file else { return }

@@ -13,7 +13,8 @@ import Glibc
 package enum FileKind: Hashable, Sendable {
     case file(size: Int64)
     case folder
-    /// A pipe, a socket or a device.
+    case pipe
+    /// A socket or a device.
     case other
     /// There is no file, or its kind cannot be determined.
     case none
@@ -33,6 +34,7 @@ package enum FileKind: Hashable, Sendable {
         switch status.st_mode & S_IFMT {
         case S_IFREG: self = .file(size: Int64(status.st_size))
         case S_IFDIR: self = .folder
+        case S_IFIFO: self = .pipe
         default: self = .other
         }
     }

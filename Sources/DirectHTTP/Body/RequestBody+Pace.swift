@@ -3,16 +3,20 @@
 import NIOCore
 
 extension RequestBody {
-    /// The same body, sent in pieces of at most 16 KiB.
+    /// The same body, sent in small pieces.
     ///
-    /// - Parameter start: called when an upload of the body begins, also when it is repeated. It returns a function
-    ///   that is called after each piece with the number of bytes sent in this upload. The next piece follows when that
-    ///   function returns.
+    /// - Parameters:
+    ///   - pieceSize: the largest size of a piece in bytes, at least 1. More than 16 KiB count as 16 KiB.
+    ///   - start: called when an upload of the body begins, also when it is repeated. It returns a function that is
+    ///     called after each piece with the number of bytes sent in this upload. The next piece follows when that
+    ///     function returns.
     package func paced(
+        inPiecesOf pieceSize: Int = 16 * 1024,
         _ start: @escaping @Sendable () -> @Sendable (_ sent: Int64) async throws -> Void
     ) -> RequestBody {
         guard !isNone else { return self }
         let body = self
+        let limit = max(1, min(pieceSize, 16 * 1024))
         let source = StreamSource(
             isReplayable: isReplayable,
             measure: { () throws(DirectHTTPError) in try body.contentLength() }
@@ -21,7 +25,7 @@ extension RequestBody {
             var sent: Int64 = 0
             try await body.forEachPiece { piece in
                 var rest = piece
-                while let part = rest.readSlice(length: min(rest.readableBytes, 16 * 1024)), part.readableBytes > 0 {
+                while let part = rest.readSlice(length: min(rest.readableBytes, limit)), part.readableBytes > 0 {
                     try await send(part)
                     sent += Int64(part.readableBytes)
                     try await wait(sent)

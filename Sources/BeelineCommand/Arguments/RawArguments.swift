@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The arguments as the process received them. `CommandLine.arguments` replaces octets that are not UTF-8.
+enum RawArguments {
+    /// Returns the octets of each argument, without the program's name.
+    static func all() -> [[UInt8]] {
+        (1..<max(1, Int(CommandLine.argc))).map { index in
+            CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
+        }
+    }
+
+    /// Refuses arguments that are not UTF-8. With replaced octets, other data would be sent and other files written.
+    ///
+    /// - Throws: ``CommandFailure`` with status `usage`. It does not quote the argument, which may be a secret.
+    static func check(_ arguments: [[UInt8]]) throws(CommandFailure) {
+        guard let index = arguments.firstIndex(where: { PercentEncoding.validated($0) == nil }) else { return }
+        throw CommandFailure(
+            .usage,
+            "argument \(index + 1) is not UTF-8: write it in UTF-8, or send other data with --data-binary @FILE"
+        )
+    }
+}
