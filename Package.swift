@@ -32,6 +32,11 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let serviceLifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle",
+    package: "swift-service-lifecycle",
+    condition: .when(traits: ["ServiceLifecycle"])
+)
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
@@ -60,6 +65,7 @@ let package = Package(
         .library(name: "BeelineWebView", targets: ["BeelineWebView"]),
         .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
         .library(name: "BeelineWebDriver", targets: ["BeelineWebDriver"]),
+        .library(name: "BeelineService", targets: ["BeelineService"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
     ],
@@ -68,7 +74,10 @@ let package = Package(
         .trait(name: "Redis", description: "BeelineRedis, which needs the library hiredis, and beeline serve --redis"),
         .trait(name: "Brotli", description: "Content-Encoding: br in the client, which needs the library libbrotlidec"),
         .trait(name: "Zstandard", description: "Content-Encoding: zstd in the client, which needs the library libzstd"),
-        .default(enabledTraits: isCheck ? ["AsyncHTTPClient", "Redis", "Brotli", "Zstandard"] : []),
+        .trait(name: "ServiceLifecycle", description: "BeelineService, which needs swift-service-lifecycle"),
+        .default(
+            enabledTraits: isCheck ? ["AsyncHTTPClient", "Redis", "Brotli", "Zstandard", "ServiceLifecycle"] : []
+        ),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -85,6 +94,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .target(name: "Names", swiftSettings: strictSettings),
@@ -190,8 +200,13 @@ let package = Package(
             name: "BeelineServer",
             dependencies: [
                 "Names", "HTTPWire", "DirectHTTP", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
-                nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"), nioSSL, httpTypes,
+                nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"), nioSSL, httpTypes, tracing,
             ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "BeelineService",
+            dependencies: ["Names", "HTTPDNS", "Beeline", "BeelineProxy", "BeelineServer", serviceLifecycle],
             swiftSettings: settings
         ),
         .systemLibrary(
@@ -321,7 +336,8 @@ let package = Package(
             dependencies: [
                 "Beeline", "BeelineAsyncHTTPClient", "BeelineProxy", "BeelineRedis", "BeelineServer", "BeelineStore",
                 "BeelineTesting", "BeelineURLSession", "BeelineWebDriver", "BeelineWebView", asyncHTTPClient,
-                nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"), logging, metrics, tracing,
+                "BeelineService", serviceLifecycle, nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"), logging, metrics,
+                tracing,
             ],
             swiftSettings: settings
         ),
@@ -345,7 +361,16 @@ let package = Package(
             dependencies: [
                 "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "HTTPWire", "Names", httpTypes,
                 nio("NIOCore"),
-                nio("NIOConcurrencyHelpers"), nio("NIOEmbedded"), nio("NIOHTTP1"),
+                nio("NIOConcurrencyHelpers"), nio("NIOEmbedded"), nio("NIOHTTP1"), tracing,
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineServiceTests",
+            dependencies: [
+                "BeelineService", "Beeline", "BeelineProxy", "BeelineServer", "BeelineTesting", "HTTPDNS", "Names",
+                nio("NIOConcurrencyHelpers"), logging, serviceLifecycle,
             ],
             swiftSettings: settings
         ),

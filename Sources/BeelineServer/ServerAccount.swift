@@ -7,6 +7,8 @@ import Names
 public struct ServerAccount: Sendable {
     /// The account's number or name.
     public let id: String
+    /// How many questions the account may ask. Nil for no limit. Default: nil.
+    public var quota: AccountQuota?
     let secret: String
     /// The decoded octets of a hexadecimal secret, which sign questions of Aliyun's version 2.
     let signingKey: [UInt8]?
@@ -67,9 +69,9 @@ struct Accounts: Sendable {
 
     subscript(id: String) -> ServerAccount? { byID[id] }
 
-    /// Whether a text is the secret of any account. Compares with all secrets, so that the time reveals nothing.
-    func hasToken(_ token: String) -> Bool {
-        byID.values.reduce(false) { Self.equal($1.secret, token) || $0 }
+    /// The account whose secret is a text. Compares with all secrets, so that the time reveals nothing.
+    func account(withToken token: String) -> ServerAccount? {
+        byID.values.reduce(nil) { Self.equal($1.secret, token) ? $1 : $0 }
     }
 
     /// Whether two texts are equal. The time does not depend on where they differ.

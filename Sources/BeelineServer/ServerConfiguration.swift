@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Names
+public import Tracing
 
 /// The behaviour and the limits of an ``HTTPDNSServer``.
 public struct ServerConfiguration: Sendable {
@@ -64,6 +65,9 @@ public struct ServerConfiguration: Sendable {
     /// The accounts that may ask in the forms that have accounts. Without accounts, unsigned questions are open to all clients,
     /// and signed questions are refused. Default: none.
     public var accounts: [ServerAccount] = []
+    /// Counts the questions of accounts with a ``ServerAccount/quota`` for several servers together. Nil: each server counts alone.
+    /// Default: nil.
+    public var quotas: (any QuotaStore)?
     /// The endpoints that Aliyun's clients receive from `/{account}/ss`. Behind a load balancer, set the balancer's endpoints. If
     /// empty, clients receive the endpoint that they connected to. Default: none.
     public var announced: [Endpoint] = []
@@ -113,6 +117,9 @@ public struct ServerConfiguration: Sendable {
     public var passesSubnets = true
     /// The longest prefixes that upstreams receive, for IPv4 and IPv6 (RFC 7871 §11.1). Default: 24 and 56.
     package var subnetPrefixes = (v4: 24, v6: 56)
+    /// Makes a span for each request, as a child of the one in its `traceparent`. Only this tracer is used, never the one of the
+    /// process. Default: nil.
+    public var tracer: (any Tracer)?
     /// Called with the record of every answered question. Runs on event loops, so it must not block. Default: nil.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
     /// Called with the error of each changed zone file that cannot be used, while ``HTTPDNSServer/run()`` runs. The server keeps

@@ -88,7 +88,8 @@ final class ServerLab: Sendable {
         _ target: String,
         method: HTTPRequest.Method = .get,
         scheme: Names.Scheme = .https,
-        message: [UInt8] = []
+        message: [UInt8] = [],
+        fields: HTTPFields = [:]
     ) async throws -> UpstreamReply {
         var request = UpstreamRequest(
             origin: Origin(
@@ -101,6 +102,7 @@ final class ServerLab: Sendable {
         )
         request.method = method
         request.body = message
+        request.fields = fields
         if !message.isEmpty { request.fields[.contentType] = "application/dns-message" }
         return try await transport.exchange(request)
     }

@@ -236,6 +236,54 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        private static let redis = ["/usr/bin/redis-server", "/usr/bin/valkey-server"].first(where: has) ?? ""
+
+        @Test(
+            "servers that share a Redis allow an account its quota together",
+            .enabled(if: has(redis) && has("/usr/bin/curl"), "redis-server or curl is not installed")
+        )
+        func quotaOfSeveralServers() async throws {
+            let lab = try await CommandLab()
+            try lab.folder.write("s3cret\n", to: "secret")
+            let free = try await LoopbackOrigin.start(addresses: ["127.0.0.1"], handler: Routes.standard)
+            let port = free.port
+            await free.stop()
+            let line = ["--port", "\(port)", "--bind", "127.0.0.1", "--save", ""]
+            _ = try await CommandRun.run(Self.redis, line, in: lab.folder) { process in
+                defer { kill(process, SIGTERM) }
+                let other = try await CommandLab()
+                try other.folder.write("s3cret\n", to: "secret")
+                let options = [
+                    "--account", "7:secret", "--account-quota", "7=60/d", "--redis", "127.0.0.1:\(port)",
+                ]
+                _ = try await Self.serving(lab, arguments: options) { first, _ in
+                    _ = try await Self.serving(other, arguments: options) { second, _ in
+                        // Until both are connected, they count alone.
+                        let client = Self.redis.replacing("-server", with: "-cli")
+                        try await withTimeLimit(.seconds(20), for: { "two clients of Redis" }) {
+                            while true {
+                                let line = ["-p", "\(port)", "info", "clients"]
+                                let info = try await CommandRun.run(client, line, in: other.folder)
+                                // With the one that asks.
+                                if info.text.contains("connected_clients:3") { return }
+                                try await Task.sleep(for: .milliseconds(20))
+                            }
+                        }
+                        var statuses: [String: Int] = [:]
+                        for (lab, endpoint) in [(lab, first), (other, second)] {
+                            // One run of curl asks many times.
+                            let url = "/d?dn=www.corp.test&token=s3cret&n=[1-50]"
+                            let run = try await Self.curl(lab, url, at: endpoint, options: ["-o", "/dev/null"])
+                            for status in run.text.split(separator: " ") { statuses["\(status)", default: 0] += 1 }
+                        }
+                        #expect(statuses == ["200": 60, "429": 40], "\(statuses)")
+                    }
+                }
+                await other.stop()
+            }
+            await lab.stop()
+        }
+
         private static let haproxy = "/usr/sbin/haproxy"
 
         /// HAProxy that passes TCP through, with the PROXY protocol.
@@ -456,7 +504,10 @@ extension ProcessTests {
                 (["--trust-proxy", "lb.test"], 64, "10.0.0.0/8"),
                 (["--proxy-protocol", "lb.test"], 64, "--proxy-protocol"),
                 (["--drain-delay", "-1"], 64, "--drain-delay"),
+                (["--max-connections", "0"], 64, "--max-connections"),
                 (["--access-log-format", "xml"], 64, "access-log-format"),
+                (["--account-quota", "7=5/s"], 64, "there is no --account 7"),
+                (["--account-quota", "7=5"], 64, "write ID=N/s"), (["--account-quota", "7=0/d"], 64, "write ID=N/s"),
                 (["--private-names", "lan"], 64, "none, loopback or all"),
                 (["--account", "1:missing"], 26, "--account: the file cannot be read"),
                 (["--listen", "192.0.2.1:0"], 7, "192.0.2.1"),

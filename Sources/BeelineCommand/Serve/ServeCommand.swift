@@ -35,14 +35,15 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.resolver.cache.maxNames = 100_000
         configuration.resolver.cache.maxOctets = 64 << 20
         let socket = try PassedSocket.find(in: defaults.environment, process: getpid())
-        let plan = try ServePlan(options, files: .real, socket: socket)
+        var plan = try ServePlan(options, files: .real, socket: socket)
         let shared = try SharedCache(options, files: .real)
         configuration.resolver.cache.shared = shared.answers
-        let client = configuration
+        plan.quotas = shared.quotas
+        let (client, final) = (configuration, plan)
         // SIGHUP is not in the list because it reloads the files.
         let status = await Interruption.run(signals: [SIGINT, SIGTERM]) {
             do throws(CommandFailure) {
-                let status = try await ServeRunner(client, plan, reload: reload).run()
+                let status = try await ServeRunner(client, final, reload: reload).run()
                 await shared.end()
                 return status
             } catch {
@@ -81,6 +82,14 @@ struct ServeArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Limit the questions of an account a second and a day, with --redis for all servers; may be repeated",
+            valueName: "id=n/s[,n/d]"
+        )
+    )
+    var accountQuota: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
             "Tell Aliyun's clients to use this address, such as a load balancer's; may be repeated",
             valueName: "addr:port"
         )
@@ -113,6 +122,14 @@ struct ServeArguments: ParsableArguments {
 
     @Option(help: ArgumentHelp("Maximum queries per second of one client; 0 for no limit", valueName: "number"))
     var rate = 200.0
+
+    @Option(
+        help: ArgumentHelp(
+            "Maximum number of connections; fewer if the descriptor limit is lower",
+            valueName: "number"
+        )
+    )
+    var maxConnections = 10_000
 
     @Option(
         help: ArgumentHelp(

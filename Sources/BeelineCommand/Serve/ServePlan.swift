@@ -6,15 +6,23 @@ import BeelineServer
 /// The validated server configuration from the command line.
 struct ServePlan: Sendable {
     private(set) var configuration = ServerConfiguration()
+    /// The counters that servers share.
+    var quotas: (any QuotaStore)? {
+        get { configuration.quotas }
+        set { configuration.quotas = newValue }
+    }
     let accessLog: String?
     let accessLogFormat: AccessLogFormat
     private let accountTexts: [String]
+    /// By ID of the account.
+    private let accountQuotas: [String: AccountQuota]
     private let files: InputFiles
 
     /// - Parameter socket: the socket that the process got from its parent; it is used instead of `--listen`.
     init(_ arguments: ServeArguments, files: InputFiles, socket: CInt? = nil) throws(CommandFailure) {
         self.files = files
         accountTexts = arguments.account
+        accountQuotas = try AccountQuota.parse(arguments.accountQuota)
         accessLog = arguments.accessLog
         accessLogFormat = arguments.accessLogFormat
         do {
@@ -46,8 +54,16 @@ struct ServePlan: Sendable {
         }
         configuration.questionsPerSecond = arguments.rate == 0 ? nil : arguments.rate
         configuration.burst = Int(min(arguments.rate * 5, 1_000_000))
+        guard (1...1_000_000).contains(arguments.maxConnections) else {
+            throw CommandFailure(.usage, "--max-connections: write 1 to 1000000")
+        }
+        configuration.maxConnections = arguments.maxConnections
         configuration.requiresAccount = arguments.requireAccount
         configuration.accounts = try accounts()
+        if let id = accountQuotas.keys.sorted().first(where: { id in !configuration.accounts.contains { $0.id == id } })
+        {
+            throw CommandFailure(.usage, "--account-quota \(id): there is no --account \(id)")
+        }
     }
 
     static func networks(_ texts: [String], of option: String) throws(CommandFailure) -> [IPNetwork] {
@@ -91,7 +107,9 @@ struct ServePlan: Sendable {
             }
             do {
                 let key = parts.count > 2 ? try files.secret(parts[2]) : nil
-                accounts.append(try ServerAccount(id: parts[0], secret: try files.secret(parts[1]), encryptionKey: key))
+                var account = try ServerAccount(id: parts[0], secret: try files.secret(parts[1]), encryptionKey: key)
+                account.quota = accountQuotas[parts[0]]
+                accounts.append(account)
             } catch let error as ServerError {
                 throw CommandFailure(.usage, "--account: \(error.message)")
             } catch let error as CommandFailure {

@@ -2,11 +2,14 @@
 
 import Beeline
 import BeelineRedis
+import BeelineServer
 
 /// The answer cache shared by servers behind one load balancer. Needs a build with the trait `Redis`.
 struct SharedCache: Sendable {
     /// Nil without a shared cache.
     let answers: (any SharedAnswers)?
+    /// The counters for the quotas of accounts; nil without a shared cache.
+    let quotas: (any QuotaStore)?
 
     #if Redis
     private let redis: RedisAnswers?
@@ -14,6 +17,7 @@ struct SharedCache: Sendable {
     init(_ arguments: ServeArguments, files: InputFiles) throws(CommandFailure) {
         redis = try Self.configuration(arguments, files).map { RedisAnswers($0) }
         answers = redis
+        quotas = redis.map { RedisQuotas(redis: $0) }
     }
 
     /// Closes the connection.
@@ -44,8 +48,19 @@ struct SharedCache: Sendable {
         return configuration
     }
     #else
-    init(_ arguments: ServeArguments, files: InputFiles) throws(CommandFailure) { answers = nil }
+    init(_ arguments: ServeArguments, files: InputFiles) throws(CommandFailure) { (answers, quotas) = (nil, nil) }
 
     func end() async {}
     #endif
 }
+
+#if Redis
+/// The counters for quotas in Redis.
+private struct RedisQuotas: QuotaStore {
+    let redis: RedisAnswers
+
+    func add(_ amount: Int, to key: String, lifetime: Duration) async -> Int? {
+        await redis.add(amount, to: key, lifetime: lifetime)
+    }
+}
+#endif

@@ -45,7 +45,8 @@ final class HTTP2Requests {
             client: ends.client(request.forwardedFor),
             local: ends.local
         )
-        let task = service.answer(question, isTooLarge: request.isTooLarge, on: loop) { [self] reply in
+        let trace = service.tracing.map { _ in TraceFields(parent: request.traceParent, state: request.traceState) }
+        let task = service.answer(question, isTooLarge: request.isTooLarge, trace: trace, on: loop) { [self] reply in
             work[id] = nil
             let body = hasContent ? reply.body : []
             handler?.reply(reply.status, fields: reply.fields(date: service.date), body: body, to: id)

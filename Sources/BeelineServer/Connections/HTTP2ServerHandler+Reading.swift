@@ -20,7 +20,7 @@ extension HTTP2ServerHandler {
     }
 
     private func take(_ head: HTTP2HeaderBlock, of id: UInt32, endStream: Bool, now: NIODeadline) {
-        let request = Request(head, stream: id)
+        let request = Request(head, stream: id, isTraced: isTraced)
         guard request.target.utf8.first == UInt8(ascii: "/") else { return connection.reset(id, .protocolError) }
         pending[id] = Pending(request: request, since: now)
         if endStream { handOver(id) }

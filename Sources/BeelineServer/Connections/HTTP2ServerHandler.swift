@@ -22,6 +22,9 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         var contentType: String?
         /// The values of all `X-Forwarded-For` fields, joined with commas.
         var forwardedFor: String?
+        /// The first `traceparent` field, and the values of all `tracestate` fields, joined with commas.
+        var traceParent: String?
+        var traceState: String?
         /// The body, up to the allowed size.
         var body: [UInt8] = []
         /// Whether the body exceeds the allowed size. Such a request is handed over before its end.
@@ -29,13 +32,20 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
 
         private static let xForwardedFor = HTTPField.Name("X-Forwarded-For")
 
-        init(_ head: HTTP2HeaderBlock, stream: UInt32) {
+        private static let traceparent = HTTPField.Name("traceparent")
+        private static let tracestate = HTTPField.Name("tracestate")
+
+        /// - Parameter isTraced: Whether the fields of the trace are read.
+        init(_ head: HTTP2HeaderBlock, stream: UInt32, isTraced: Bool) {
             self.stream = stream
             method = head.method ?? ""
             target = head.path ?? ""
             contentType = head.fields[.contentType]
             let forwarded = Self.xForwardedFor.map { head.fields[values: $0] } ?? []
             if !forwarded.isEmpty { forwardedFor = forwarded.joined(separator: ",") }
+            guard isTraced, let parent = Self.traceparent, let state = Self.tracestate else { return }
+            traceParent = head.fields[values: parent].first
+            traceState = head.fields[values: state].joined(separator: ",")
         }
     }
 
@@ -61,6 +71,8 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     private let replyTime: TimeAmount
     /// The maximum time without a request. Other frames, such as PING, do not extend it.
     private let idleTime: TimeAmount
+    /// Whether a tracer needs the fields of the trace.
+    let isTraced: Bool
     private let onRequest: (Request) -> Void
     let onCancel: (UInt32) -> Void
     private(set) var context: ChannelHandlerContext?
@@ -95,6 +107,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         requestTime = TimeAmount(configuration.requestTimeout)
         replyTime = TimeAmount(configuration.replyTimeout)
         idleTime = TimeAmount(configuration.idleTimeout)
+        isTraced = configuration.tracer != nil
         self.onRequest = onRequest
         self.onCancel = onCancel
         var rules = HTTP2Connection.Limits()

@@ -72,7 +72,13 @@ final class RequestHandler: ChannelInboundHandler {
             service.note(.misdirected, client: request.client, time: .zero)
             return write(.misdirected, hasContent: hasContent, keepsAlive: false, context)
         }
-        work = service.answer(request, isTooLarge: isTooLarge, on: context.eventLoop) { [self] reply in
+        let trace = service.tracing.map { _ in
+            TraceFields(
+                parent: head.headers.first(name: "traceparent"),
+                state: head.headers.joined("tracestate")
+            )
+        }
+        work = service.answer(request, isTooLarge: isTooLarge, trace: trace, on: context.eventLoop) { [self] reply in
             write(reply, hasContent: hasContent, keepsAlive: keepsAlive, context)
         }
     }

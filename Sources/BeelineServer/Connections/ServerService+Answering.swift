@@ -2,17 +2,20 @@
 
 import DirectHTTP
 import NIOCore
+import Tracing
 
 extension ServerService {
     /// Answers, counts and logs a request.
     ///
     /// - Parameters:
+    ///   - trace: The trace that the request belongs to; nil without a tracer.
     ///   - loop: The event loop of the connection. The caller runs on it.
     ///   - done: Called once on the loop, either before this function returns or later. Not called if the task is cancelled.
     /// - Returns: The task that waits for an upstream. Nil if the answer was immediate.
     func answer(
         _ request: ServerRequest,
         isTooLarge: Bool,
+        trace: TraceFields? = nil,
         on loop: any EventLoop,
         _ done: @escaping (ServerReply) -> Void
     ) -> Task<Void, Never>? {
@@ -21,8 +24,10 @@ extension ServerService {
             isTooLarge
             ? .reply(.text("a question has at most \(ServerRequest.maxBody) octets", status: 413))
             : handle(request, now: start)
+        let span = trace.flatMap { trace in tracing?.begin(request, trace) }
         let finish = { (reply: ServerReply) in
             done(reply)
+            if let span { self.tracing?.end(span, with: reply) }
             self.note(reply, client: request.client, time: .nanoseconds((NIODeadline.now() - start).nanoseconds))
         }
         switch handling {
@@ -39,7 +44,7 @@ extension ServerService {
                 let reply = await wait()
                 let isWanted = !Task.isCancelled
                 loop.execute {
-                    if isWanted { bound.value(reply) }
+                    if isWanted { bound.value(reply) } else { span?.end() }
                     // Runs after the reply, because `stop` closes the connections when this count reaches zero.
                     self.ended(request.client, lookups: lookups)
                 }

@@ -18,6 +18,8 @@ final class ServerService: Sendable {
     private let resolver: Resolver
     private let forwarder: MessageForwarder
     private let zones: ZoneFiles
+    /// Nil without a tracer.
+    let tracing: ServerTracing?
     private let log: (@Sendable (AccessRecord) -> Void)?
     private let wall: @Sendable () -> Int64
 
@@ -54,6 +56,7 @@ final class ServerService: Sendable {
         self.zones = zones
         self.wall = wall
         log = configuration.accessLog
+        tracing = configuration.tracer.map { ServerTracing(tracer: $0) }
         let limiter = configuration.questionsPerSecond.map {
             RateLimiter(perSecond: $0, burst: configuration.burst, maxClients: configuration.maxClients)
         }

@@ -17,6 +17,9 @@ struct AliyunDialect: Sendable {
         let code: String
         let status: Int
         init(_ code: String, _ status: Int = 403) { (self.code, self.status) = (code, status) }
+
+        /// The account has asked as often as its quota allows.
+        static let overQuota = Refusal("QuotaExceeded", 429)
     }
 
     // MARK: Version 1
@@ -27,9 +30,10 @@ struct AliyunDialect: Sendable {
         let isBatch = call.hasSuffix("resolve")
         let families = isBatch ? Families.v4 : Self.families(fields["query"])
         let names: [DNSName]
+        let known: ServerAccount?
         do throws(Refusal) {
             guard let text = fields["host"] else { throw Refusal("MissingArgument", 400) }
-            try checkSigned(account: account, text: text, fields: fields, isSigned: call.hasPrefix("sign_"))
+            known = try checkSigned(account: account, text: text, fields: fields, isSigned: call.hasPrefix("sign_"))
             names = try Self.names(text, limit: isBatch ? Self.maxNames : 1, tooMany: "LimitExceeded")
         } catch {
             return .reply(Self.refusal(error, form: .aliyun, account: account))
@@ -37,7 +41,11 @@ struct AliyunDialect: Sendable {
         let subnet = router.allowed(fields["ip"])
         let client = request.client
         let answerer = router.answerer.serving(client)
-        return .later(lookups: names.count * families.members.count) {
+        let lookups = names.count * families.members.count
+        return .later(lookups: lookups) { [quotas = router.quotas] in
+            guard await quotas.allows(lookups, of: known) else {
+                return Self.refusal(.overQuota, form: .aliyun, account: account)
+            }
             var answers = await answerer.answers(names, families: families, subnet: subnet)
             // Omits names with a failed lookup, as if the question had not asked for them.
             answers.removeAll(where: \.isFailure)
@@ -50,13 +58,20 @@ struct AliyunDialect: Sendable {
         }
     }
 
-    private func checkSigned(account: String, text: String, fields: [String: String], isSigned: Bool) throws(Refusal) {
+    private func checkSigned(
+        account: String,
+        text: String,
+        fields: [String: String],
+        isSigned: Bool
+    )
+        throws(Refusal) -> ServerAccount?
+    {
         guard isSigned else {
             // With accounts, unsigned questions are refused.
             guard router.accounts.isEmpty else {
                 throw Refusal(router.accounts[account] == nil ? "InvalidAccount" : "UnsignedInterfaceDisabled")
             }
-            return
+            return nil
         }
         guard let known = router.accounts[account] else { throw Refusal("InvalidAccount") }
         guard let time = fields["t"].flatMap({ Int64($0) }), let signature = fields["s"] else {
@@ -66,6 +81,7 @@ struct AliyunDialect: Sendable {
         guard Accounts.equal(Digests.md5("\(text)-\(known.secret)-\(time)"), signature.lowercased()) else {
             throw Refusal("InvalidSignature")
         }
+        return known
     }
 
     private func checkTime(_ end: Int64) throws(Refusal) {
@@ -92,8 +108,9 @@ struct AliyunDialect: Sendable {
         let id = fields["id"] ?? ""
         let cipher: AESCipher?
         let names: [DNSName]
+        let account: ServerAccount?
         do throws(Refusal) {
-            let account = try checkVersion2(id, fields)
+            account = try checkVersion2(id, fields)
             cipher = try Self.cipher(fields["m"] ?? "0", account)
             if let cipher {
                 guard let sealed = fields["enc"].flatMap({ Hex.decode($0) }), let text = cipher.open(sealed),
@@ -111,7 +128,11 @@ struct AliyunDialect: Sendable {
         let subnet = router.allowed(fields["cip"])
         let (client, mode) = (request.client, fields["m"] ?? "0")
         let answerer = router.answerer.serving(client)
-        return .later(lookups: names.count * families.members.count) {
+        let lookups = names.count * families.members.count
+        return .later(lookups: lookups) { [quotas = router.quotas] in
+            guard await quotas.allows(lookups, of: account) else {
+                return Self.refusal(.overQuota, form: .aliyun2, account: id)
+            }
             var answers = await answerer.answers(names, families: families, subnet: subnet)
             answers.removeAll(where: \.saysNothing)
             guard !answers.isEmpty else {

@@ -17,14 +17,17 @@ struct DNSPodDialect: Sendable {
         let fields = request.fields
         var cipher: AESCipher?
         var account: String?
+        var asker: ServerAccount?
         if let id = fields["id"], fields["alg"] == "aes" {
             guard let known = router.accounts[id], let key = known.dnspodCipher else {
                 return .reply(Self.refusal("the account is unknown", 401))
             }
-            (cipher, account) = (key, id)
+            (cipher, account, asker) = (key, id, known)
         } else if let token = fields["token"] {
-            guard router.accounts.hasToken(token) else { return .reply(Self.refusal("the token is unknown", 401)) }
-            account = "token"
+            guard let known = router.accounts.account(withToken: token) else {
+                return .reply(Self.refusal("the token is unknown", 401))
+            }
+            (account, asker) = ("token", known)
         } else if router.configuration.requiresAccount || fields["alg"] != nil {
             return .reply(Self.refusal("the question needs an account, and alg=aes", 401))
         }
@@ -60,7 +63,11 @@ struct DNSPodDialect: Sendable {
         let options = Options(fields, client: request.client, names: hosts.count)
         let subnet = router.allowed(Self.address(fields["ip"], cipher))
         let answerer = router.answerer.serving(request.client)
-        return .later(lookups: hosts.count * options.families.members.count) { [cipher, account] in
+        let lookups = hosts.count * options.families.members.count
+        return .later(lookups: lookups) { [cipher, account, asker, quotas = router.quotas] in
+            guard await quotas.allows(lookups, of: asker) else {
+                return Self.refusal("the account has asked as often as its quota allows", 429)
+            }
             let answers = await answerer.answers(hosts, families: options.families, subnet: subnet)
             // Omits names with a failed lookup, as if the question had not asked for them.
             let known = answers.filter { !$0.isFailure }

@@ -9,25 +9,30 @@ final class Router: Sendable {
     let configuration: ServerConfiguration
     let answerer: Answerer
     let accounts: Accounts
+    let quotas: AccountQuotas
     /// Seconds since 1970.
     let clock: @Sendable () -> Int64
 
-    /// - Parameter accounts: The accounts to use in place of those of the configuration.
+    /// - Parameters:
+    ///   - accounts: the accounts instead of those of the configuration.
+    ///   - quotas: what the accounts have asked already.
     init(
         _ configuration: ServerConfiguration,
         accounts: [ServerAccount]? = nil,
+        quotas: AccountQuotas? = nil,
         answerer: Answerer,
         clock: @escaping @Sendable () -> Int64
     ) {
         self.configuration = configuration
         self.accounts = Accounts(accounts ?? configuration.accounts)
+        self.quotas = quotas ?? AccountQuotas(configuration.quotas, clock: clock)
         self.answerer = answerer
         self.clock = clock
     }
 
     /// The same router with other accounts.
     func with(_ accounts: [ServerAccount]) -> Router {
-        Router(configuration, accounts: accounts, answerer: answerer, clock: clock)
+        Router(configuration, accounts: accounts, quotas: quotas, answerer: answerer, clock: clock)
     }
 
     /// The network to send to upstreams for a client's network, cut to the allowed prefix. Nil to send none.

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+extension RedisAnswers {
+    /// Adds to a counter in the server and returns its new value. A counter that does not exist starts at 0. This is the
+    /// method of `QuotaStore` in BeelineServer, so that `extension RedisAnswers: @retroactive QuotaStore {}` is enough there.
+    ///
+    /// - Parameters:
+    ///   - key: The counter, after the prefix of the configuration and `quota:`.
+    ///   - lifetime: How long the server keeps the counter from now on.
+    /// - Returns: Nil if the server is unavailable, does not answer within the timeout, or has something else under the key.
+    public func add(_ amount: Int, to key: String, lifetime: Duration) async -> Int? {
+        let name = "\(configuration.prefix)quota:\(key)"
+        let commands = [["INCRBY", name, "\(amount)"], ["EXPIRE", name, "\(max(1, lifetime.components.seconds))"]]
+        guard let replies = await ask(commands.map { $0.map { Array($0.utf8) } }),
+            case .integer(let total)? = replies.first
+        else { return nil }
+        return Int(total)
+    }
+}
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The questions of one account in the present second or day.
+///
+/// Questions are reserved in the store by blocks of a fiftieth of the limit, so that a question rarely waits for it. The servers
+/// together never exceed the limit, and each leaves at most a block unused.
+struct QuotaWindow {
+    /// What to do with questions.
+    enum Step: Equatable {
+        case allowed
+        case refused
+        /// Add the amount to the counter of the window that started then, and report the result.
+        case reserve(Int, start: Int64)
+    }
+
+    let limit: Int
+    /// The length of a window, in seconds.
+    let length: Int64
+    private var start = Int64.min
+    /// Reserved questions that were not asked yet.
+    private var left = 0
+    /// All reserved questions of this server in this window.
+    private var reserved = 0
+    private var isSpent = false
+
+    init(limit: Int, length: Int64) {
+        self.limit = limit
+        self.length = length
+    }
+
+    private var block: Int { max(1, limit / 50) }
+
+    /// Takes questions from those that are reserved.
+    ///
+    /// - Parameter now: Seconds since 1970.
+    mutating func take(_ questions: Int, now: Int64) -> Step {
+        let current = now - now % length
+        if current != start { (start, left, reserved, isSpent) = (current, 0, 0, false) }
+        if left >= questions {
+            left -= questions
+            return .allowed
+        }
+        return isSpent ? .refused : .reserve(max(block, questions), start: start)
+    }
+
+    /// Adds the result of a reservation.
+    ///
+    /// - Parameter total: The counter's new value. Nil if the store is away: the server then counts alone.
+    mutating func reserved(_ amount: Int, start: Int64, total: Int?) {
+        guard start == self.start else { return }
+        // Other servers may have taken a part of the amount.
+        let before = total.map { $0 - amount } ?? reserved
+        let granted = max(0, min(amount, limit - before))
+        left += granted
+        reserved += granted
+        if granted < amount { isSpent = true }
+    }
+}
