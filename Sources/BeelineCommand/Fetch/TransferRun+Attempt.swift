@@ -236,7 +236,7 @@ extension TransferRun {
                 state.record.isComplete = true
                 return false
             case .mismatch(let what): throw CommandFailure(.rangeFailed, what)
-            case .restart where status == 200 && state.kept == state.offset:
+            case .restart where status == 200 && state.keptTag != nil && state.kept == state.offset:
                 // The resource has changed (If-Range), and the file has only bytes of this transfer.
                 try state.sink.startOver()
                 (state.offset, state.kept, state.keptTag) = (0, 0, nil)
