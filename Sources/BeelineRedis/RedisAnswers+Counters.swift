@@ -6,6 +6,7 @@ extension RedisAnswers {
     /// method of `QuotaStore` in BeelineServer, so that `extension RedisAnswers: @retroactive QuotaStore {}` is enough there.
     ///
     /// - Parameters:
+    ///   - amount: What to add.
     ///   - key: The counter, after the prefix of the configuration and `quota:`.
     ///   - lifetime: How long the server keeps the counter from now on.
     /// - Returns: Nil if the server is unavailable, does not answer within the timeout, or has something else under the key.

@@ -25,7 +25,9 @@ public struct LifecycleService: Service {
 
     /// A client: runs its background work, then shuts it down.
     ///
-    /// - Parameter grace: How long responses in progress may take to finish at the shutdown. Default: none.
+    /// - Parameters:
+    ///   - client: The client.
+    ///   - grace: How long responses in progress may take to finish at the shutdown. Default: none.
     public init(_ client: BeelineClient, grace: Duration = .zero) {
         work = { await client.run() }
         end = { await client.shutDown(after: grace) }
@@ -40,7 +42,9 @@ public struct LifecycleService: Service {
     /// An HTTPDNS server: starts it, and at the shutdown finishes pending answers within `ServerConfiguration.drainTime`, after
     /// `ServerConfiguration.drainDelay`. Its resolver is a service of its own.
     ///
-    /// - Parameter onStart: Called with the endpoint once the server listens.
+    /// - Parameters:
+    ///   - server: A server that was not started.
+    ///   - onStart: Called with the endpoint once the server listens.
     public init(_ server: HTTPDNSServer, onStart: @escaping @Sendable (Endpoint) -> Void = { _ in }) {
         work = {
             onStart(try await server.start())
@@ -51,7 +55,9 @@ public struct LifecycleService: Service {
 
     /// A DNS server: starts it, and at the shutdown finishes pending answers. Its resolvers are services of their own.
     ///
-    /// - Parameter onStart: Called with the endpoint of UDP and TCP once the server listens.
+    /// - Parameters:
+    ///   - server: A server that was not started.
+    ///   - onStart: Called with the endpoint of UDP and TCP once the server listens.
     public init(_ server: DNSServer, onStart: @escaping @Sendable (Endpoint) -> Void = { _ in }) {
         work = {
             onStart(try await server.start().plain)
@@ -63,6 +69,7 @@ public struct LifecycleService: Service {
     /// A proxy: starts it, and stops it at the shutdown. Its client is a service of its own.
     ///
     /// - Parameters:
+    ///   - configuration: Where the proxy listens, and what it allows.
     ///   - client: The client that resolves and connects.
     ///   - grace: How long tunnels may take to end at the shutdown. Default: none.
     ///   - onStart: Called with the proxy once it listens.

@@ -8,6 +8,7 @@ public protocol QuotaStore: Sendable {
     /// Adds to a counter and returns its new value. A counter that does not exist starts at 0.
     ///
     /// - Parameters:
+    ///   - amount: What to add, at least 1.
     ///   - key: The counter: the account's ID and the start of the second or day.
     ///   - lifetime: How long the counter must be kept from its first use. At most two days.
     /// - Returns: Nil if the store cannot be reached.
