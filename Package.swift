@@ -201,8 +201,8 @@ let package = Package(
         .target(
             name: "BeelineRedis",
             dependencies: [
-                "Names", "HTTPDNS", .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
-                nio("NIOConcurrencyHelpers"), nio("NIOPosix"),
+                "Names", "CookieJar", "HTTPDNS", .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
+                nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOTLS"), nioSSL, crypto,
             ],
             swiftSettings: settings
         ),
@@ -303,8 +303,9 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineServer", "BeelineTesting", "Names", argumentParser,
-                grdb, nio("NIOConcurrencyHelpers"),
+                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineServer", "BeelineTesting", "DaemonSupport",
+                "Names",
+                argumentParser, grdb, nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
@@ -349,10 +350,17 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "RedisJarWriter",
+            dependencies: ["BeelineRedis", "CookieJar", "Names"],
+            path: "Tests/RedisJarWriter",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "BeelineRedisTests",
             dependencies: [
-                "BeelineRedis", "BeelineServer", "BeelineTesting", "HTTPDNS", "Names", nio("NIOConcurrencyHelpers"),
+                "BeelineRedis", "BeelineServer", "BeelineTesting", "CookieJar", "HTTPDNS", "Names", "RedisJarWriter",
+                nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
