@@ -216,8 +216,8 @@ let package = Package(
         .target(
             name: "BeelineRedis",
             dependencies: [
-                "Names", "HTTPDNS", .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
-                nio("NIOConcurrencyHelpers"), nio("NIOPosix"),
+                "Names", "CookieJar", "HTTPDNS", .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
+                nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOTLS"), nioSSL, crypto,
             ],
             swiftSettings: settings
         ),
@@ -319,7 +319,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "BeelineCommand", "Beeline", "BeelineProxy", "BeelineServer", "BeelineTesting", "BeelineWebDriver",
-                "Names", argumentParser, grdb, nio("NIOConcurrencyHelpers"),
+                "DaemonSupport", "Names", argumentParser, grdb, nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
@@ -374,10 +374,17 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "RedisJarWriter",
+            dependencies: ["BeelineRedis", "CookieJar", "Names"],
+            path: "Tests/RedisJarWriter",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "BeelineRedisTests",
             dependencies: [
-                "BeelineRedis", "BeelineServer", "BeelineTesting", "HTTPDNS", "Names", nio("NIOConcurrencyHelpers"),
+                "BeelineRedis", "BeelineServer", "BeelineTesting", "CookieJar", "HTTPDNS", "Names", "RedisJarWriter",
+                nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),

@@ -29,7 +29,8 @@ struct BeelineCommand: AsyncParsableCommand {
         version: BeelineClient.version,
         subcommands: [
             FetchCommand.self, ResolveCommand.self, DoctorCommand.self, ServeCommand.self, DNSCommand.self,
-            CookiesCommand.self, ProxyCommand.self, RunCommand.self, OpenCommand.self, DemoCommand.self,
+            CookiesCommand.self, LoginCommand.self, ProxyCommand.self, RunCommand.self, OpenCommand.self,
+            DemoCommand.self,
         ],
         defaultSubcommand: FetchCommand.self
     )

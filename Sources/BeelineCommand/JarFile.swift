@@ -11,16 +11,26 @@ import Musl
 import Glibc
 #endif
 
-/// A cookie file that is read into a jar and written from a jar.
+/// A cookie file that is read into a jar and written from a jar, or the URL of a jar on a Redis server.
 struct JarFile: Hashable, Sendable {
     let path: String
-    /// The format of a text file; nil for an SQLite file (`BeelineStore`).
+    /// The format of a text file; nil for an SQLite file (`BeelineStore`) and a server.
     let format: CookieFormat?
+
+    /// Whether the jar is on a server (`BeelineRedis`), and `path` is a URL.
+    var isShared: Bool { Self.isURL(path) }
+
+    /// Whether a text is the URL of a jar on a server.
+    static func isURL(_ text: String) -> Bool {
+        ["redis://", "rediss://", "redis+sentinel://", "rediss+sentinel://"].contains(
+            where: text.lowercased().hasPrefix
+        )
+    }
 
     /// Chooses the format by the file name: `.sqlite` is a store, `.json` is JSON, anything else is Netscape's format.
     init(_ path: String) {
         self.path = path
-        format = path.hasSuffix(".sqlite") ? nil : path.hasSuffix(".json") ? .json : .netscape
+        format = Self.isURL(path) || path.hasSuffix(".sqlite") ? nil : path.hasSuffix(".json") ? .json : .netscape
     }
 
     /// Reads the file in any supported format; nil if the file does not exist.

@@ -1,23 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineRedis
 import BeelineStore
 import CookieJar
 
-/// A jar with its file: read when it is opened, written when it is saved. Changes are written to an SQLite file in the
-/// background, where other commands can see them.
+/// A jar with its file or server: read when it is opened, written when it is saved. Changes are written to an SQLite file or a
+/// server in the background, where other commands can see them.
 struct OpenJar: Sendable {
+    private enum Store: Sendable {
+        case text(JarFile)
+        case database(CookieDatabase)
+        #if Redis
+        case shared(RedisJar)
+        #endif
+    }
+
     let jar: CookieJar
     /// Messages about the file for the user, one line each.
     let messages: [String]
-    private let file: JarFile
-    private let store: CookieDatabase?
+    private let store: Store
 
     /// Opens a jar.
     ///
     /// - Parameter bounds: the limits of the jar.
-    /// - Throws: ``CommandFailure`` if the file cannot be used as a jar.
+    /// - Throws: ``CommandFailure`` if the file or server cannot be used as a jar.
     init(_ file: JarFile, bounds: CookieJarConfiguration) async throws(CommandFailure) {
-        self.file = file
+        if file.isShared {
+            #if Redis
+            let shared = try await Self.shared(file, bounds: bounds)
+            (jar, store, messages) = (shared.jar, .shared(shared), [])
+            return
+            #else
+            throw CommandFailure(.usage, "the jar \(file.path) needs a build with the trait Redis; name a file")
+            #endif
+        }
         guard file.format == nil else {
             let source = try await file.source()
             guard source?.isText ?? true else {
@@ -34,7 +50,7 @@ struct OpenJar: Sendable {
             jar = CookieJar(configuration: bounds)
             messages =
                 source?.put(into: jar, of: file.path, isOfThisSession: false, bounds: bounds).messages ?? []
-            store = nil
+            store = .text(file)
             return
         }
         try file.requireRegular()
@@ -42,28 +58,61 @@ struct OpenJar: Sendable {
         // Commands share a session: the next command stays logged in, as with a text jar.
         configuration.restoresSession = true
         do throws(StoreError) {
-            let store = try await CookieDatabase.open(file.path, configuration: configuration, jar: bounds)
-            (self.jar, self.store) = (store.jar, store)
-            messages = store.report.messages
+            let database = try await CookieDatabase.open(file.path, configuration: configuration, jar: bounds)
+            (jar, store) = (database.jar, .database(database))
+            messages = database.report.messages
         } catch {
             throw CommandFailure(error)
         }
     }
 
-    /// Saves the jar and closes the file.
+    #if Redis
+    /// Opens a shared jar and reads all its cookies.
+    static func shared(_ file: JarFile, bounds: CookieJarConfiguration) async throws(CommandFailure) -> RedisJar {
+        do throws(RedisError) {
+            var configuration = try RedisJarConfiguration(url: file.path)
+            configuration.onProblem = { problem in
+                Terminal.standardError.writeLine("beeline: \(problem)".singleLine)
+            }
+            let shared = try RedisJar(configuration, jar: bounds)
+            do throws(RedisError) {
+                try await shared.synchronize()
+            } catch {
+                try? await shared.close(within: .zero)
+                throw error
+            }
+            return shared
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+    #endif
+
+    /// Saves the jar and closes the file or the connection.
     ///
-    /// - Throws: ``CommandFailure`` if the file cannot be written.
+    /// - Throws: ``CommandFailure`` if the jar cannot be written.
     func save() async throws(CommandFailure) {
-        guard let store else { return try file.save(jar) }
-        do throws(StoreError) {
-            try await store.close()
-        } catch {
-            throw CommandFailure(error)
+        switch store {
+        case .text(let file): try file.save(jar)
+        case .database(let database):
+            do throws(StoreError) { try await database.close() } catch { throw CommandFailure(error) }
+        #if Redis
+        case .shared(let shared):
+            do throws(RedisError) { try await shared.close() } catch { throw CommandFailure(error) }
+        #endif
         }
     }
 
-    /// Closes the file after another failure and ignores errors.
-    func abandon() async { try? await store?.close() }
+    /// Closes the jar after another failure and ignores errors.
+    func abandon() async {
+        switch store {
+        case .text: break
+        case .database(let database): try? await database.close()
+        #if Redis
+        case .shared(let shared): try? await shared.close()
+        #endif
+        }
+    }
 }
 
 extension CommandFailure {
@@ -73,3 +122,16 @@ extension CommandFailure {
         self.init(reasons.contains(error.code) ? .readFailed : .writeFailed, "the jar \(error.message)")
     }
 }
+
+#if Redis
+extension CommandFailure {
+    /// Makes a failure from the error of a shared jar.
+    init(_ error: RedisError) {
+        let statuses: [RedisError.Code: CommandStatus] = [
+            .badName: .usage, .badURL: .usage, .badKey: .readFailed, .badSecret: .readFailed,
+            .unavailable: .connectFailed, .timedOut: .timedOut, .leaseLost: .unavailable, .tooManyChanges: .tooLarge,
+        ]
+        self.init(statuses[error.code] ?? .internalFault, error.message)
+    }
+}
+#endif

@@ -14,13 +14,28 @@ final class RedisServer: Sendable {
 
     let port: UInt16
     private let process: Int32
+    /// The server's folder. Its own, because a server loads the data that another one left in a folder.
+    private let folder = NSTemporaryDirectory() + "/beeline-redis-server-\(UUID().uuidString)"
 
     init(_ program: String, port: UInt16? = nil, arguments: [String] = []) throws {
         self.port = try port ?? freePorts(1)[0]
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments =
-            ["--port", "\(self.port)", "--bind", "127.0.0.1", "--save", "", "--dir", NSTemporaryDirectory()] + arguments
+            ["--port", "\(self.port)", "--bind", "127.0.0.1", "--save", "", "--dir", folder] + arguments
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        self.process = process.processIdentifier
+    }
+
+    /// A Sentinel with a configuration file, which it changes.
+    init(sentinel file: String, port: UInt16) throws {
+        self.port = port
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Self.programs[0])
+        process.arguments = [file, "--sentinel", "--port", "\(port)", "--bind", "127.0.0.1"]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
@@ -43,6 +58,7 @@ final class RedisServer: Sendable {
         kill(process, SIGKILL)
         var status: Int32 = 0
         waitpid(process, &status, 0)
+        try? FileManager.default.removeItem(atPath: folder)
     }
 }
 #endif

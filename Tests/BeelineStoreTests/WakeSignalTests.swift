@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
 import Testing
-
-@testable import BeelineStore
 
 @Suite("The signal that wakes a writer", .timeLimit(.minutes(1)))
 struct WakeSignalTests {

@@ -112,7 +112,7 @@ struct WriterTests {
         var pending = PendingChanges(capacity: 100)
         let cookie = { (name: String, value: Int) in Cookie(name, String(value), domain: "example.com") }
         let note = { (kind: CookieChange.Kind, cookie: Cookie) in
-            pending.note(CookieChange(kind: kind, cookie: cookie, time: noon, source: nil), at: noon)
+            _ = pending.note(CookieChange(kind: kind, cookie: cookie, time: noon, source: nil), at: noon)
         }
         note(.added, cookie("a", 1))
         note(.added, cookie("b", 1))

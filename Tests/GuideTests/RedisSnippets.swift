@@ -16,4 +16,24 @@ func shareAnswers() async throws {
     await client.shutDown()
     await redis.shutDown()
 }
+
+func shareJar() async throws {
+    let shared = try RedisJar(RedisJarConfiguration(url: "redis://127.0.0.1/shop"))
+    try await shared.synchronize()
+    let client = try BeelineClient(jar: shared.jar)
+
+    let url = try HTTPURL("https://shop.example/account")
+    let outcome = try await shared.withLogin(for: url.origin) { jar in
+        jar.cookies(for: url).contains { $0.name == "session" }
+    } logIn: { jar in
+        let client = try BeelineClient(jar: jar)
+        _ = try await client.get("https://shop.example/login")
+        await client.shutDown()
+    }
+    print(outcome, shared.state.isConnected)
+
+    _ = try await client.get("https://shop.example/account")
+    await client.shutDown()
+    try await shared.close()
+}
 #endif

@@ -20,7 +20,7 @@ struct CookieArguments: FetchOptionGroup {
         .text("cookie-jar", "c", value: "file", help: "Write all cookies to this file at the end") {
             $0.cookies.cookieJar = $1
         }.path(),
-        .text("jar", value: "file", help: "Read cookies from this file and write them back at the end") {
+        .text("jar", value: "file", help: "Read cookies from this file or server and write them back at the end") {
             $0.cookies.jar = $1
         }.path(),
         .text("hsts", value: "file", help: "Read the hosts that require TLS from this file and write them back") {

@@ -91,7 +91,7 @@ struct ConfigurationFile: Decodable {
         }
         let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         let absolute = { (file: String) in file.hasPrefix("/") ? file : "\(folder)/\(file)" }
-        defaults.jar = defaults.jar.map(absolute)
+        defaults.jar = defaults.jar.map { JarFile.isURL($0) ? $0 : absolute($0) }
         defaults.cacert = defaults.cacert.map(absolute)
         defaults.dnsFolder = defaults.dns.isEmpty ? nil : folder
     }

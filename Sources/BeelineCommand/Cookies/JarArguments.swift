@@ -9,7 +9,7 @@ import Names
 struct JarArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The jar: .txt (Netscape format), .json or .sqlite (default: $BEELINE_JAR)",
+            "The jar: .txt (Netscape format), .json, .sqlite or redis://HOST/NAME (default: $BEELINE_JAR)",
             valueName: "file"
         ),
         completion: .file()
@@ -29,6 +29,7 @@ struct JarArguments: ParsableArguments {
     /// Runs `body` with the jar's cookies. Does not change the file.
     func read<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
         let (file, bounds) = (try file(), try bound.configuration())
+        guard !file.isShared else { return try await change(body) }
         let jar = CookieJar(configuration: bounds)
         let result = try await file.source()?.put(into: jar, of: file.path, isOfThisSession: false, bounds: bounds)
         for message in result?.messages ?? [] { Terminal.standardError.writeLine(message.singleLine) }

@@ -182,10 +182,13 @@ struct FetchPlan: Sendable {
             jar = (command.cookies.jar ?? defaults.jar).map { JarFile($0) }
             jarBounds = try CookieJarConfiguration(maxCookies: command.cookies.maxCookies)
             cookieFiles = draft.cookieFiles.map { JarFile($0) }
+            guard !cookieFiles.contains(where: \.isShared) else {
+                throw CommandFailure(.usage, "-b reads files; use --jar for a jar on a server")
+            }
             dropsSessionCookies = command.cookies.dropsSession
             cookieJar = command.cookies.cookieJar.map { JarFile($0) }
             guard cookieJar.map({ $0.format != nil }) ?? true else {
-                throw CommandFailure(.usage, "-c writes a text file; use --jar for an SQLite jar")
+                throw CommandFailure(.usage, "-c writes a text file; use --jar for an SQLite jar or a server")
             }
         }
         errorStatus = output.errorStatus

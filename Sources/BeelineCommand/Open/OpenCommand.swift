@@ -30,7 +30,7 @@ struct OpenCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The jar: .txt (Netscape format), .json or .sqlite (default: $BEELINE_JAR)",
+            "The jar: .txt (Netscape format), .json, .sqlite or redis://HOST/NAME (default: $BEELINE_JAR)",
             valueName: "file"
         ),
         completion: .file()

@@ -26,7 +26,7 @@ struct ChildProcess: Sendable {
         self.launch = launch
     }
 
-    /// Runs the program until it exits.
+    /// Runs the program until it exits. Cancellation asks it to end (SIGTERM).
     ///
     /// - Returns: its exit code, or the shell's codes: 128 plus the signal's number if a signal ended it, 127 if the program
     ///   does not exist, and 126 if it cannot be run.
@@ -51,7 +51,11 @@ struct ChildProcess: Sendable {
             return fail(error.code, error.reason)
         }
         target.begin(number)
-        return await Self.wait(for: number, target)
+        return await withTaskCancellationHandler {
+            await Self.wait(for: number, target)
+        } onCancel: {
+            target.send(SIGTERM)
+        }
     }
 
     /// Prints why the program cannot be run. Returns the shell's exit code for it.

@@ -23,7 +23,7 @@ struct SharedCache: Sendable {
     /// Closes the connection.
     func end() async { await redis?.shutDown() }
 
-    /// Parses `HOST:PORT` or `HOST`.
+    /// Parses `HOST:PORT`, `HOST` or a URL (`RedisConfiguration(url:)`).
     static func configuration(
         _ arguments: ServeArguments,
         _ files: InputFiles
@@ -32,19 +32,28 @@ struct SharedCache: Sendable {
             guard arguments.redisSecret == nil else { throw CommandFailure(.usage, "--redis-secret needs --redis") }
             return nil
         }
-        var configuration = RedisConfiguration()
-        do {
-            let hasPort = text.contains(":") && !text.hasSuffix("]")
-            let origin = try HTTPURL("http://\(text)\(hasPort ? "" : ":6379")").origin
-            configuration.host = origin.host.text
-            configuration.port = origin.port
-        } catch {
-            throw CommandFailure(.usage, "--redis: \(error.message)")
+        var configuration: RedisConfiguration
+        if JarFile.isURL(text) {
+            do throws(RedisError) {
+                configuration = try RedisConfiguration(url: text)
+            } catch {
+                throw CommandFailure(error)
+            }
+        } else {
+            configuration = RedisConfiguration()
+            do {
+                let hasPort = text.contains(":") && !text.hasSuffix("]")
+                let origin = try HTTPURL("http://\(text)\(hasPort ? "" : ":6379")").origin
+                configuration.host = origin.host.text
+                configuration.port = origin.port
+            } catch {
+                throw CommandFailure(.usage, "--redis: \(error.message)")
+            }
         }
         configuration.onUnavailable = { reason in
             Terminal.standardError.writeLine("beeline: --redis \(text): no answers are shared: \(reason)".singleLine)
         }
-        configuration.password = try arguments.redisSecret.map { path throws(CommandFailure) in try files.secret(path) }
+        if let path = arguments.redisSecret { configuration.password = try files.secret(path) }
         return configuration
     }
     #else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
 import NIOConcurrencyHelpers
 
 /// Writes a jar's changes in batches until its task is cancelled. Then it writes the last batch and closes the file.

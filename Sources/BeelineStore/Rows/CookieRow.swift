@@ -61,11 +61,9 @@ extension CookieKey {
     /// Reads the key columns of a row; nil if they are invalid.
     init?(_ reader: inout RowReader) {
         guard let domain = reader.text(), let isHostOnly = reader.boolean(), let path = reader.text(),
-            let partition = reader.text(), let name = reader.octets(), !domain.isEmpty, path.hasPrefix("/"),
-            // A partition that is not in canonical form would never match again.
-            partition.isEmpty || Site(partition)?.description == partition
+            let partition = reader.text(), let name = reader.octets()
         else { return nil }
-        self.init(domain: domain, isHostOnly: isHostOnly, path: path, partition: partition, name: name)
+        self.init(checking: domain, isHostOnly: isHostOnly, path: path, partition: partition, name: name)
     }
 
     /// The values of ``CookieRow/keyColumns``.

@@ -8,6 +8,11 @@ public struct RedisConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port of the server. Default: 6379.
     public var port: UInt16 = 6_379
+    /// The Sentinels that know the present server. They are asked for each connection, and ``host`` and ``port`` are ignored. Nil: the
+    /// server is the given one. Default: nil.
+    public var sentinel: RedisSentinel?
+    /// The settings of TLS, also for the Sentinels. Nil: the connection is not secured. Default: nil.
+    public var tls: RedisTLS?
     /// The user to log in. Nil for the server's default user. Default: nil.
     public var user: String?
     /// The password. Nil to skip the login. Default: nil.

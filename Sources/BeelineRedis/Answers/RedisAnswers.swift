@@ -40,17 +40,13 @@ public final class RedisAnswers: SharedAnswers {
             /// The connection must not be tried before this time.
             case away(until: ContinuousClock.Instant)
             case connecting
-            /// The server's name is being looked up.
-            case resolving
             case up
         }
 
         var link = Link.connecting
-        /// The server's addresses, until the connection to one of them has been tried.
-        var addresses: Result<[IPAddress], UpstreamError>?
         /// The pause after the next failure. It grows until the server answers a command, because a server that accepts
         /// connections but does not answer also counts as unavailable.
-        var pause: Duration
+        var pause: RetryPause
         var waiting: [Job] = []
         /// The callers that wait for the replies of a job, queued or under way.
         var waiters: [Int: CheckedContinuation<[RedisValue]?, Never>] = [:]
@@ -66,7 +62,6 @@ public final class RedisAnswers: SharedAnswers {
         var told: Set<String> = []
 
         var isUp: Bool { if case .up = link { true } else { false } }
-        var isResolving: Bool { if case .resolving = link { true } else { false } }
     }
 
     /// The maximum number of jobs in one batch. `timeout` applies to a batch, so the batch must not grow with the queue.
@@ -80,7 +75,7 @@ public final class RedisAnswers: SharedAnswers {
     let clock = ContinuousClock()
     /// The only thread that talks to the server. Jobs that arrive in the meantime are sent as a batch.
     let thread = NIOThreadPool(numberOfThreads: 1)
-    let place: RedisPlace
+    let connector: RedisConnector
     /// Guards the state of the connection and the queue.
     let state: NIOLockedValueBox<State>
     /// The connection. Used by the thread only, and by `shutDown()` after the thread has ended.
@@ -94,8 +89,8 @@ public final class RedisAnswers: SharedAnswers {
     /// - Parameter lookUp: Looks up the server's name. May block for any time.
     init(_ configuration: RedisConfiguration, lookUp: @escaping RedisPlace.LookUp) {
         self.configuration = configuration
-        state = NIOLockedValueBox(State(pause: configuration.retryDelay.lowerBound))
-        place = RedisPlace(configuration.host, lookUp)
+        state = NIOLockedValueBox(State(pause: RetryPause(configuration.retryDelay)))
+        connector = RedisConnector(configuration, lookUp: lookUp)
         thread.start()
         begin()
     }
@@ -109,7 +104,7 @@ public final class RedisAnswers: SharedAnswers {
     var waiting: Int { state.withLockedValue { $0.waiting.count } }
 
     /// The pause after the next failure.
-    var nextPause: Duration { state.withLockedValue { $0.pause } }
+    var nextPause: Duration { state.withLockedValue { $0.pause.current } }
 
     /// Closes the connection. No answers are shared afterwards.
     public func shutDown() async {
@@ -119,7 +114,7 @@ public final class RedisAnswers: SharedAnswers {
             return state.waiting
         }
         for job in waiting { resume(job, with: nil) }
-        place.end()
+        connector.end()
         try? await thread.shutdownGracefully()
         link.withLockedValue { $0 = nil }
     }

@@ -6,14 +6,6 @@ import NIOConcurrencyHelpers
 import NIOPosix
 import Names
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The queue of commands and the work on the connection's thread.
 extension RedisAnswers {
     /// Executes commands. Nil if the server is unavailable, or at once if the task is cancelled.
@@ -53,8 +45,7 @@ extension RedisAnswers {
             guard until <= clock.now else { return (false, false) }
             state.link = .connecting
         }
-        // The lookup of the name starts the work when it ends.
-        let mustStart = !state.isBusy && !state.isResolving
+        let mustStart = !state.isBusy
         if mustStart { state.isBusy = true }
         guard isShare || state.isUp, state.waiting.count < configuration.maxWaiting else { return (false, mustStart) }
         let limit = clock.now + (isShare ? Self.shareLimit : configuration.boundedTimeout)
@@ -74,11 +65,11 @@ extension RedisAnswers {
 
     /// Runs on the thread until the queue is empty.
     private func work() {
-        Self.blockPipeSignal()
+        RedisLink.blockPipeSignal()
         link.withLockedValue { link in
             while let step = next() {
                 switch step {
-                case .connect: link = connect()
+                case .connect: link = connect { () throws(RedisFault) in try connector.connect() }
                 case .giveUp(let jobs):
                     for job in jobs { resume(job, with: nil) }
                 case .carryOut(let jobs):
@@ -98,7 +89,7 @@ extension RedisAnswers {
         var replies = link?.exchange(commands)
         if replies == nil, let old = link, old.wasCut {
             // The server may have closed an idle connection or restarted, so retry once.
-            link = connect(to: [old.address])
+            link = connect { () throws(RedisFault) in try connector.reconnect(old) }
             replies = link?.exchange(commands)
         }
         guard let used = link else { return nil }
@@ -107,60 +98,28 @@ extension RedisAnswers {
         state.withLockedValue { state in
             if refusal != nil { state.isRefused = true }
             guard replies != nil, refusal == nil, writes || !state.isRefused else { return }
-            state.pause = configuration.retryDelay.lowerBound
+            state.pause.reset()
             state.isRefused = false
             state.told = []
         }
         if let fault = replies == nil ? used.fault : refusal {
             link = nil
+            if let target = refusal.flatMap(connector.target) { connector.move(to: target) }
             leaveAlone(fault)
         }
         return replies
     }
 
-    /// Connects to the server, or starts to look up its name.
-    private func connect() -> RedisLink? {
-        if let address = place.literal { return connect(to: [address]) }
-        guard let known = state.withLockedValue({ $0.addresses.take() }) else {
-            state.withLockedValue { $0.link = .resolving }
-            place.lookUp { [self] in resolved($0) }
+    /// Opens a connection, or leaves the server alone for a while.
+    private func connect(_ open: () throws(RedisFault) -> RedisLink) -> RedisLink? {
+        do throws(RedisFault) {
+            let link = try open()
+            state.withLockedValue { $0.link = .up }
+            return link
+        } catch {
+            leaveAlone(error.reason)
             return nil
         }
-        switch known {
-        case .success(let addresses): return connect(to: addresses)
-        case .failure(let error):
-            leaveAlone(error.message)
-            return nil
-        }
-    }
-
-    /// Connects to the first address that accepts, within ``RedisConfiguration/timeout``.
-    private func connect(to addresses: [IPAddress]) -> RedisLink? {
-        let end = clock.now + configuration.boundedTimeout
-        var reason = "the name \(configuration.host) has no address"
-        for address in addresses {
-            do throws(RedisFault) {
-                let link = try RedisLink(configuration, at: address)
-                state.withLockedValue { $0.link = .up }
-                return link
-            } catch {
-                reason = error.reason
-            }
-            guard clock.now < end else { break }
-        }
-        leaveAlone(reason)
-        return nil
-    }
-
-    private func resolved(_ addresses: Result<[IPAddress], UpstreamError>) {
-        let mustStart = state.withLockedValue { state in
-            guard state.isResolving, !state.isClosed else { return false }
-            state.addresses = addresses
-            state.link = .connecting
-            defer { state.isBusy = true }
-            return !state.isBusy
-        }
-        if mustStart { begin() }
     }
 
     /// The next step of the thread.
@@ -175,7 +134,7 @@ extension RedisAnswers {
     private func next() -> Step? {
         state.withLockedValue { state in
             if case .connecting = state.link, !state.isClosed { return .connect }
-            guard !state.waiting.isEmpty, !state.isResolving else {
+            guard !state.waiting.isEmpty else {
                 state.isBusy = false
                 return nil
             }
@@ -194,19 +153,10 @@ extension RedisAnswers {
     /// Pauses the use of the server, and reports the reason if it is new.
     private func leaveAlone(_ reason: String) {
         let isNew = state.withLockedValue { state in
-            state.link = .away(until: clock.now + state.pause)
-            state.pause = min(state.pause * 2, configuration.retryDelay.upperBound)
-            return state.told.count < Self.maxTold && state.told.insert(reason).inserted
+            state.link = .away(until: clock.now + state.pause.next())
+            return !state.isClosed && state.told.count < Self.maxTold && state.told.insert(reason).inserted
         }
         if isNew { configuration.onUnavailable?(reason) }
-    }
-
-    /// hiredis writes to sockets that the server may have closed. An unblocked SIGPIPE would end the program.
-    private static func blockPipeSignal() {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGPIPE)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 }
 #endif

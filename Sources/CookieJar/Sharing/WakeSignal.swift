@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 
 /// Wakes one waiting task. A signal without a waiter is kept for the next wait; several such signals count as one. A second wait
 /// ends the first one.
-final class WakeSignal: Sendable {
+package final class WakeSignal: Sendable {
     private struct State {
         var isSignalled = false
         var waiter: CheckedContinuation<Void, Never>?
@@ -12,7 +12,9 @@ final class WakeSignal: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    func signal() {
+    package init() {}
+
+    package func signal() {
         state.withLockedValue { state in
             defer { state.waiter = nil }
             if state.waiter == nil { state.isSignalled = true }
@@ -21,7 +23,7 @@ final class WakeSignal: Sendable {
     }
 
     /// Returns at the next signal, at `deadline` of `clock`, or on cancellation.
-    func wait<C: Clock>(until deadline: C.Instant, clock: C) async {
+    package func wait<C: Clock>(until deadline: C.Instant, clock: C) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.wait() }
             group.addTask { try? await clock.sleep(until: deadline, tolerance: nil) }

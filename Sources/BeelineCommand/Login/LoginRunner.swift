@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import Beeline
+import BeelineRedis
+import BeelineWebDriver
+import CookieJar
+
+/// Runs `beeline login`.
+struct LoginRunner: Sendable {
+    /// The exit code of a login program that failed.
+    private struct ProgramFailure: Error {
+        let code: Int32
+    }
+
+    let url: HTTPURL
+    let cookie: String
+    let wait: Duration
+    let command: [String]
+    let environment: [String: String]
+    let descriptors: InheritedDescriptors
+
+    /// Returns the exit code.
+    func run(_ file: JarFile, bounds: CookieJarConfiguration) async throws -> Int32 {
+        let shared = try await OpenJar.shared(file, bounds: bounds)
+        do {
+            let outcome = try await shared.withLogin(for: url.origin, within: wait) { jar in
+                jar.cookies(for: url).contains { $0.name == cookie }
+            } logIn: { jar in
+                try await logIn(jar)
+            }
+            try await shared.close()
+            let text =
+                switch outcome {
+                case .alreadyLoggedIn: "already logged in"
+                case .loggedIn: "logged in"
+                case .loggedInByAnother: "another process logged in"
+                }
+            Terminal.standardError.writeLine("beeline: \(url.origin): \(text)")
+            return 0
+        } catch {
+            try? await shared.close()
+            switch error {
+            case let error as ProgramFailure: return error.code
+            case let error as RedisError: throw CommandFailure(error)
+            default: throw error
+            }
+        }
+    }
+
+    /// Runs the program with a file of the jar's cookies, and takes its changes into the jar.
+    private func logIn(_ jar: CookieJar) async throws {
+        let folder = try CookieFolder()
+        defer { folder.remove() }
+        let file = JarFile(folder.file)
+        try file.save(jar)
+        // As the file has them: its format does not hold all attributes, and those of unchanged cookies must stay.
+        let before = try await file.cookies()
+        var environment = environment
+        environment["BEELINE_JAR"] = file.path
+        let code = await ChildProcess(command, environment: environment, descriptors: descriptors).run()
+        guard code == 0 else { throw ProgramFailure(code: code) }
+        try Task.checkCancellation()
+        let after = try await file.cookies()
+        let old = Dictionary(before.map { (CookiePlace($0), CookieContent($0)) }) { $1 }
+        let present = Set(after.map { CookiePlace($0) })
+        for gone in before where !present.contains(CookiePlace(gone)) { jar.remove(gone) }
+        jar.insert(after.filter { old[CookiePlace($0)] != CookieContent($0) })
+        guard jar.cookies(for: url).contains(where: { $0.name == cookie }) else {
+            throw CommandFailure(
+                .httpError,
+                "the program did not log in: \(url.origin) would get no cookie \(cookie); check the program, or --cookie"
+            )
+        }
+    }
+}
+#endif

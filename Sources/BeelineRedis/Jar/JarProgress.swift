@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import NIOConcurrencyHelpers
+
+/// What a shared jar has read and written, for those who wait for it.
+final class JarProgress: Sendable {
+    struct Values: Sendable {
+        /// Whether the whole jar of the server was read, and the connection that follows its changes is open.
+        var isCurrent = false
+        /// The serial number of the last change that was read.
+        var serial: Int64 = 0
+        /// How often the whole jar was read.
+        var surveys = 0
+        /// The number of records that could not be read in the last survey, and since.
+        var unreadable = 0
+        /// Why the server cannot be used; nil if it can.
+        var failure: String?
+        var isClosed = false
+    }
+
+    private struct State {
+        var values = Values()
+        /// Counts the changes, so that a waiter misses none between its check and its wait.
+        var generation = 0
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter = 0
+        /// The reasons and problems that were reported since the server worked.
+        var told: Set<String> = []
+    }
+
+    /// The maximum number of texts to report, because the server may choose them.
+    private static let maxTold = 8
+    private let state = NIOLockedValueBox(State())
+
+    var values: Values { state.withLockedValue { $0.values } }
+
+    /// Changes the values and wakes all waiters.
+    func update(_ change: (inout Values) -> Void) {
+        let waiters = state.withLockedValue { state in
+            change(&state.values)
+            state.generation += 1
+            defer { state.waiters = [:] }
+            return state.waiters
+        }
+        for waiter in waiters.values { waiter.resume() }
+    }
+
+    /// Whether a text should be reported: it is new since ``forgetReports()``.
+    func isNew(_ text: String) -> Bool {
+        state.withLockedValue { $0.told.count < Self.maxTold && $0.told.insert(text).inserted }
+    }
+
+    /// Allows reports of the same texts again, unless the values still have a problem.
+    func forgetReports(unless hasProblem: (Values) -> Bool) {
+        state.withLockedValue { if !hasProblem($0.values) { $0.told = [] } }
+    }
+
+    /// Waits until a condition holds. False at the deadline and on cancellation.
+    func wait(until deadline: ContinuousClock.Instant, _ isMet: @Sendable (Values) -> Bool) async -> Bool {
+        while true {
+            let (values, generation) = state.withLockedValue { ($0.values, $0.generation) }
+            if isMet(values) { return true }
+            guard !Task.isCancelled, ContinuousClock.now < deadline else { return false }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.change(after: generation) }
+                group.addTask { try? await ContinuousClock().sleep(until: deadline) }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// Waits for the next change after a generation, or cancellation.
+    private func change(after generation: Int) async {
+        let id = state.withLockedValue { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let isOver = state.withLockedValue { state in
+                    guard state.generation == generation, !Task.isCancelled else { return true }
+                    state.waiters[id] = waiter
+                    return false
+                }
+                if isOver { waiter.resume() }
+            }
+        } onCancel: {
+            state.withLockedValue { $0.waiters.removeValue(forKey: id) }?.resume()
+        }
+    }
+}
+#endif

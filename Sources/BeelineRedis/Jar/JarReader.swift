@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import CookieJar
+import NIOConcurrencyHelpers
+
+/// Follows the changes of a jar on the server. Its calls run on the thread of their session.
+///
+/// A new connection first reads the whole jar, because changes may have been lost on either side in the meantime: the server may
+/// have restarted from older data, and the feed may have been cut. Afterwards it reads the feed. Changes have serial numbers, so
+/// a gap in the feed shows, and the whole jar is read again.
+final class JarReader: Sendable {
+    private struct Position {
+        /// The last place in the feed that was read; nil before the whole jar was read.
+        var place: [UInt8]?
+        var serial: Int64 = 0
+        /// Whether the server's counter differed from the feed at the last check.
+        var isDoubtful = false
+    }
+
+    /// The maximum number of changes in one read of the feed.
+    private static let feedCount = 256
+    /// The number of records in one read of the whole jar, which the server treats as a hint.
+    private static let scanCount = 256
+    /// The maximum size of a jar to read in octets.
+    private static let maxOctets = 128 << 20
+
+    private let context: JarContext
+    private let position = NIOLockedValueBox(Position())
+
+    init(_ context: JarContext) { self.context = context }
+
+    /// Forgets the place in the feed, so that the next step reads the whole jar.
+    func invalidate() { position.withLockedValue { $0.place = nil } }
+
+    /// Reads the whole jar or waits for changes in the feed. Nil if it succeeded.
+    func step(in session: RedisSession) -> RedisFault? {
+        do throws(RedisFault) {
+            if !session.isOpen { invalidate() }
+            guard let place = position.withLockedValue({ $0.place }) else {
+                try survey(in: session)
+                return nil
+            }
+            try follow(after: place, in: session)
+            return nil
+        } catch {
+            invalidate()
+            context.progress.update { $0.isCurrent = false }
+            return error
+        }
+    }
+
+    // MARK: The whole jar
+
+    private func survey(in session: RedisSession) throws(RedisFault) {
+        let limits = RedisReplyReader.Limits(octets: 4_096, elements: 3)
+        let keys = [context.keys.state, context.keys.feed]
+        let reply = try JarScripts.survey.run(in: session, keys: keys, arguments: [], limits: limits)
+        guard let values = reply.elements, values.count == 3, let serial = values[0].number,
+            let pruned = values[1].number, let place = values[2].octets
+        else { throw RedisFault(reason: "the reply of the script is malformed") }
+        // Before the records: a change that comes while they are read is in the feed after `place`.
+        let (known, pending) = context.recorder.snapshot
+        context.progress.update { $0.unreadable = 0 }
+        let records = try records(in: session)
+        let comparison = JarComparison(
+            server: records,
+            pruned: pruned,
+            known: known,
+            pending: pending,
+            cookies: context.jar.allCookies(now: context.clock())
+        )
+        context.apply(comparison.updates)
+        drop(comparison.dropped)
+        context.recorder.putBack(comparison.pushes)
+        position.withLockedValue { $0 = Position(place: place, serial: serial) }
+        context.progress.forgetReports(unless: { $0.unreadable > 0 })
+        context.progress.update { values in
+            values.isCurrent = true
+            values.failure = nil
+            values.serial = serial
+            values.surveys += 1
+        }
+        context.recorder.wakeSignal.signal()
+    }
+
+    private func records(in session: RedisSession) throws(RedisFault) -> [JarUpdate] {
+        var updates: [JarUpdate] = []
+        var size = 0
+        var cursor = "0"
+        repeat {
+            let command = ["HSCAN", nil, cursor, "COUNT", "\(Self.scanCount)"]
+            let words = command.map { $0.map { Array($0.utf8) } ?? context.keys.cookies }
+            // A small hash is returned whole, whatever the count: the server keeps up to 512 short fields so.
+            let limits = RedisReplyReader.Limits(octets: Self.maxOctets, elements: 8 * context.configuration.maxRecords)
+            let reply = try session.call([words], limits: limits).first
+            guard let parts = reply?.elements, parts.count == 2, let next = parts[0].text,
+                let fields = parts[1].elements,
+                fields.count % 2 == 0
+            else { throw RedisFault(reason: reply?.refusal ?? "the reply to HSCAN is malformed") }
+            for index in stride(from: 0, to: fields.count, by: 2) {
+                guard let field = fields[index].octets, let record = fields[index + 1].octets else { continue }
+                size += field.count + record.count
+                if let update = context.update(field: field, record: record) { updates.append(update) }
+            }
+            guard size <= Self.maxOctets, updates.count <= 4 * context.configuration.maxRecords else {
+                throw RedisFault(reason: "the jar on the server is larger than \(Self.maxOctets >> 20) MiB; delete it")
+            }
+            cursor = next
+        } while cursor != "0"
+        return updates
+    }
+
+    private func drop(_ dropped: [CookieKey: KnownVersion]) {
+        let cookies = dropped.filter { !$0.value.isRemoved }.keys.map(\.cookie)
+        context.jar.merge(
+            stored: [],
+            removed: cookies,
+            source: context.recorder.source,
+            unless: { [recorder = context.recorder] cookie in
+                let key = CookieKey(cookie)
+                return !recorder.forget(key, version: dropped[key]?.version ?? 0)
+            }
+        )
+        for (key, known) in dropped where known.isRemoved { _ = context.recorder.forget(key, version: known.version) }
+    }
+
+    // MARK: The feed
+
+    private func follow(after place: [UInt8], in session: RedisSession) throws(RedisFault) {
+        let wait = context.configuration.feedWait
+        let words = ["XREAD", "COUNT", "\(Self.feedCount)", "BLOCK", "\(max(wait.milliseconds, 1))", "STREAMS"]
+        let limits = RedisReplyReader.Limits(
+            octets: Self.feedCount * 2 * JarCoding.maxRecord,
+            elements: Self.feedCount * 16
+        )
+        let reply = try session.call(
+            [words.map { Array($0.utf8) } + [context.keys.feed, place]],
+            limits: limits,
+            within: wait + context.configuration.redis.boundedTimeout
+        ).first
+        switch reply {
+        case .nothing: try checkCounter(in: session)
+        case .array(let streams):
+            guard let entries = streams.first?.elements?.last?.elements else {
+                throw RedisFault(reason: "the reply to XREAD is malformed")
+            }
+            try apply(entries)
+        default: throw RedisFault(reason: reply?.refusal ?? "the reply to XREAD is malformed")
+        }
+    }
+
+    private func apply(_ entries: [RedisValue]) throws(RedisFault) {
+        var now = position.withLockedValue { $0 }
+        var updates: [JarUpdate] = []
+        for entry in entries {
+            guard let parts = entry.elements, parts.count == 2, let place = parts[0].octets,
+                let words = parts[1].elements, words.count == 6, let serial = words[1].number,
+                let field = words[3].octets, let record = words[5].octets
+            else { throw RedisFault(reason: "the feed has a malformed entry") }
+            guard serial == now.serial + 1 else { return invalidate() }
+            (now.place, now.serial) = (place, serial)
+            if let update = context.update(field: field, record: record) { updates.append(update) }
+        }
+        context.apply(updates)
+        now.isDoubtful = false
+        position.withLockedValue { [now] in $0 = now }
+        context.progress.update { [now] in $0.serial = now.serial }
+    }
+
+    /// Compares the server's counter with the feed. A difference that stays until the next check means that the feed was cut or
+    /// the server's data were deleted.
+    private func checkCounter(in session: RedisSession) throws(RedisFault) {
+        let command = [Array("HGET".utf8), context.keys.state, Array("serial".utf8)]
+        let reply = try session.call([command], limits: .init(octets: 64, elements: 0)).first
+        let isEqual = position.withLockedValue { position in
+            let isEqual = (reply?.number ?? 0) == position.serial
+            defer { position.isDoubtful = !isEqual }
+            return isEqual || !position.isDoubtful
+        }
+        if !isEqual { invalidate() }
+    }
+}
+#endif

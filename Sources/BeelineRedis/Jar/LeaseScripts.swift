@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+/// The scripts of leases. A lease is a key with a lifetime, whose value is the fence and a random token. The fence is a counter, so
+/// that an older lease can be told from a newer one even if the server forgot the key.
+enum LeaseScripts {
+    /// Takes a lease if it is free.
+    ///
+    /// Keys: lease, fence, state. Arguments: the token, the life of the lease and of the fence in milliseconds.
+    /// Reply: the fence, or 0 if another process has the lease; the remaining life of the lease; the serial number of the jar's last
+    /// change.
+    static let acquire = RedisScript(
+        """
+        local serial = tonumber(redis.call('HGET', KEYS[3], 'serial') or '0')
+        if redis.call('EXISTS', KEYS[1]) == 1 then return {0, redis.call('PTTL', KEYS[1]), serial} end
+        local fence = redis.call('INCR', KEYS[2])
+        redis.call('PEXPIRE', KEYS[2], ARGV[3])
+        redis.call('SET', KEYS[1], fence .. ':' .. ARGV[1], 'NX', 'PX', ARGV[2])
+        return {fence, tonumber(ARGV[2]), serial}
+        """
+    )
+
+    /// Prolongs a lease. Keys: lease. Arguments: its value and its life in milliseconds. Reply: 1, or 0 if it is not valid any more.
+    static let renew = RedisScript(
+        """
+        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+        return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+        """
+    )
+
+    /// Gives a lease back. Keys: lease. Arguments: its value. Reply: the number of leases that ended.
+    static let release = RedisScript(
+        """
+        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+        return redis.call('DEL', KEYS[1])
+        """
+    )
+}
+#endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+/// How a jar came to be logged in (``RedisJar/withLogin(for:within:isLoggedIn:logIn:)``).
+public enum LoginOutcome: Hashable, Sendable {
+    /// It was already.
+    case alreadyLoggedIn
+    /// This process logged in.
+    case loggedIn
+    /// Another process logged in meanwhile.
+    case loggedInByAnother
+}
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+public import CookieJar
+import NIOConcurrencyHelpers
+
+/// A cookie jar that processes on several machines share through a Redis or Valkey server.
+///
+/// Each process works on its own ``jar``, so lookups never wait for the server. Changes are written in the background and reach
+/// the other processes within milliseconds. If two processes change the same cookie, the later change wins, and all jars end
+/// equal. A deleted cookie does not come back. If the server is unavailable, the local jar goes on, and both are reconciled when the
+/// server is back.
+///
+/// ```swift
+/// let shared = try RedisJar(RedisJarConfiguration(name: "shop"))
+/// try await shared.synchronize()
+/// let client = try BeelineClient(jar: shared.jar)
+/// …
+/// try await shared.close()
+/// ```
+///
+/// Session cookies are shared too, and the server keeps them until they are deleted or the jar is unused for
+/// ``RedisJarConfiguration/idleLifetime``. Access times are not shared. Call ``close(within:)`` when the jar is no longer needed.
+public final class RedisJar: Sendable {
+    /// The jar. It stays usable in memory after ``close(within:)``.
+    public let jar: CookieJar
+    /// The settings.
+    let configuration: RedisJarConfiguration
+    let context: JarContext
+    let limits: CookieJarConfiguration
+    let connector: RedisConnector
+    /// The connection for leases, so that a renewal never waits behind a write.
+    let leases: RedisSession
+    private let writing: RedisSession
+    private let reading: RedisSession
+    private let writer: JarWriter
+    private let reader: JarReader
+    private let work: Task<Void, Never>
+
+    /// Makes an empty jar and starts to fill it from the server, which may be unavailable.
+    ///
+    /// - Parameters:
+    ///   - configuration: The server and the limits.
+    ///   - jar: The jar's limits and policy. All processes should use the same, because the smallest limits apply to all.
+    ///   - clock: Returns the current time; default the system's clock. Clocks that differ decide wrongly only between changes of
+    ///     one cookie that are made at the same time.
+    /// - Throws: ``RedisError`` with code `badName`.
+    public init(
+        _ configuration: RedisJarConfiguration,
+        jar limits: CookieJarConfiguration = CookieJarConfiguration(),
+        clock: @escaping @Sendable () -> CookieTime = { .now }
+    ) throws(RedisError) {
+        guard let keys = JarKeys(prefix: configuration.redis.prefix, name: configuration.name) else {
+            throw RedisError(
+                .badName,
+                "\"\(configuration.name)\" cannot be the name of a jar; use letters, digits and -_.@/"
+            )
+        }
+        let jar = CookieJar(configuration: limits, clock: clock)
+        let recorder = JarRecorder(
+            capacity: max(configuration.maxPendingChanges, 1),
+            maxKnown: 4 * max(configuration.maxRecords, limits.maxCookies.clamped(to: 1...1_000_000)),
+            clock: clock
+        )
+        jar.follow(recorder)
+        jar.markKept()
+        let context = JarContext(
+            jar: jar,
+            recorder: recorder,
+            progress: JarProgress(),
+            coding: JarCoding(place: keys.base, cipher: configuration.key.map { JarCipher($0) }),
+            keys: keys,
+            configuration: configuration,
+            clock: clock
+        )
+        (self.jar, self.configuration, self.context, self.limits) = (jar, configuration, context, limits)
+        connector = RedisConnector(configuration.redis)
+        (writing, reading, leases) = (RedisSession(connector), RedisSession(connector), RedisSession(connector))
+        (writer, reader) = (JarWriter(context: context), JarReader(context))
+        let loops = JarLoops(
+            context: context,
+            writer: writer,
+            reader: reader,
+            writing: writing,
+            reading: reading
+        )
+        // `close()` or `deinit` ends this task. The task does not retain the jar.
+        work = Task { await loops.run() }
+    }
+
+    deinit {
+        work.cancel()
+        connector.end()
+        context.recorder.finish()
+        reading.interrupt()
+        writing.interrupt()
+    }
+
+    /// The health of the jar.
+    public var state: RedisJarState {
+        let values = context.progress.values
+        return RedisJarState(
+            isConnected: values.isCurrent,
+            unwrittenChanges: context.recorder.count,
+            unreadableRecords: values.unreadable,
+            failure: values.failure
+        )
+    }
+
+    /// Writes all changes of the jar before this call, and reads all changes that other processes have written before.
+    ///
+    /// - Parameter limit: The time limit. Default: 5 seconds.
+    /// - Throws: ``RedisError``: `unavailable`, `closed`. The changes stay pending and are written later.
+    public func synchronize(within limit: Duration = .seconds(5)) async throws(RedisError) {
+        let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
+        while !Task.isCancelled {
+            guard await context.progress.wait(until: deadline, { $0.isCurrent || $0.isClosed }) else { break }
+            guard !context.progress.values.isClosed else {
+                throw RedisError(.closed, "the jar \(configuration.name) was closed; open it again")
+            }
+            let (surveys, known) = (context.progress.values.surveys, context.progress.values.serial)
+            switch await writing.run({ [writer] in writer.write(in: $0) }) {
+            case .written(let serial):
+                // A lower number than before means that the server lost changes; the reader will notice it too.
+                let isRead = await context.progress.wait(until: deadline) {
+                    ($0.serial >= serial && serial >= known) || $0.surveys > surveys || $0.isClosed
+                }
+                if isRead, context.progress.values.surveys == surveys { return }
+            case .overrun:
+                context.progress.update { $0.isCurrent = false }
+                reader.invalidate()
+                reading.interrupt()
+            case .failed(let fault): context.fail(fault)
+            case nil: break
+            }
+            guard ContinuousClock.now < deadline else { break }
+            _ = await context.progress.wait(until: min(deadline, .now + .milliseconds(20))) { _ in false }
+        }
+        throw unavailable(within: limit)
+    }
+
+    func unavailable(within limit: Duration) -> RedisError {
+        let server = "the Redis server \(configuration.redis.host):\(configuration.redis.port)"
+        let reason = context.progress.values.failure ?? "no reply within \(limit)"
+        return RedisError(.unavailable, "the jar \(configuration.name): \(server) cannot be used: \(reason)")
+    }
+
+    /// Writes the remaining changes, and ends the connections.
+    ///
+    /// - Parameter limit: The time limit of the last write. Default: 5 seconds.
+    /// - Throws: ``RedisError`` with code `unavailable` if changes could not be written. The jar is closed even then.
+    public func close(within limit: Duration = .seconds(5)) async throws(RedisError) {
+        guard !context.progress.values.isClosed else { return }
+        var failure: RedisError?
+        // An open connection may be in the middle of a write.
+        if context.recorder.count > 0 || writing.isOpen {
+            do throws(RedisError) {
+                try await synchronize(within: limit)
+            } catch {
+                failure = error
+            }
+        }
+        context.progress.update { $0.isClosed = true }
+        context.recorder.finish()
+        work.cancel()
+        connector.end()
+        await reading.end()
+        await writing.end()
+        await leases.end()
+        await work.value
+        if let failure { throw failure }
+    }
+}
+
+extension Comparable {
+    /// The value, or the nearest bound.
+    fileprivate func clamped(to bounds: ClosedRange<Self>) -> Self {
+        min(max(self, bounds.lowerBound), bounds.upperBound)
+    }
+}
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+/// The place of a shared jar, and the limits of its use.
+public struct RedisJarConfiguration: Sendable {
+    /// The name of the jar: 1 to 200 letters, digits and `-_.@/`.
+    public var name: String
+    /// The server. Default: the defaults of ``RedisConfiguration``, but a time limit of 1 s and pauses of 100 ms to 5 s, because
+    /// no request waits for the server.
+    public var redis: RedisConfiguration
+    /// Encrypts the cookies on the server. All processes of a jar must have the same key. Nil: the cookies are readable there.
+    /// Default: nil.
+    public var key: RedisJarKey?
+
+    /// The maximum number of cookies and deletion records on the server. Above it, the oldest deletion record is dropped, and if
+    /// there is none, a new cookie stays local. Default: 20,000.
+    public var maxRecords = 20_000
+    /// How long the server keeps the record of a deleted cookie. A process that was away for longer removes the cookies that the
+    /// server does not have. Default: 7 days.
+    public var deletionLifetime = Duration.seconds(7 * 86_400)
+    /// How long the server keeps a jar that no process changes. Default: 400 days.
+    public var idleLifetime = Duration.seconds(400 * 86_400)
+    /// The approximate number of changes in the feed. A process that is further behind reads the whole jar. Default: 10,000.
+    package var feedLength = 10_000
+    /// The maximum number of changes that wait for the server. With more, the whole jar is compared when the server is back.
+    /// Default: 20,000.
+    package var maxPendingChanges = 20_000
+    /// The maximum time that one read of the feed waits on the server. After it, the state of the server is checked. Default: 1 s.
+    package var feedWait = Duration.seconds(1)
+    /// How long the lease of a login lasts after its process has ended. It is renewed three times as often. Default: 10 seconds; at
+    /// least 100 ms.
+    public var leaseLifetime = Duration.seconds(10)
+    /// How often a process that waits for another's login checks whether the lease has ended. Default: 250 ms.
+    package var leasePolling = Duration.milliseconds(250)
+
+    /// Called with a problem that is not about reaching the server: a cookie that cannot be decrypted, or a full jar. At most eight
+    /// different ones are reported. Runs on a thread of the jar, so it must not block. Default: nil.
+    public var onProblem: (@Sendable (_ problem: String) -> Void)?
+
+    /// Makes a configuration with the defaults.
+    public init(name: String) {
+        self.name = name
+        redis = RedisConfiguration()
+        redis.timeout = .seconds(1)
+        redis.retryDelay = .milliseconds(100)...Duration.seconds(5)
+    }
+
+    /// ``leaseLifetime`` within its bounds.
+    var boundedLeaseLifetime: Duration { min(max(leaseLifetime, .milliseconds(100)), .seconds(86_400)) }
+}
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+/// The health of a shared jar.
+public struct RedisJarState: Hashable, Sendable {
+    /// Whether the jar follows the server's changes. If not, the local jar goes on, and both are reconciled later.
+    public var isConnected: Bool
+    /// The number of changes of this process that are not on the server yet.
+    public var unwrittenChanges: Int
+    /// The number of records on the server that this process could not read, since it last read the whole jar.
+    public var unreadableRecords: Int
+    /// Why the server cannot be used; nil if it can.
+    public var failure: String?
+}
+#endif

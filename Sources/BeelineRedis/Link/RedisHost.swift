@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import Names
+
+/// A host name or address, and a port.
+public struct RedisHost: Hashable, Sendable, CustomStringConvertible {
+    /// The name or address.
+    public var name: String
+    /// The port.
+    public var port: UInt16
+
+    /// Makes a host.
+    public init(_ name: String, port: UInt16) { (self.name, self.port) = (name, port) }
+
+    /// Reads `HOST`, `HOST:PORT`, `[IPv6]` or `[IPv6]:PORT`. Nil for other texts.
+    init?(_ text: String, defaultPort: UInt16) {
+        var name = text[...]
+        var port = defaultPort
+        if let mark = text.lastIndex(of: ":"), !text.hasSuffix("]") {
+            guard let number = UInt16(text[text.index(after: mark)...]), number > 0 else { return nil }
+            (name, port) = (text[..<mark], number)
+        }
+        guard let host = try? Host(name) else { return nil }
+        self.init(host.text, port: port)
+    }
+
+    /// `HOST:PORT`.
+    public var description: String { (name.contains(":") ? "[\(name)]" : name) + ":\(port)" }
+}
+
+/// The Sentinels that know the present server of a service.
+public struct RedisSentinel: Hashable, Sendable {
+    /// The Sentinels, asked in order. At most 16 are asked.
+    public var hosts: [RedisHost]
+    /// The name of the service.
+    public var service: String
+
+    /// Makes the Sentinels of a service.
+    public init(hosts: [RedisHost], service: String) { (self.hosts, self.service) = (hosts, service) }
+}
+
+/// The settings of TLS. The certificate and the host name are always verified.
+public struct RedisTLS: Hashable, Sendable {
+    /// A file with the trusted authorities in PEM form. Nil: those of the system. Default: nil.
+    public var authorityFile: String?
+
+    /// Makes the settings.
+    public init(authorityFile: String? = nil) { self.authorityFile = authorityFile }
+}
+#endif

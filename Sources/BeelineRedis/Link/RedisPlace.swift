@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import HTTPDNS
+import NIOConcurrencyHelpers
+import NIOPosix
+import Names
+
+/// A host name or address. A name is looked up on a separate thread, because `getaddrinfo` may block for any time.
+final class RedisPlace: Sendable {
+    typealias Addresses = Result<[IPAddress], UpstreamError>
+    typealias LookUp = @Sendable (_ name: String) -> Addresses
+
+    private struct State {
+        var isRunning = false
+        var isEnded = false
+        var found: Addresses?
+    }
+
+    /// How long a caller waits for a lookup, in seconds.
+    private static let patience = 60.0
+
+    /// The address; nil if the server is given by name.
+    let literal: IPAddress?
+    private let name: String
+    private let look: LookUp
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+    /// Guards the result.
+    private let state = NIOLockedValueBox(State())
+    /// True when a lookup or the use of the place has ended.
+    private let isReady = ConditionLock(value: false)
+
+    init(_ name: String, _ look: @escaping LookUp) {
+        self.name = name
+        self.look = look
+        literal = IPAddress(name)
+        // Started here, because a pool must not be started while it is shut down.
+        if literal == nil { thread.start() }
+    }
+
+    deinit { end() }
+
+    /// Looks up the name, for at most a minute. Blocks. Fails at once after ``end()``.
+    func addresses() throws(RedisFault) -> [IPAddress] {
+        if let literal { return [literal] }
+        let mustStart = state.withLockedValue { state in
+            defer { state.isRunning = true }
+            return !state.isRunning && !state.isEnded
+        }
+        if mustStart {
+            thread.submit { [name, look, weak self] state in
+                if case .active = state { self?.complete(look(name)) }
+            }
+        }
+        if isReady.lock(whenValue: true, timeoutSeconds: Self.patience) {
+            isReady.unlock(withValue: state.withLockedValue { $0.isEnded })
+        }
+        let found = state.withLockedValue { state in
+            defer { state.found = nil }
+            return state.found
+        }
+        switch found {
+        case .success(let addresses) where addresses.isEmpty:
+            throw RedisFault(reason: "the name \(name) has no address")
+        case .success(let addresses): return addresses
+        case .failure(let error): throw RedisFault(reason: error.message)
+        case nil: throw RedisFault(reason: "the lookup of the name \(name) has not ended")
+        }
+    }
+
+    private func complete(_ addresses: Addresses) {
+        state.withLockedValue { state in
+            state.isRunning = false
+            state.found = addresses
+        }
+        signal()
+    }
+
+    private func signal() {
+        isReady.lock()
+        isReady.unlock(withValue: true)
+    }
+
+    /// Prevents further lookups. Does not wait for a running one, but ends the waits for it.
+    func end() {
+        state.withLockedValue { $0.isEnded = true }
+        signal()
+        thread.shutdownGracefully { _ in }
+    }
+}
+#endif

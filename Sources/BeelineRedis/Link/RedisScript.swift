@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import Crypto
+
+/// A Lua script that the server caches under its digest.
+struct RedisScript: Sendable {
+    let text: String
+    private let digest: [UInt8]
+
+    init(_ text: String) {
+        self.text = text
+        // Redis names scripts by their SHA-1; nothing depends on its strength.
+        digest = Insecure.SHA1.hash(data: Array(text.utf8)).flatMap { Array(Self.hexadecimal($0).utf8) }
+    }
+
+    private static func hexadecimal(_ octet: UInt8) -> String {
+        (octet < 16 ? "0" : "") + String(octet, radix: 16)
+    }
+
+    /// Runs the script, and sends its text only if the server does not know it.
+    ///
+    /// - Throws: ``RedisFault`` without a usable connection, and if the script fails.
+    func run(
+        in session: RedisSession,
+        keys: [[UInt8]],
+        arguments: [[UInt8]],
+        limits: RedisReplyReader.Limits
+    ) throws(RedisFault) -> RedisValue {
+        let tail = [Array("\(keys.count)".utf8)] + keys + arguments
+        var reply = try session.call([[Array("EVALSHA".utf8), digest] + tail], limits: limits).first
+        if reply?.refusal?.hasPrefix("NOSCRIPT") ?? false {
+            reply = try session.call([[Array("EVAL".utf8), Array(text.utf8)] + tail], limits: limits).first
+        }
+        guard let reply, reply.refusal == nil else {
+            throw RedisFault(reason: reply?.refusal ?? "the script has no reply")
+        }
+        return reply
+    }
+}
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import BeelineTesting
+import CookieJar
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import BeelineRedis
+
+@Suite(
+    "One login for all",
+    .enabled(if: !RedisServer.programs.isEmpty, "neither redis-server nor valkey-server is installed"),
+    .timeLimit(.minutes(2))
+)
+struct LoginTests {
+    private struct Refused: Error {}
+
+    private static func server(port: UInt16? = nil) throws -> RedisServer {
+        try RedisServer(try #require(RedisServer.programs.first), port: port)
+    }
+
+    private static func origin() throws -> Origin { try HTTPURL("https://shop.test/").origin }
+
+    private static func isLoggedIn(_ jar: CookieJar) -> Bool { jar.allCookies().contains { $0.name == "session" } }
+
+    /// Logs in. The type checker does not convert the function and the closures within a macro.
+    private static func logIn(
+        _ jar: RedisJar,
+        within limit: Duration = .seconds(60),
+        _ body: @escaping @Sendable (CookieJar) async throws -> Void
+    ) async throws -> LoginOutcome {
+        try await jar.withLogin(for: try origin(), within: limit, isLoggedIn: { isLoggedIn($0) }, logIn: body)
+    }
+
+    private static func session(_ value: String = "1") -> Cookie { Cookie("session", value, domain: "shop.test") }
+
+    @Test("of many processes one logs in, and the others get its cookies")
+    func one() async throws {
+        let server = try Self.server()
+        var jars: [RedisJar] = []
+        for _ in 0..<8 { jars.append(try await server.jar()) }
+        let logins = NIOLockedValueBox(0)
+        let outcomes = try await withThrowingTaskGroup(of: LoginOutcome.self) { group in
+            for jar in jars {
+                group.addTask {
+                    try await Self.logIn(jar) { copy in
+                        logins.withLockedValue { $0 += 1 }
+                        try await Task.sleep(for: .milliseconds(50))
+                        copy.insert(Self.session())
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(logins.withLockedValue { $0 } == 1)
+        #expect(outcomes.count { $0 == .loggedIn } == 1 && !outcomes.contains(.alreadyLoggedIn))
+        for jar in jars { #expect(jar.pairs == ["session=1"]) }
+        #expect(try await Self.logIn(jars[3]) { _ in } == .alreadyLoggedIn)
+        for jar in jars { try await jar.close() }
+        server.stop()
+    }
+
+    @Test("a login that fails writes nothing, and the next process logs in at once")
+    func failing() async throws {
+        let server = try Self.server()
+        let (first, second) = (try await server.jar(), try await server.jar())
+        await #expect(throws: Refused.self) {
+            try await Self.logIn(first) { copy in
+                copy.insert(Self.session("half"))
+                throw Refused()
+            }
+        }
+        #expect(first.pairs.isEmpty)
+        let outcome = try await Self.logIn(second, within: .zero) { copy in
+            copy.insert(Self.session("whole"))
+        }
+        #expect(outcome == .loggedIn)
+        try await first.has("session=whole")
+        try await first.close()
+        try await second.close()
+        server.stop()
+    }
+
+    @Test("a writer whose lease was lost changes nothing, although a later login has ended before")
+    func fencing() async throws {
+        let server = try Self.server()
+        let (late, next) = (try await server.jar(), try await server.jar())
+        let (began, goOn) = (Gate(), Gate())
+        let origin = try Self.origin()
+        let losing = Task {
+            try await Self.logIn(late) { copy in
+                copy.insert(Self.session("late"))
+                copy.insert(Cookie("other", "late", domain: "shop.test"))
+                began.open()
+                // Does not notice the cancellation, like a login in the middle of a request.
+                try? await goOn.wait()
+            }
+        }
+        try await began.wait()
+        // The server forgets the lease, as one does that fails over.
+        #expect(try server.ask("DEL", "{beeline:jar:shop}:lease:\(origin)") == "1\n")
+        #expect(
+            try await Self.logIn(next) { $0.insert(Self.session("next")) }
+                == .loggedIn
+        )
+        goOn.open()
+        let error = await #expect(throws: RedisError.self) { try await losing.value }
+        #expect(error?.code == .leaseLost)
+        for jar in [late, next] { try await jar.has("session=next") }
+        #expect(try server.ask("HLEN", "{beeline:jar:shop}:cookies") == "1\n")
+        try await late.close()
+        try await next.close()
+        server.stop()
+    }
+
+    @Test("a lease is renewed while the login runs, and its loss cancels the login")
+    func renewal() async throws {
+        let server = try Self.server()
+        let jar = try await server.jar { $0.leaseLifetime = .milliseconds(500) }
+        let origin = try Self.origin()
+        let key = "{beeline:jar:shop}:lease:\(origin)"
+        let error = await #expect(throws: RedisError.self) {
+            try await Self.logIn(jar) { copy in
+                let fence = try server.ask("GET", key)
+                // Three lifetimes, over which only renewals keep the lease.
+                for _ in 0..<15 {
+                    #expect(try server.ask("GET", key) == fence)
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+                _ = try server.ask("DEL", key)
+                try await Task.sleep(for: .seconds(60))
+            }
+        }
+        #expect(error?.code == .leaseLost)
+        try await jar.close()
+        server.stop()
+    }
+
+    @Test("the lease of a process that is gone ends, and waiting ends at its limit")
+    func deadHolder() async throws {
+        let server = try Self.server()
+        let relay = try await Relay.start(to: server.port)
+        let gone = try await server.jar {
+            $0.redis.port = relay.port
+            $0.redis.timeout = .milliseconds(500)
+            $0.leaseLifetime = .seconds(2)
+        }
+        let next = try await server.jar()
+        let began = Gate()
+        let losing = Task {
+            try await Self.logIn(gone) { _ in
+                began.open()
+                try await Task.sleep(for: .seconds(60))
+            }
+        }
+        try await began.wait()
+        let early = await #expect(throws: RedisError.self) {
+            try await Self.logIn(next, within: .milliseconds(10)) { _ in }
+        }
+        #expect(early?.code == .timedOut)
+        relay.drop(true)
+        let outcome = try await Self.logIn(next) { $0.insert(Self.session()) }
+        #expect(outcome == .loggedIn)
+        let error = await #expect(throws: RedisError.self) { try await losing.value }
+        #expect(error?.code == .leaseLost)
+        relay.drop(false)
+        await relay.cut()
+        try await gone.has("session=1")
+        try await gone.close()
+        try await next.close()
+        await relay.stop()
+        server.stop()
+    }
+
+    @Test("without the server no process logs in")
+    func noServer() async throws {
+        let server = try Self.server()
+        let jar = try await server.jar { $0.redis.timeout = .milliseconds(200) }
+        server.stop()
+        let error = await #expect(throws: RedisError.self) {
+            try await Self.logIn(jar) { _ in
+                Issue.record("the login must not run")
+            }
+        }
+        #expect(error?.code == .unavailable)
+        try? await jar.close(within: .milliseconds(10))
+    }
+}
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import BeelineTesting
+import DaemonSupport
+import Foundation
+import Testing
+
+/// The server that is installed.
+private let redisProgram = ["/usr/bin/redis-server", "/usr/bin/valkey-server"].first {
+    FileManager.default.isExecutableFile(atPath: $0)
+}
+
+extension ProcessTests {
+    /// Jars on a Redis server, and logins that machines share.
+    @Suite(.enabled(if: redisProgram != nil, "neither redis-server nor valkey-server is installed"))
+    struct SharedJarTests {
+        /// Runs `body` with the port of a server that is up.
+        private static func withServer(_ body: (UInt16) async throws -> Void) async throws {
+            let port = try freePorts(1)[0]
+            let daemon = try await Daemon(try #require(redisProgram), readyAt: port) { folder in
+                ["--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+            }
+            defer { daemon.stop() }
+            try await body(port)
+        }
+
+        @Test func aJarOnAServerIsChangedAndReadByCommands() async throws {
+            try await Self.withServer { port in
+                let lab = try await CommandLab()
+                let jar = ["--jar", "redis://127.0.0.1:\(port)/shop"]
+                let cookies = { (arguments: [String]) in try await lab.beeline(["cookies"] + arguments) }
+                let url = "https://www.example.com/"
+                #expect(
+                    try await cookies(["set"] + jar + [url, "a=1; Max-Age=1000", "session=2"]).text == "kept\nkept\n"
+                )
+                #expect(try await cookies(["header"] + jar + [url]).text == "a=1; session=2\n")
+                let page = lab.plainURL("/set-cookie?value=b%3D3")
+                #expect(try await lab.beeline(jar + ["-o", "/dev/null", page]).status == 0)
+                #expect(try await cookies(["list"] + jar).text.split(separator: "\n").count == 3)
+                #expect(try await cookies(["delete"] + jar + [url, "a"]).text == "deleted 1\n")
+                let environment = ["BEELINE_JAR": jar[1]]
+                let run = try await lab.beeline(["cookies", "list"], environment: environment)
+                #expect(run.text.contains("session=2") && !run.text.contains("a=1"))
+                await lab.stop()
+            }
+        }
+
+        @Test func anEncryptedJarNeedsItsKeyFile() async throws {
+            try await Self.withServer { port in
+                let lab = try await CommandLab()
+                let key = try lab.folder.write(Data(String(repeating: "ab", count: 32).utf8), to: "key")
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+                let jar = "redis://127.0.0.1:\(port)/secret"
+                let url = "https://www.example.com/"
+                let withKey = ["--jar", "\(jar)?key-file=\(key)"]
+                #expect(try await lab.beeline(["cookies", "set"] + withKey + [url, "a=1"]).text == "kept\n")
+                #expect(try await lab.beeline(["cookies", "header"] + withKey + [url]).text == "a=1\n")
+                let without = try await lab.beeline(["cookies", "header", "--jar", jar, url])
+                #expect(without.text == "" && without.errors.contains("has cookies that cannot be read"))
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key)
+                let open = try await lab.beeline(["cookies", "header"] + withKey + [url])
+                #expect(open.status == 26 && open.errors.contains("is open to all users; run: chmod 600 "))
+                await lab.stop()
+            }
+        }
+
+        @Test func aJarWithoutItsServerOrNameIsAnError() async throws {
+            let lab = try await CommandLab()
+            let port = try freePorts(1)[0]
+            let url = "https://www.example.com/"
+            let rows: [(String, Int32, String)] = [
+                ("redis://127.0.0.1:\(port)/a", 7, "cannot be used"), ("redis://127.0.0.1", 64, "names no jar"),
+                ("redis://me:secret@127.0.0.1/a", 64, "password-file"),
+                ("redis://127.0.0.1/a?x=1", 64, "password-file"),
+                ("redis://127.0.0.1/a?key-file=none", 26, "cannot be opened"),
+            ]
+            for (jar, status, text) in rows {
+                let run = try await lab.beeline(["cookies", "header", "--jar", jar, url])
+                #expect(run.status == status && run.errors.contains(text), "\(jar): \(run)")
+                #expect(!run.errors.contains("secret"))
+            }
+            #expect(try await lab.beeline(["-b", "redis://127.0.0.1/a", url]).status == 64)
+            await lab.stop()
+        }
+
+        @Test func ofManyLoginsOneRunsItsProgram() async throws {
+            try await Self.withServer { port in
+                let lab = try await CommandLab()
+                let folder = lab.folder.path
+                let login = [
+                    "login", "--jar", "redis://127.0.0.1:\(port)/shop", "--origin", "https://shop.test/", "--cookie",
+                    "session", "--", "sh", "-c",
+                    """
+                    echo x >> \(folder)/count
+                    printf 'shop.test\\tFALSE\\t/\\tTRUE\\t0\\tsession\\t42\\n' >> "$BEELINE_JAR"
+                    """,
+                ]
+                try await withThrowingTaskGroup(of: CommandRun.self) { group in
+                    for _ in 0..<4 { group.addTask { try await lab.beeline(login) } }
+                    for try await run in group { #expect(run.status == 0, "\(run.errors)") }
+                }
+                let count = try String(contentsOfFile: "\(folder)/count", encoding: .utf8)
+                #expect(count == "x\n")
+                let jar = login[1...2]
+                let header = try await lab.beeline(["cookies", "header"] + jar + ["https://shop.test/"])
+                #expect(header.text == "session=42\n")
+                #expect(try await lab.beeline(login).errors.contains("already logged in"))
+                await lab.stop()
+            }
+        }
+
+        @Test func aLoginThatFailsWritesNothing() async throws {
+            try await Self.withServer { port in
+                let lab = try await CommandLab()
+                let login = [
+                    "login", "--jar", "redis://127.0.0.1:\(port)/shop", "--origin", "https://shop.test/", "--cookie",
+                    "session", "--",
+                ]
+                let failing = [
+                    "sh", "-c", #"echo "shop.test FALSE / TRUE 0 session 1" | tr ' ' '\t' > $BEELINE_JAR; exit 9"#,
+                ]
+                #expect(try await lab.beeline(login + failing).status == 9)
+                let without = try await lab.beeline(login + ["true"])
+                #expect(without.status == 22 && without.errors.contains("did not log in"))
+                #expect(try await lab.beeline(["cookies", "list", "--jar", login[2]]).text == "")
+                #expect(try await lab.beeline(["login", "--jar", "a.txt"] + login[3...] + ["true"]).status == 64)
+                await lab.stop()
+            }
+        }
+    }
+}
+#endif
