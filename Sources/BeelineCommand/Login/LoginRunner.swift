@@ -55,13 +55,13 @@ struct LoginRunner: Sendable {
         let file = JarFile(folder.file)
         try file.save(jar)
         // As the file has them: its format does not hold all attributes, and those of unchanged cookies must stay.
-        let before = try await file.cookies()
+        let before = try await file.source()?.found.cookies ?? []
         var environment = environment
         environment["BEELINE_JAR"] = file.path
         let code = await ChildProcess(command, environment: environment, descriptors: descriptors).run()
         guard code == 0 else { throw ProgramFailure(code: code) }
         try Task.checkCancellation()
-        let after = try await file.cookies()
+        let after = try await file.source()?.found.cookies ?? []
         let old = Dictionary(before.map { (CookiePlace($0), CookieContent($0)) }) { $1 }
         let present = Set(after.map { CookiePlace($0) })
         for gone in before where !present.contains(CookiePlace(gone)) { jar.remove(gone) }
