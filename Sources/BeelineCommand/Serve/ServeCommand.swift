@@ -65,11 +65,7 @@ struct ServeArguments: ParsableArguments {
     )
     var zone: [String] = []
 
-    @Option(help: ArgumentHelp("Use TLS with this certificate chain (PEM)", valueName: "file"), completion: .file())
-    var cert: String?
-
-    @Option(help: ArgumentHelp("The private key of the certificate (PEM)", valueName: "file"), completion: .file())
-    var key: String?
+    @OptionGroup var tls: ServerTLSArguments
 
     @Option(
         help: ArgumentHelp(
@@ -122,9 +118,5 @@ struct ServeArguments: ParsableArguments {
     )
     var trustProxy: [String] = []
 
-    @Option(
-        help: ArgumentHelp("Log one line for each query to this file; - is standard error", valueName: "file"),
-        completion: .file()
-    )
-    var accessLog: String?
+    @OptionGroup var log: ServerLogArguments
 }

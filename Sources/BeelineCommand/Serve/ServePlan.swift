@@ -14,7 +14,7 @@ struct ServePlan: Sendable {
     init(_ arguments: ServeArguments, files: InputFiles, socket: CInt? = nil) throws(CommandFailure) {
         self.files = files
         accountTexts = arguments.account
-        accessLog = arguments.accessLog
+        accessLog = arguments.log.accessLog
         do {
             configuration.listen = try Endpoint(parsing: arguments.listen, defaultPort: 8_053)
         } catch {
@@ -37,11 +37,7 @@ struct ServePlan: Sendable {
         configuration.privateNames = try Self.privateNames(arguments.privateNames)
         configuration.listeningSocket = socket
         configuration.zones = arguments.zone
-        switch (arguments.cert, arguments.key) {
-        case (let certificate?, let key?): configuration.tls = .init(certificate: certificate, key: key)
-        case (nil, nil): break
-        default: throw CommandFailure(.usage, "--cert and --key go together: give both")
-        }
+        configuration.tls = try arguments.tls.files()
         guard arguments.rate >= 0, arguments.rate.isFinite else {
             throw CommandFailure(.usage, "--rate: write 0 or more")
         }

@@ -15,13 +15,16 @@ import Glibc
 
 /// The state that all connections of a server share: forms, limits and counters.
 final class ServerService: Sendable {
-    private let resolver: Resolver
-    private let zones: ZoneFiles
+    /// Returns the text of `/metrics`.
+    private let report: @Sendable (ServerCounters) -> String
+    /// The maximum number of pending lookups of one client.
+    private let waitingPerClient: Int
     private let log: (@Sendable (AccessRecord) -> Void)?
     private let wall: @Sendable () -> Int64
 
     private struct State {
-        var router: Router
+        /// Nil if the server has `/metrics` and `/health` only.
+        var router: Router?
         var limiter: RateLimiter?
         var counters = ServerCounters()
         var isDraining = false
@@ -38,21 +41,40 @@ final class ServerService: Sendable {
     /// Guards all mutable state. Nothing slow runs under the lock.
     private let state: NIOLockedValueBox<State>
 
-    init(
+    convenience init(
         _ configuration: ServerConfiguration,
         resolver: Resolver,
         zones: ZoneFiles,
         wall: @escaping @Sendable () -> Int64 = ServerService.seconds
     ) {
-        self.resolver = resolver
-        self.zones = zones
+        let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
+        self.init(
+            configuration,
+            router: Router(configuration, answerer: answerer, clock: wall),
+            waitingPerClient: max(64, resolver.configuration.limits.maxLookups / 4),
+            wall: wall
+        ) { counters in
+            counters.text(cache: resolver.counts, cachedNames: resolver.cachedNames, zoneNames: zones.set.count)
+        }
+    }
+
+    /// - Parameters:
+    ///   - router: Answers questions. Nil for a server that has `/metrics` and `/health` only.
+    ///   - report: Returns the text of `/metrics`.
+    init(
+        _ configuration: ServerConfiguration,
+        router: Router? = nil,
+        waitingPerClient: Int = 0,
+        wall: @escaping @Sendable () -> Int64 = ServerService.seconds,
+        report: @escaping @Sendable (ServerCounters) -> String
+    ) {
+        self.report = report
+        self.waitingPerClient = waitingPerClient
         self.wall = wall
         log = configuration.accessLog
         let limiter = configuration.questionsPerSecond.map {
             RateLimiter(perSecond: $0, burst: configuration.burst, maxClients: configuration.maxClients)
         }
-        let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
-        let router = Router(configuration, answerer: answerer, clock: wall)
         state = NIOLockedValueBox(State(router: router, limiter: limiter))
     }
 
@@ -71,13 +93,17 @@ final class ServerService: Sendable {
             if !isAllowed { state.counters.limited += 1 }
             return (isAllowed, state.router)
         }
-        return isAllowed ? router.handle(request) : .reply(.limited)
+        guard isAllowed else { return .reply(.limited) }
+        return router?.handle(request) ?? .reply(.notFound)
     }
 
     private func metrics() -> ServerReply {
         let counters = state.withLockedValue { $0.counters }
-        let text = counters.text(cache: resolver.counts, cachedNames: resolver.cachedNames, zoneNames: zones.set.count)
-        return ServerReply(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
+        return ServerReply(
+            200,
+            contentType: "text/plain; version=0.0.4; charset=utf-8",
+            body: Array(report(counters).utf8)
+        )
     }
 
     // MARK: Counters and limits
@@ -86,11 +112,10 @@ final class ServerService: Sendable {
     /// client from taking all the concurrent lookups of the resolver.
     func began(_ client: IPAddress, lookups: Int = 1, now: NIODeadline = .now()) -> Bool {
         let key = client.ofSubscriber
-        let limit = max(64, resolver.configuration.limits.maxLookups / 4)
         return state.withLockedValue { state in
             let own = state.waiting[key] ?? 0
             // Without a rate limiter, all clients may share one address, for example behind a load balancer.
-            guard own + lookups <= limit || state.limiter == nil else {
+            guard own + lookups <= waitingPerClient || state.limiter == nil else {
                 state.counters.limited += 1
                 return false
             }
@@ -117,7 +142,7 @@ final class ServerService: Sendable {
     var isDraining: Bool { state.withLockedValue { $0.isDraining } }
     func drain() { state.withLockedValue { $0.isDraining = true } }
 
-    func use(_ accounts: [ServerAccount]) { state.withLockedValue { $0.router = $0.router.with(accounts) } }
+    func use(_ accounts: [ServerAccount]) { state.withLockedValue { $0.router = $0.router?.with(accounts) } }
 
     func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
 

@@ -73,7 +73,7 @@ final class Router: Sendable {
             default: break
             }
         }
-        return .reply(.text("there is nothing at this path", status: 404))
+        return .reply(.notFound)
     }
 
     private static func accountNeeded(_ form: AccessRecord.Form) -> ServerReply {

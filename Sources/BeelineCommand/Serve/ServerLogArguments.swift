@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// The options for the log of a server.
+struct ServerLogArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Log one line for each query to this file; - is standard error", valueName: "file"),
+        completion: .file()
+    )
+    var accessLog: String?
+}
