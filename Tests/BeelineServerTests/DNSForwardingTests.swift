@@ -138,88 +138,59 @@ struct DNSForwardingTests {
         #expect(double.questions.count == 1)
     }
 
-    @Test("answers of another network are not used")
-    func networkChange() async throws {
-        let double = MessageDouble { MessageDouble.text($0) }
-        let network = NIOLockedValueBox("one")
-        let forwarder = MessageForwarder(ResolverConfiguration(upstreams: [double], system: nil)) {
-            network.withLockedValue { $0 }
+    @Test("the records of a failure are not passed on")
+    func recordsOfFailures() async throws {
+        let double = MessageDouble { query in
+            var message = MessageDouble.text(query)
+            message.flags.responseCode = .serverFailure
+            message.additionals = [DNSRecord(query.question.name, ttl: 60, .address(DNSLab.loopback))]
+            return message
         }
-        let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
-        for name in ["one", "one", "two", "one"] {
-            network.withLockedValue { $0 = name }
-            _ = await forwarder.answer(query)
-        }
-        #expect(double.questions.count == 2)
+        let reply = try await DNSLab([double]).ask(DNSLab.query("a.example", DNSLab.text))
+        #expect(reply.flags.responseCode == .serverFailure && reply.answers.isEmpty)
+        #expect(reply.additionals.allSatisfy { $0.type == .opt })
     }
 
-    @Test(
-        "after a failure, the preferred upstream is asked first again when the failover ends",
-        arguments: [true, false]
-    )
-    func failover(_ hasEnded: Bool) async throws {
-        let works = NIOLockedValueBox(false)
-        let preferred = MessageDouble { query in works.withLockedValue { $0 } ? MessageDouble.text(query) : nil }
-        let other = MessageDouble { MessageDouble.text($0) }
-        let forwarder = MessageForwarder(
-            ResolverConfiguration(upstreams: [preferred, other], system: nil),
-            limits: .init(failover: hasEnded ? .zero : .seconds(3_600))
-        )
-        for name in ["a.example", "b.example"] {
-            _ = await forwarder.answer(MessageQuery(DNSQuestion(try #require(DNSName(name)), DNSLab.text)))
-            works.withLockedValue { $0 = true }
-        }
-        #expect(preferred.questions.count == (hasEnded ? 2 : 1))
-        #expect(other.questions.count == (hasEnded ? 1 : 2))
+    @Test("an extended response code is SERVFAIL, not success, for a client without EDNS")
+    func extendedCode() async throws {
+        let option = DNSRecord(.root, ttl: 1 << 24, .other(.opt, []), recordClass: 1_232)
+        let double = MessageDouble { MessageDouble.reply($0, additionals: [option]) }
+        let query = DNSLab.query("a.example", DNSLab.text)
+        let plain = query[..<11] + [0] + query[12...].dropLast(11)
+        let lab = try DNSLab([double])
+        #expect(try await lab.ask(Array(plain)).flags.responseCode == .serverFailure)
+        let reply = try await lab.ask(query)
+        #expect(reply.additionals.first { $0.type == .opt }.map { $0.ttl >> 24 } == 1)
     }
 
-    // MARK: Waiting
-
-    @Test("one client cannot take all questions that wait for upstreams")
-    func waitingOfAClient() async throws {
-        let double = MessageDouble { MessageDouble.text($0) }
-        let lab = try DNSLab([double]) { $0.waitingPerClient = 1 }
-        let first = lab.handle(DNSLab.query("a.example", DNSLab.text), from: DNSLab.far)
-        let second = try await lab.ask(DNSLab.query("b.example", DNSLab.text), from: DNSLab.far)
-        #expect(second.flags.responseCode == .serverFailure)
-        let other = IPAddress(v4: 0xc000_0301)
-        #expect(try await lab.ask(DNSLab.query("b.example", DNSLab.text), from: other).answers.count == 1)
-        #expect(try await lab.reply(first).answers.count == 1)
-        #expect(try await lab.ask(DNSLab.query("c.example", DNSLab.text), from: DNSLab.far).answers.count == 1)
+    @Test("padding does not make a reply larger than a message may be")
+    func padding() throws {
+        var answer = ServerAnswer()
+        let name = try #require(DNSName("a.example"))
+        let record = DNSRecord(name, ttl: 60, .other(DNSLab.text, [UInt8](repeating: 0, count: 255)))
+        answer.answers = [DNSRecord](repeating: record, count: 244)
+        // 5 octets less than the maximum, with OPT.
+        let body = try #require(ReplyBody(answer, question: DNSQuestion(name, DNSLab.text)))
+        let padded = DNSLab.query("a.example", DNSLab.text).dropLast(2) + [0, 4, 0, 12, 0, 0]
+        let query = try QueryHead(Array(padded))
+        var form = ReplyBody.Form(maxSize: body.size + 16, paddingBlock: 468)
+        let reply = body.reply(to: query, form)
+        #expect(reply.count == body.size + 16 && reply[2] & 2 == 0)
+        form.maxSize = DNSMessage.maxOctets
+        #expect(body.reply(to: query, form).count % 468 == 0)
     }
 
-    private static func privateLab(_ gate: Gate, loopTime: Duration) throws -> DNSLab {
-        let answer = Answer(v4: .addresses([IPAddress(v4: 0x0a00_0005)], ttl: .seconds(60)))
-        let system = ScriptedUpstream("system", kind: .system) { _ in .hold(gate, answer) }
-        return try DNSLab([MessageDouble { _ in nil }], system: system) { $0.loopTime = loopTime }
-    }
-
-    @Test("questions for a private name that is being looked up wait for it, and are not refused")
-    func concurrentPrivateNames() async throws {
-        let gate = Gate()
-        let lab = try Self.privateLab(gate, loopTime: .seconds(30))
-        let handlings = [DNSType.a, .a, DNSLab.mail].map { lab.handle(DNSLab.query("printer.lan", $0)) }
-        async let first = lab.reply(handlings[0])
-        async let second = lab.reply(handlings[1])
-        async let third = lab.reply(handlings[2])
-        try await gate.arrivals(atLeast: 1)
-        gate.open()
-        let replies = try await [first, second, third]
-        #expect(replies.map(\.flags.responseCode) == [.noError, .noError, .noError])
-        #expect(replies.map(\.answers.count) == [1, 1, 0])
-        await lab.resolver.shutDown()
-    }
-
-    @Test("a question that this machine's resolver has sent back is refused when its time ends")
-    func loop() async throws {
-        let gate = Gate()
-        let lab = try Self.privateLab(gate, loopTime: .zero)
-        let handling = lab.handle(DNSLab.query("printer.lan", .a))
-        async let first = lab.reply(handling)
-        try await gate.arrivals(atLeast: 1)
-        #expect(try await lab.ask(DNSLab.query("printer.lan", .a)).flags.responseCode == .refused)
-        gate.open()
-        #expect(try await first.answers.count == 1)
-        await lab.resolver.shutDown()
+    @Test("an empty answer below a DNAME is kept as long as the zone says, not as long as the DNAME")
+    func absenceBelowDNAME() throws {
+        let (name, target) = (try #require(DNSName("a.old.example")), try #require(DNSName("a.new.example")))
+        var answer = ServerAnswer()
+        answer.answeredType = DNSLab.text
+        answer.answers = [
+            DNSRecord(try #require(DNSName("old.example")), ttl: 86_400, .other(.subtreeAlias, target.wire)),
+            DNSRecord(name, ttl: 86_400, .alias(target)),
+        ]
+        #expect(answer.isNegative && answer.ttl == 5)
+        answer.answeredType = .subtreeAlias
+        #expect(!answer.isNegative)
     }
 }

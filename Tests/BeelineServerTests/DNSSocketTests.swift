@@ -93,6 +93,30 @@ struct DNSSocketTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test("a connection that ends keeps no further questions")
+    func readingWhileEnding() throws {
+        let lab = try DNSLab([MessageDouble { _ in nil }])
+        let handler = StreamHandler(lab.service, client: DNSLab.loopback, .tcp)
+        let socket = SlowClose()
+        let channel = EmbeddedChannel(handlers: [socket, handler])
+        handler.finish(channel)
+        for _ in 0..<100 { try channel.writeInbound(ByteBuffer(repeating: 0, count: 1_000)) }
+        #expect(handler.receivedOctets == 0)
+        socket.isHeld = false
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    /// A socket that stays open although it was closed, as one that still has replies to send.
+    private final class SlowClose: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        var isHeld = true
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            if !isHeld { context.close(mode: mode, promise: promise) }
+        }
+    }
+
     /// A socket that takes one reply, and further ones after a flush.
     private final class NarrowSocket: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer

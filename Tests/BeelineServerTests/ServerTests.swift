@@ -5,6 +5,7 @@ import Foundation
 import HTTPDNS
 import HTTPTypes
 import NIOConcurrencyHelpers
+import NIOCore
 import Names
 import Testing
 
@@ -75,13 +76,8 @@ struct ServerTests {
         #else
         let number = socket(AF_INET, SOCK_STREAM, 0)
         #endif
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(number, $0, size) }
-        }
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: 0)
+        let result = address.withSockAddr { bind(number, $0, socklen_t($1)) }
         try #require(result == 0)
         return number
     }

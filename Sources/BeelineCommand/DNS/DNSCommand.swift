@@ -20,7 +20,7 @@ struct DNSCommand: AsyncParsableCommand {
         discussion: """
             Addresses come from the resolver: cache, checks and upstreams as in every other command. Questions for other records go to \
             the upstreams that carry DNS messages (doh, dot, dns). The first line of output says where it listens. SIGHUP reloads \
-            lists, zones and certificate and reopens the access log; SIGTERM finishes the answers in progress and ends.
+            upstreams by domain, lists, zones and certificate and reopens the access log; SIGTERM finishes the answers in progress and ends.
             """ + " " + NameArguments.specs
     )
 
@@ -30,11 +30,15 @@ struct DNSCommand: AsyncParsableCommand {
     func run() async throws {
         let reload = ReloadSignal()
         DescriptorLimit.raise()
-        let plan = try DNSPlan(options, names.options(), defaults: Defaults.load(), files: .real)
+        let (options, names) = (options, try names.options())
+        let read = { @Sendable () throws(CommandFailure) in
+            try DNSPlan(options, names, defaults: Defaults.load(), files: .real)
+        }
+        let plan = try read()
         // SIGHUP is not in the list because it reloads the files.
         let status = await Interruption.run(signals: [SIGINT, SIGTERM]) {
             do throws(CommandFailure) {
-                return try await DNSRunner(plan, reload: reload).run()
+                return try await DNSRunner(plan, reload: reload, readAgain: read).run()
             } catch {
                 error.print()
                 return error.status
@@ -83,18 +87,11 @@ struct DNSArguments: ParsableArguments {
     )
     var zone: [String] = []
 
-    @Option(
-        help: ArgumentHelp("Also serve DNS over TLS with this certificate chain (PEM)", valueName: "file"),
-        completion: .file()
-    )
-    var cert: String?
-
-    @Option(help: ArgumentHelp("The private key of the certificate (PEM)", valueName: "file"), completion: .file())
-    var key: String?
+    @OptionGroup var tls: ServerTLSArguments
 
     @Option(
         help: ArgumentHelp(
-            "Listen here for DNS over TLS; default: the address of --listen, port 853",
+            "Listen here for DNS over TLS, with --cert and --key; default: the address of --listen, port 853",
             valueName: "addr:port"
         )
     )
@@ -129,13 +126,11 @@ struct DNSArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Log one line for each query to this file; - is standard error, /dev/stdout is standard output",
-            valueName: "file"
-        ),
-        completion: .file()
+            "Serve /metrics (Prometheus), /health and /ready here, by HTTP; without it they are not served",
+            valueName: "addr:port"
+        )
     )
-    var accessLog: String?
+    var metrics: String?
 
-    @Option(help: ArgumentHelp("Write the access log as text or json, one object a line", valueName: "format"))
-    var accessLogFormat = AccessLogFormat.text
+    @OptionGroup var log: ServerLogArguments
 }

@@ -5,11 +5,27 @@ import BeelineServer
 
 /// The validated configuration of the DNS server from the command line.
 struct DNSPlan: Sendable {
+    /// A client, and what tells it from others.
+    struct Source: Sendable {
+        /// The settings that may differ between clients and between two readings of the files.
+        struct Key: Hashable, Sendable {
+            var specs: [String]
+            /// Whether the client is for a domain, which may be private.
+            var isForDomain: Bool
+            var folder: String?
+            var cacert: [String]
+            var allowsLocalAnswers: Bool
+        }
+
+        var key: Key
+        var client: ClientConfiguration
+    }
+
     private(set) var configuration = DNSServerConfiguration()
-    /// The client whose resolver answers.
-    private(set) var client: ClientConfiguration
-    /// The clients of other upstreams, each with its domains. A nil client stands for ``client``.
-    private(set) var groups: [(domains: [String], client: ClientConfiguration?)] = []
+    /// The source for names of no domain.
+    let main: Source
+    /// The sources of domains. Nil: the domains belong to ``main``, unlike those that contain them.
+    private(set) var groups: [(domains: [String], source: Source?)] = []
     let accessLog: String?
     let accessLogFormat: AccessLogFormat
 
@@ -24,20 +40,20 @@ struct DNSPlan: Sendable {
         for path in arguments.dnsFile { try upstreams.add(file: try files.text(path), at: path) }
         var names = names
         names.dns += upstreams.others
-        client = try Self.client(names, defaults: defaults, files: files)
-        // The machine's resolver may ask this server. Without --dns it is asked for private names only.
-        if names.dns.isEmpty, defaults.dns.isEmpty { client.upstreams.removeAll { $0 == .system } }
-        accessLog = arguments.accessLog
-        accessLogFormat = arguments.accessLogFormat
+        main = try Self.source(names, isForDomain: false, defaults: defaults, files: files)
         for (specs, domains) in Dictionary(grouping: upstreams.domains, by: \.value) {
             var own = names
             own.dns = specs
-            var client = specs.isEmpty ? nil : try Self.client(own, defaults: defaults, files: files)
-            // The domain may be private. The user chose this upstream for it, so the name is sent there.
-            client?.resolver.names.privateDomains = []
-            groups.append((domains.map(\.key).sorted(), client))
+            let source =
+                specs.isEmpty ? nil : try Self.source(own, isForDomain: true, defaults: defaults, files: files)
+            groups.append((domains.map(\.key).sorted(), source))
         }
+        accessLog = arguments.log.accessLog
+        accessLogFormat = arguments.log.accessLogFormat
         configuration.listen = try Self.endpoint(arguments.listen, port: 53, option: "--listen")
+        configuration.metrics = try arguments.metrics.map { text throws(CommandFailure) in
+            try Self.endpoint(text, port: 9_153, option: "--metrics")
+        }
         try setTLS(arguments)
         configuration.zones = arguments.zone
         configuration.lists = arguments.list + arguments.dnsFile
@@ -55,28 +71,41 @@ struct DNSPlan: Sendable {
         configuration.questionsPerSecond = arguments.rate == 0 ? nil : arguments.rate
     }
 
-    private static func client(
+    private static func source(
         _ names: NameOptions,
+        isForDomain: Bool,
         defaults: Defaults,
         files: InputFiles
-    ) throws(CommandFailure) -> ClientConfiguration {
+    ) throws(CommandFailure) -> Source {
         var client = try ClientConfiguration(names, defaults: defaults, files: files)
         client.resolver.cache.maxNames = 100_000
         client.resolver.cache.maxOctets = 64 << 20
-        return client
+        // The machine's resolver may ask this server, which would ask it again.
+        client.isHTTPDNSEnabled = true
+        client.resolver.network.asksUpstreamsForNAT64 = true
+        // Without --dns it is asked for private names only.
+        if names.dns.isEmpty, defaults.dns.isEmpty { client.upstreams.removeAll { $0 == .system } }
+        // A domain may be private: it is sent to its upstream because the user says so.
+        if isForDomain { client.resolver.names.privateDomains = [] }
+        let key = Source.Key(
+            specs: names.dns.isEmpty ? defaults.dns : names.dns,
+            isForDomain: isForDomain,
+            folder: names.dns.isEmpty ? defaults.dnsFolder : nil,
+            cacert: names.cacert.isEmpty ? defaults.cacert : names.cacert,
+            allowsLocalAnswers: defaults.allowsLocalAnswers
+        )
+        return Source(key: key, client: client)
     }
 
     private mutating func setTLS(_ arguments: DNSArguments) throws(CommandFailure) {
-        switch (arguments.cert, arguments.key) {
-        case (let certificate?, let key?):
-            configuration.tls = .init(certificate: certificate, key: key)
-            configuration.listenTLS = Endpoint(configuration.listen.address, port: 853)
-        case (nil, nil):
+        configuration.tls = try arguments.tls.files()
+        guard configuration.tls != nil else {
             guard arguments.listenTls == nil else {
                 throw CommandFailure(.usage, "--listen-tls needs --cert and --key")
             }
-        default: throw CommandFailure(.usage, "--cert and --key go together: give both")
+            return
         }
+        configuration.listenTLS = Endpoint(configuration.listen.address, port: 853)
         if let text = arguments.listenTls {
             configuration.listenTLS = try Self.endpoint(text, port: 853, option: "--listen-tls")
         }

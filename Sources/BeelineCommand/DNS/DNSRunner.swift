@@ -2,63 +2,76 @@
 
 import Beeline
 import BeelineServer
+import NIOConcurrencyHelpers
 
 /// Runs the DNS server until the task is cancelled.
 struct DNSRunner: Sendable {
     private let plan: DNSPlan
+    /// Reads the files of the arguments again.
+    private let readAgain: @Sendable () throws(CommandFailure) -> DNSPlan
     private let reload: ReloadSignal
+    private let clients = NIOLockedValueBox(DNSClients())
 
-    init(_ plan: DNSPlan, reload: ReloadSignal) {
+    init(_ plan: DNSPlan, reload: ReloadSignal, readAgain: @escaping @Sendable () throws(CommandFailure) -> DNSPlan) {
         self.plan = plan
         self.reload = reload
+        self.readAgain = readAgain
     }
 
     func run() async throws(CommandFailure) -> CommandStatus {
-        let client = try Self.client(plan.client)
-        var clients = [client]
-        var domains: DomainMap<Resolver> = [:]
-        for group in plan.groups {
-            let own = try group.client.map { configuration throws(CommandFailure) in try Self.client(configuration) }
-            if let own { clients.append(own) }
-            for domain in group.domains { domains.set(domain, (own ?? client).resolver) }
-        }
+        let (resolvers, first) = try use(plan).get()
         let log = try AccessLog(plan.accessLog, format: plan.accessLogFormat)
         let server: DNSServer
-        let endpoints: (plain: Endpoint, tls: Endpoint?)
+        let endpoints: (plain: Endpoint, tls: Endpoint?, metrics: Endpoint?)
         do throws(ServerError) {
-            server = try DNSServer(plan.configuration(domains: domains, log: log?.add), resolver: client.resolver)
+            server = try DNSServer(
+                plan.configuration(domains: resolvers.domains, log: log?.add),
+                resolver: resolvers.main
+            )
             endpoints = try await server.start()
         } catch {
             throw Self.failure(error)
         }
         do throws(CommandFailure) {
             let tls = endpoints.tls.map { " and tls://\($0)" } ?? ""
-            try StandardOutput.writeLine("listening on dns://\(endpoints.plain)\(tls)")
+            let metrics = endpoints.metrics.map { " and http://\($0)" } ?? ""
+            try StandardOutput.writeLine("listening on dns://\(endpoints.plain)\(tls)\(metrics)")
         } catch {
             // Without this output, programs cannot find the server.
             await server.stop()
             throw error
         }
-        reload.onArrival { Self.reload(server, log: log) }
-        await withTaskGroup(of: Void.self) { [clients] group in
-            for client in clients { group.addTask { await client.run() } }
+        let (changes, continuation) = AsyncStream.makeStream(of: DNSClients.Change.self)
+        continuation.yield(first)
+        // Files are read on the signal's thread, because a disk may block.
+        reload.onArrival { continuation.yield(change(server, log: log)) }
+        await withTaskGroup(of: Void.self) { group in
             // On cancellation, the server finishes open questions before it returns.
             group.addTask { await server.run() }
+            for await change in changes {
+                for client in change.added { group.addTask { await client.run() } }
+                for client in change.removed { group.addTask { await Self.end(client) } }
+            }
             await group.waitForAll()
         }
         reload.cancel()
         // Write the lines of the last questions as well.
         await log?.finish()
-        for client in clients { await client.shutDown() }
+        for client in clients.withLockedValue({ $0.all }) { await client.shutDown() }
         return .ok
     }
 
-    private static func client(_ configuration: ClientConfiguration) throws(CommandFailure) -> BeelineClient {
-        do {
-            return try BeelineClient(configuration, jar: nil)
-        } catch {
-            throw CommandFailure(.usage, error.message)
+    private func use(_ plan: DNSPlan) -> Result<(DNSClients.Resolvers, DNSClients.Change), CommandFailure> {
+        clients.withLockedValue { clients in
+            Result { () throws(CommandFailure) in try clients.use(plan) }
         }
+    }
+
+    /// Shuts down a client that has been replaced, when its last questions have their answers.
+    private static func end(_ client: BeelineClient) async {
+        // Ends at once if the server stops: it has answered them.
+        try? await ContinuousClock().sleep(for: client.resolver.configuration.limits.whole + .seconds(1))
+        await client.shutDown()
     }
 
     private static func failure(_ error: ServerError) -> CommandFailure {
@@ -66,17 +79,26 @@ struct DNSRunner: Sendable {
     }
 
     /// Reloads the files and reopens the log. An error is printed and changes nothing.
-    private static func reload(_ server: DNSServer, log: AccessLog?) {
+    ///
+    /// - Returns: The clients to start and to end.
+    private func change(_ server: DNSServer, log: AccessLog?) -> DNSClients.Change {
         do {
             try log?.reopen()
         } catch {
             Terminal.standardError.writeLine("beeline: the access log was not reopened: \(error)".singleLine)
         }
+        let before = clients.withLockedValue { $0 }
+        var unused: [BeelineClient] = []
         do {
-            try server.reload()
-            Terminal.standardError.writeLine("beeline: lists, zones and certificate were reloaded")
+            let (resolvers, change) = try use(try readAgain()).get()
+            unused = change.added
+            try server.reload(resolver: resolvers.main, domains: resolvers.domains)
+            Terminal.standardError.writeLine("beeline: upstreams, lists, zones and certificate were reloaded")
+            return change
         } catch {
+            clients.withLockedValue { $0 = before }
             Terminal.standardError.writeLine("beeline: nothing was changed: \(error)".singleLine)
+            return DNSClients.Change(removed: unused)
         }
     }
 }

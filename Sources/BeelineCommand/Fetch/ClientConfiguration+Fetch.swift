@@ -44,7 +44,8 @@ extension ClientConfiguration {
         resolver.families = names.families
         resolver.usesHTTPSRecords = names.usesHTTPSRecords
         resolver.check.allowsLocalAnswers = names.allowsLocalAnswers || defaults.allowsLocalAnswers
-        isHTTPDNSEnabled = defaults.httpdns
+        // Upstreams in the arguments win over the configuration file.
+        isHTTPDNSEnabled = defaults.httpdns || !names.dns.isEmpty
         for path in names.cacert.isEmpty ? defaults.cacert : names.cacert {
             try tls.trust(path, option: "--cacert", files)
         }

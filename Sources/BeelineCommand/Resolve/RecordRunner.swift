@@ -36,14 +36,19 @@ struct RecordRunner: Sendable {
         guard let lookup else {
             throw CommandFailure(.usage, "--type \"\(type)\" is not a record type; write TXT, MX, HTTPS or TYPE65")
         }
+        // A name that cannot be asked must not cost the answers for those before it.
+        for name in names where !RecordLookup.isName(name) {
+            throw CommandFailure(.malformedURL, "\"\(name)\" is not a name")
+        }
+        await client.resolver.enterNetworkOfIPv6Alone()
         var reports: [Report] = []
         for name in names {
-            guard let outcome = await lookup.records(of: name) else {
-                throw CommandFailure(.malformedURL, "\"\(name)\" is not a name")
-            }
+            guard !Task.isCancelled, let outcome = await lookup.records(of: name) else { break }
             reports.append(Report(name, outcome))
         }
-        if !Task.isCancelled { await client.shutDown() }
+        // The process ends by the signal.
+        guard !Task.isCancelled else { return .ok }
+        await client.shutDown()
         let lines = reports.flatMap { $0.records.map { $0.data + "\n" } }
         let text = json ? JSONOutput.line(Document(names: reports)) + "\n" : lines.joined()
         try StandardOutput.write(text.utf8)

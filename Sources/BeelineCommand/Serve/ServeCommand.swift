@@ -66,11 +66,7 @@ struct ServeArguments: ParsableArguments {
     )
     var zone: [String] = []
 
-    @Option(help: ArgumentHelp("Use TLS with this certificate chain (PEM)", valueName: "file"), completion: .file())
-    var cert: String?
-
-    @Option(help: ArgumentHelp("The private key of the certificate (PEM)", valueName: "file"), completion: .file())
-    var key: String?
+    @OptionGroup var tls: ServerTLSArguments
 
     @Option(
         help: ArgumentHelp(
@@ -155,15 +151,5 @@ struct ServeArguments: ParsableArguments {
     )
     var drainDelay = 0.0
 
-    @Option(
-        help: ArgumentHelp(
-            "Log one line for each query to this file; - is standard error, /dev/stdout is standard output",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var accessLog: String?
-
-    @Option(help: ArgumentHelp("Write the access log as text or json, one object a line", valueName: "format"))
-    var accessLogFormat = AccessLogFormat.text
+    @OptionGroup var log: ServerLogArguments
 }

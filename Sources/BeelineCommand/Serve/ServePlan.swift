@@ -23,8 +23,8 @@ struct ServePlan: Sendable {
         self.files = files
         accountTexts = arguments.account
         accountQuotas = try AccountQuota.parse(arguments.accountQuota)
-        accessLog = arguments.accessLog
-        accessLogFormat = arguments.accessLogFormat
+        accessLog = arguments.log.accessLog
+        accessLogFormat = arguments.log.accessLogFormat
         do {
             configuration.listen = try Endpoint(parsing: arguments.listen, defaultPort: 8_053)
         } catch {
@@ -44,11 +44,7 @@ struct ServePlan: Sendable {
         configuration.privateNames = try Self.privateNames(arguments.privateNames)
         configuration.listeningSocket = socket
         configuration.zones = arguments.zone
-        switch (arguments.cert, arguments.key) {
-        case (let certificate?, let key?): configuration.tls = .init(certificate: certificate, key: key)
-        case (nil, nil): break
-        default: throw CommandFailure(.usage, "--cert and --key go together: give both")
-        }
+        configuration.tls = try arguments.tls.files()
         guard arguments.rate >= 0, arguments.rate.isFinite else {
             throw CommandFailure(.usage, "--rate: write 0 or more")
         }

@@ -3,21 +3,10 @@
 import HTTPDNS
 import Names
 
-/// A resolver, and the forwarder for questions that it cannot answer.
-final class NameBackend: Sendable {
-    let resolver: Resolver
-    let forwarder: MessageForwarder
-
-    init(_ resolver: Resolver) {
-        self.resolver = resolver
-        forwarder = MessageForwarder(resolver.configuration) { resolver.network.id }
-    }
-}
-
 /// Answers questions from the rules and zones. If neither has the name, asks the resolver or an upstream that carries
 /// messages.
 struct Answerer: Sendable {
-    let backend: NameBackend
+    var backend: NameBackend
     let zones: ZoneFiles
     /// Other resolvers for some domains.
     var domains: DomainMap<NameBackend> = [:]
@@ -34,7 +23,11 @@ struct Answerer: Sendable {
         zones: ZoneFiles,
         privateNames: ServerConfiguration.PrivateNames = .forLoopback
     ) {
-        backend = NameBackend(resolver)
+        self.init(NameBackend(resolver), zones: zones, privateNames: privateNames)
+    }
+
+    init(_ backend: NameBackend, zones: ZoneFiles, privateNames: ServerConfiguration.PrivateNames) {
+        self.backend = backend
         self.zones = zones
         self.privateNames = privateNames
     }
@@ -93,8 +86,9 @@ struct Answerer: Sendable {
             return .message(backend, nil)
         }
         let host = key.host
-        let group = domains[host]
-        let backend = group ?? backend
+        // A domain of the main resolver is an exception from a larger domain. Its names are as private as others.
+        let group = domains[host].flatMap { $0 === self.backend ? nil : $0 }
+        let backend = group ?? self.backend
         if group == nil, let answer = SpecialName.answer(name, host: host, type: type) { return .here(answer) }
         // A single label is private as a host. As a zone it is public, and validators ask for its records.
         let isZone = SpecialName.isOfZones(type) && name.labels.count == 1
@@ -111,8 +105,9 @@ struct Answerer: Sendable {
             return .message(backend, key.isName ? host : nil)
         }
         guard key.isName else { return .here(ServerAnswer(family == nil ? .notImplemented : .noSuchName)) }
-        if let family { return .addresses(backend, host, family) }
-        if isKept || host.isLocalhost { return .existence(backend, host) }
+        let asked = isKept || backend.mayAskSystem ? host.absolute : host
+        if let family { return .addresses(backend, asked, family) }
+        if isKept || host.isLocalhost { return .existence(backend, asked) }
         return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
     }
 
@@ -290,40 +285,6 @@ struct Answerer: Sendable {
     private static func family(_ type: DNSType) -> IPAddress.Family? {
         type == .a ? .v4 : type == .aaaa ? .v6 : nil
     }
-}
-
-/// The answers for the addresses of one host.
-struct HostAnswer: Sendable {
-    let name: DNSName
-    /// Nil if the question does not ask for this family.
-    let v4: ServerAnswer?
-    let v6: ServerAnswer?
-
-    subscript(family: IPAddress.Family) -> ServerAnswer? { family == .v4 ? v4 : v6 }
-
-    /// Whether an upstream failed and the other family has no address either. Answering "no address" would then be a guess.
-    var isFailure: Bool { hasFailure && [v4, v6].allSatisfy { $0?.addresses.isEmpty ?? true } }
-
-    /// Whether every requested family failed.
-    var saysNothing: Bool { [v4, v6].allSatisfy { $0?.isFailure ?? true } }
-
-    /// Whether at least one family failed.
-    var hasFailure: Bool { [v4, v6].contains { $0?.isFailure ?? false } }
-
-    /// Whether the name does not exist.
-    var isNoName: Bool { [v4, v6].contains { $0?.code == .noSuchName } }
-
-    /// The smallest TTL of the families that have addresses. If none has, the smallest TTL of the negative answers.
-    var ttl: UInt32 {
-        let parts = [v4, v6].compactMap(\.self)
-        return parts.filter { !$0.addresses.isEmpty }.map(ttl(of:)).min() ?? parts.map(\.ttl).min() ?? 0
-    }
-
-    /// The TTL of one family. Some forms cannot report that the other family failed, so the TTL is then at most
-    /// `ServerAnswer.negativeTTL`.
-    func ttl(of part: ServerAnswer) -> UInt32 { hasFailure ? min(part.ttl, ServerAnswer.negativeTTL) : part.ttl }
-
-    var source: String { (v4 ?? v6)?.source ?? "-" }
 }
 
 extension ServerAnswer {

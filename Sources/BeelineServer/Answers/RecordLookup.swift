@@ -45,6 +45,9 @@ package struct RecordLookup: Sendable {
         )
     }
 
+    /// Whether a text is a name that can be asked.
+    package static func isName(_ text: String) -> Bool { JSONDialect.name(text) != nil }
+
     /// The records of a name; nil if the text is not a name.
     package func records(of name: String) async -> Outcome? {
         guard let name = JSONDialect.name(name) else { return nil }

@@ -112,7 +112,8 @@ struct ServerAnswer: Sendable {
 
     /// Whether the answer lacks the requested records. It then has at most aliases and their signatures.
     var isNegative: Bool {
-        answers.allSatisfy { $0.type == .cname || $0.type == .signature } && answeredType != .cname
+        let aliases = [DNSType.cname, .subtreeAlias, .signature].filter { $0 != answeredType }
+        return answers.allSatisfy { aliases.contains($0.type) }
     }
 }
 

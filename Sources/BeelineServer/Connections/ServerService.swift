@@ -15,16 +15,27 @@ import Glibc
 
 /// The state that all connections of a server share: forms, limits and counters.
 final class ServerService: Sendable {
-    private let resolver: Resolver
-    private let forwarder: MessageForwarder
-    private let zones: ZoneFiles
+    /// The names behind a server: what it reports about them.
+    struct Source: Sendable {
+        /// Whether questions can be answered. If not, `/ready` answers 503.
+        var canAnswer: @Sendable () -> Bool
+        /// Looks for an upstream that works again, without waiting.
+        var probe: @Sendable () -> Void
+        /// Returns the text of `/metrics`. Called on event loops.
+        var report: @Sendable (_ counters: ServerCounters, _ isReady: Bool) -> String
+    }
+
+    private let source: Source
+    /// The maximum number of pending lookups of one client.
+    private let waitingPerClient: Int
     /// Nil without a tracer.
     let tracing: ServerTracing?
     private let log: (@Sendable (AccessRecord) -> Void)?
     private let wall: @Sendable () -> Int64
 
     private struct State {
-        var router: Router
+        /// Nil if the server has `/metrics` and `/health` only.
+        var router: Router?
         var limiter: RateLimiter?
         var counters = ServerCounters()
         /// Whether the server listens.
@@ -46,23 +57,55 @@ final class ServerService: Sendable {
     /// Guards all mutable state. Nothing slow runs under the lock.
     private let state: NIOLockedValueBox<State>
 
-    init(
+    convenience init(
         _ configuration: ServerConfiguration,
         resolver: Resolver,
         zones: ZoneFiles,
         wall: @escaping @Sendable () -> Int64 = ServerService.seconds
     ) {
-        self.resolver = resolver
-        self.zones = zones
+        let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
+        let forwarder = answerer.backend.forwarder
+        let source = Source(
+            canAnswer: { zones.set.count > 0 || resolver.canAsk },
+            probe: { resolver.probe() },
+            report: { counters, isReady in
+                counters.text(
+                    ServerCounters.Surroundings(
+                        cache: resolver.counts,
+                        cachedNames: resolver.cachedNames,
+                        zoneNames: zones.set.count,
+                        addressTimes: resolver.upstreamTimes,
+                        messageTimes: forwarder.upstreamTimes,
+                        isReady: isReady
+                    )
+                )
+            }
+        )
+        self.init(
+            configuration,
+            router: Router(configuration, answerer: answerer, clock: wall),
+            source: source,
+            waitingPerClient: max(64, resolver.configuration.limits.maxLookups / 4),
+            wall: wall
+        )
+    }
+
+    /// - Parameter router: Answers questions. Nil for a server that has `/metrics`, `/health` and `/ready` only.
+    init(
+        _ configuration: ServerConfiguration,
+        router: Router? = nil,
+        source: Source,
+        waitingPerClient: Int = 0,
+        wall: @escaping @Sendable () -> Int64 = ServerService.seconds
+    ) {
+        self.source = source
+        self.waitingPerClient = waitingPerClient
         self.wall = wall
         log = configuration.accessLog
         tracing = configuration.tracer.map { ServerTracing(tracer: $0) }
         let limiter = configuration.questionsPerSecond.map {
             RateLimiter(perSecond: $0, burst: configuration.burst, maxClients: configuration.maxClients)
         }
-        let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
-        forwarder = answerer.backend.forwarder
-        let router = Router(configuration, answerer: answerer, clock: wall)
         state = NIOLockedValueBox(State(router: router, limiter: limiter))
     }
 
@@ -83,7 +126,8 @@ final class ServerService: Sendable {
             if !isAllowed { state.counters.limited += 1 }
             return (isAllowed, state.router)
         }
-        return isAllowed ? router.handle(request) : .reply(.limited)
+        guard isAllowed else { return .reply(.limited) }
+        return router?.handle(request) ?? .reply(.notFound)
     }
 
     /// Whether to send clients here.
@@ -91,27 +135,19 @@ final class ServerService: Sendable {
         let (hasStarted, isRetiring) = state.withLockedValue { ($0.hasStarted, $0.isRetiring || $0.isDraining) }
         if isRetiring { return .draining }
         guard hasStarted else { return .starting }
-        return zones.set.count > 0 || resolver.canAsk ? .ready : .noUpstream
+        return source.canAnswer() ? .ready : .noUpstream
     }
 
     private func readyReply() -> ServerReply {
         let readiness = readiness
         // A load balancer sends no questions to a server that is not ready, so that nothing else would find the upstream again.
-        if readiness == .noUpstream { resolver.probe() }
+        if readiness == .noUpstream { source.probe() }
         return .text(readiness.description, status: readiness == .ready ? 200 : 503)
     }
 
     private func metrics() -> ServerReply {
         let counters = state.withLockedValue { $0.counters }
-        let around = ServerCounters.Surroundings(
-            cache: resolver.counts,
-            cachedNames: resolver.cachedNames,
-            zoneNames: zones.set.count,
-            addressTimes: resolver.upstreamTimes,
-            messageTimes: forwarder.upstreamTimes,
-            isReady: readiness == .ready
-        )
-        let text = counters.text(around)
+        let text = source.report(counters, readiness == .ready)
         return ServerReply(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
     }
 
@@ -121,11 +157,10 @@ final class ServerService: Sendable {
     /// client from taking all the concurrent lookups of the resolver.
     func began(_ client: IPAddress, lookups: Int = 1, now: NIODeadline = .now()) -> Bool {
         let key = client.ofSubscriber
-        let limit = max(64, resolver.configuration.limits.maxLookups / 4)
         return state.withLockedValue { state in
             let own = state.waiting[key] ?? 0
             // Without a rate limiter, all clients may share one address, for example behind a load balancer.
-            guard own + lookups <= limit || state.limiter == nil else {
+            guard own + lookups <= waitingPerClient || state.limiter == nil else {
                 state.counters.limited += 1
                 return false
             }
@@ -162,7 +197,7 @@ final class ServerService: Sendable {
 
     func drain() { state.withLockedValue { $0.isDraining = true } }
 
-    func use(_ accounts: [ServerAccount]) { state.withLockedValue { $0.router = $0.router.with(accounts) } }
+    func use(_ accounts: [ServerAccount]) { state.withLockedValue { $0.router = $0.router?.with(accounts) } }
 
     func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
 

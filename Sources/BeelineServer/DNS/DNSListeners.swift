@@ -19,6 +19,8 @@ import Glibc
 final class DNSListeners: Sendable {
     private let configuration: DNSServerConfiguration
     private let service: DNSService
+    /// Reduced to fit the process's descriptor limit.
+    private let maxConnections: Int
     /// The TLS context for new connections. Nil without TLS.
     private let tls: NIOLockedValueBox<NIOSSLContext?>
     private let listening = NIOLockedValueBox<[any Channel]>([])
@@ -32,6 +34,10 @@ final class DNSListeners: Sendable {
         self.configuration = configuration
         self.service = service
         datagrams = DatagramSockets(service)
+        maxConnections = ServerListener.connections(
+            allowed: configuration.maxConnections,
+            descriptors: DescriptorLimit.current
+        )
         guard configuration.listenTLS == nil || configuration.tls != nil else {
             throw ServerError(.badCertificate, "DNS over TLS needs a certificate and its key")
         }
@@ -76,6 +82,7 @@ final class DNSListeners: Sendable {
         switch (error as? IOError)?.errnoCode {
         case EACCES: "; ports below 1024 need root, or give --listen with another"
         case EADDRINUSE: "; another server has the port"
+        case EADDRNOTAVAIL: "; no interface of this machine has the address now"
         default: ""
         }
     }
@@ -132,7 +139,9 @@ final class DNSListeners: Sendable {
         let peer = channel.remoteAddress.flatMap { IPAddress($0) } ?? IPAddress(v4: 0)
         let announcesClient = configuration.proxyProtocol.contains { $0.contains(peer) }
         let owner = ConnectionOwner(announcesClient ? nil : peer.ofSubscriber)
-        guard service.opened(owner.client) else { throw ServerError(.cannotListen, "more connections than allowed") }
+        guard service.opened(owner.client, limit: maxConnections) else {
+            throw ServerError(.cannotListen, "more connections than allowed")
+        }
         let id = ObjectIdentifier(channel)
         open.withLockedValue { $0[id] = channel }
         channel.closeFuture.assumeIsolated().whenComplete { [self] _ in

@@ -21,9 +21,11 @@ public final class DNSServer: Sendable {
     private let configuration: DNSServerConfiguration
     private let zones: ZoneFiles
     private let lists: ListFiles
-    private let backends: [NameBackend]
+    private let backends: NIOLockedValueBox<BackendTable>
     private let service: DNSService
     let listeners: DNSListeners
+    /// Nil without ``DNSServerConfiguration/metrics``.
+    private let reports: ReportServer?
     /// Checks the files while the server runs, because a file on a network disk may block for any time.
     private let work = BlockingWork(threads: 1, maxWaiting: 2)
 
@@ -35,27 +37,45 @@ public final class DNSServer: Sendable {
     /// - Throws: ``ServerError`` if a zone file, a list or the certificate cannot be used.
     public init(_ configuration: DNSServerConfiguration, resolver: Resolver) throws(ServerError) {
         self.configuration = configuration
-        zones = try ZoneFiles(configuration.zones)
-        lists = try ListFiles(configuration.lists, blockedAnswer: configuration.blockedAnswer)
-        var answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
-        // Domains with the same resolver share its cached answers and its query limit.
-        var byResolver = [ObjectIdentifier(resolver): answerer.backend]
-        for resolver in configuration.domains.allValues where byResolver[ObjectIdentifier(resolver)] == nil {
-            byResolver[ObjectIdentifier(resolver)] = NameBackend(resolver)
-        }
-        answerer.domains = configuration.domains.mapValues { byResolver[ObjectIdentifier($0)] ?? NameBackend($0) }
+        let zones = try ZoneFiles(configuration.zones)
+        let lists = try ListFiles(configuration.lists, blockedAnswer: configuration.blockedAnswer)
+        let table = BackendTable(resolver, domains: configuration.domains)
+        var answerer = Answerer(table.main, zones: zones, privateNames: configuration.privateNames)
+        answerer.domains = table.domains
         answerer.rules = lists.rules
         answerer.synthesizes = true
-        backends = Array(byResolver.values)
-        service = DNSService(configuration, answerer: answerer)
+        let service = DNSService(configuration, answerer: answerer)
+        let backends = NIOLockedValueBox(table)
+        (self.zones, self.lists, self.backends, self.service) = (zones, lists, backends, service)
         listeners = try DNSListeners(configuration, service)
+        reports = try configuration.metrics.map { endpoint throws(ServerError) in
+            let source = ServerService.Source(
+                canAnswer: { zones.set.count > 0 || backends.withLockedValue { $0.main }.resolver.canAsk },
+                probe: { backends.withLockedValue { $0.main }.resolver.probe() },
+                report: { _, _ in
+                    service.report(
+                        Self.surroundings(of: backends.withLockedValue { $0.all }, zones: zones, lists: lists)
+                    )
+                }
+            )
+            return try ReportServer(at: endpoint, source)
+        }
     }
 
     /// Starts to listen.
     ///
-    /// - Returns: The endpoint of UDP and TCP, and the one of TLS. The system chooses the ports if the configuration has 0.
+    /// - Returns: The endpoint of UDP and TCP, that of TLS, and that of `/metrics`. The system chooses the ports if the
+    ///   configuration has 0.
     /// - Throws: ``ServerError`` with code `cannotListen`.
-    public func start() async throws(ServerError) -> (plain: Endpoint, tls: Endpoint?) { try await listeners.start() }
+    public func start() async throws(ServerError) -> (plain: Endpoint, tls: Endpoint?, metrics: Endpoint?) {
+        let endpoints = try await listeners.start()
+        do throws(ServerError) {
+            return (endpoints.plain, endpoints.tls, try await reports?.start())
+        } catch {
+            await stop()
+            throw error
+        }
+    }
 
     /// Checks for changed files until its task is cancelled, then stops the server as ``stop()`` does.
     public func run() async {
@@ -63,8 +83,10 @@ public final class DNSServer: Sendable {
         while (try? await clock.sleep(for: Self.fileInterval)) != nil {
             guard !zones.paths.isEmpty || !configuration.lists.isEmpty else { continue }
             // Fails only if the task is cancelled, which also ends the loop.
-            let failures = try? await work.run { [self] in .success(reloadChanges()) }
-            for error in failures ?? [] { configuration.onReloadFailure?(error) }
+            let failures = (try? await work.run { [self] in .success(reloadChanges()) }) ?? []
+            guard !failures.isEmpty else { continue }
+            service.noteReloadFailures(failures.count)
+            for error in failures { configuration.onReloadFailure?(error) }
         }
         await stop()
     }
@@ -81,20 +103,62 @@ public final class DNSServer: Sendable {
         return failures
     }
 
-    /// Reads the zones, the lists, the certificate and the key again. If anything is invalid, the server keeps its state.
+    /// Reads the zones, the lists, the certificate and the key again, and optionally replaces the resolvers. If anything is
+    /// invalid, the server keeps its state.
     ///
+    /// Questions that wait keep their resolver until they are answered, which takes at most its
+    /// `ResolverConfiguration.Limits.whole`. A resolver that stays in use keeps its answers.
+    ///
+    /// - Parameters:
+    ///   - resolver: The new resolver for names of no domain. Nil keeps the current one.
+    ///   - domains: The new resolvers of domains. Nil keeps the current ones.
     /// - Throws: ``ServerError`` for the first invalid file.
-    public func reload() throws(ServerError) {
-        let (readings, list, tls) = (try zones.read(), try lists.read(), try listeners.read())
-        zones.use(readings)
-        lists.use(list)
-        listeners.use(tls)
-        service.use { $0.rules = list?.rules }
+    public func reload(resolver: Resolver? = nil, domains: DomainMap<Resolver>? = nil) throws(ServerError) {
+        do throws(ServerError) {
+            // Reads everything before applying anything.
+            let (readings, list, tls) = (try zones.read(), try lists.read(), try listeners.read())
+            zones.use(readings)
+            lists.use(list)
+            listeners.use(tls)
+        } catch {
+            service.noteReloadFailures()
+            throw error
+        }
+        let table = backends.withLockedValue { table in
+            table = table.with(resolver, domains: domains)
+            return table
+        }
+        service.use { [lists] answerer in
+            answerer.rules = lists.rules
+            (answerer.backend, answerer.domains) = (table.main, table.domains)
+        }
     }
 
-    /// Stops the server: refuses new connections, finishes pending answers, then closes the sockets.
+    /// Stops the server: refuses new connections, finishes pending answers, then closes the sockets. `/health` answers 503 until
+    /// then.
     public func stop() async {
+        reports?.drain()
         await listeners.stop()
-        for backend in backends { backend.forwarder.close() }
+        for backend in backends.withLockedValue({ $0.all }) { backend.forwarder.close() }
+        await reports?.stop()
+    }
+
+    private static func surroundings(
+        of backends: [NameBackend],
+        zones: ZoneFiles,
+        lists: ListFiles
+    ) -> DNSCounters.Surroundings {
+        var surroundings = DNSCounters.Surroundings()
+        for backend in backends {
+            surroundings.cache.add(backend.resolver.counts)
+            surroundings.cachedNames += backend.resolver.cachedNames
+            surroundings.cachedMessages += backend.forwarder.count
+            surroundings.upstreamQuestions += backend.resolver.questionsSent + backend.forwarder.questionsSent
+            surroundings.addressTimes += backend.resolver.upstreamTimes
+            surroundings.messageTimes += backend.forwarder.upstreamTimes
+        }
+        surroundings.zoneNames = zones.set.count
+        surroundings.listNames = lists.rules?.count ?? 0
+        return surroundings
     }
 }

@@ -20,7 +20,10 @@ public struct DNSServerConfiguration: Sendable {
     public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 53)
     /// The endpoint for DNS over TLS (RFC 7858), which needs ``tls``. Nil for no DNS over TLS. Default: nil.
     public var listenTLS: Endpoint?
-    /// The TLS files. ``DNSServer/reload()`` reads them again. Default: nil.
+    /// The endpoint for HTTP requests for `/metrics` (Prometheus) and `/health` (`ok`, or 503 while the server stops). All clients
+    /// that reach it may ask. Nil: none. Default: nil.
+    public var metrics: Endpoint?
+    /// The TLS files. ``DNSServer/reload(resolver:domains:)`` reads them again. Default: nil.
     public var tls: ServerConfiguration.TLSFiles?
     /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.
     public var zones: [String] = []
@@ -31,7 +34,8 @@ public struct DNSServerConfiguration: Sendable {
     public var lists: [String] = []
     /// The answer for blocked names. Default: ``BlockedAnswer/noSuchName``.
     public var blockedAnswer = BlockedAnswer.noSuchName
-    /// Other resolvers for some domains and their subdomains. The caller owns them. Default: none.
+    /// Other resolvers for some domains and their subdomains. The caller owns them. ``DNSServer/reload(resolver:domains:)`` replaces
+    /// them. Default: none.
     public var domains: DomainMap<Resolver> = [:]
     /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. Default: clients with
     /// a loopback address.

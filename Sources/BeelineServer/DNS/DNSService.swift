@@ -52,17 +52,27 @@ final class DNSService: Sendable {
         var expiresAt: NIODeadline
     }
 
+    /// A lookup by this machine's resolver.
+    private struct SystemLookup {
+        let client: IPAddress
+        /// The ID of the query.
+        let id: [UInt8]
+        /// Questions that wait until the resolver has answered. If it asks this server, its question is among them.
+        var joined: [AsyncStream<Void>.Continuation] = []
+    }
+
     private struct State {
         var replies = GenerationCache<Key, Memo>(maxCount: 16_384, maxCost: 16 << 20) { $0.body.size + 128 }
         var limiter: RateLimiter?
         var counters = DNSCounters()
         var waiting = 0
-        /// The names that this machine's resolver is being asked for, and the questions that wait for each answer. If
-        /// the resolver sends its question to this server, that question waits here too. Bounded by `waiting`.
-        var askingSystem: [DNSQuestion: [AsyncStream<Void>.Continuation]] = [:]
+        /// The names that this machine's resolver is being asked for. Bounded by `waiting`.
+        var askingSystem: [DNSQuestion: SystemLookup] = [:]
         /// The number of waiting questions of each limited client, as a part of `waiting`.
         var waitingOf: [IPAddress: Int] = [:]
         var isDraining = false
+        /// The number of changes of the names and upstreams.
+        var generation = 0
         var connections: [IPAddress: Int] = [:]
         var connectionCount = 0
         /// Whether the next question above the limit gets a truncated reply.
@@ -99,22 +109,25 @@ final class DNSService: Sendable {
         do throws(QueryHead.Fault) {
             query = try QueryHead(message)
         } catch {
-            guard case .malformed(let start) = error, isAllowed(client, transport, now: now) != .refused else {
-                return .silence
+            guard case .malformed(let start) = error else { return .silence }
+            let isAnswered = state.withLockedValue { state in
+                guard Self.permission(client, transport, now: now, in: &state) != .refused else { return false }
+                state.counters.add(transport, .formatError, time: .zero)
+                return true
             }
-            return .reply(ReplyBody.header(start, .formatError))
+            return isAnswered ? .reply(ReplyBody.header(start, .formatError)) : .silence
         }
         let form = form(for: query, transport)
         let key = Key(query, asksSystem: configuration.privateNames.includes(client))
         // The access log needs the name and the source of each answer, which encoded replies do not have.
         let isMemorable = query.fault == nil && query.options.subnet == nil && configuration.accessLog == nil
-        let (permission, memo) = state.withLockedValue { state -> (Permission, Memo?) in
+        let (permission, memo, generation) = state.withLockedValue { state -> (Permission, Memo?, Int) in
             let permission = Self.permission(client, transport, now: now, in: &state)
             guard permission == .allowed, isMemorable, let memo = state.replies.find(key), memo.expiresAt > now else {
-                return (permission, nil)
+                return (permission, nil, state.generation)
             }
-            state.counters.add(transport, memo.outcome, isMemo: true)
-            return (permission, memo)
+            state.counters.add(transport, memo.outcome, time: nil)
+            return (permission, memo, state.generation)
         }
         switch permission {
         case .allowed: break
@@ -132,7 +145,8 @@ final class DNSService: Sendable {
             client: client,
             transport: transport,
             form: form,
-            time: now
+            time: now,
+            generation: generation
         )
         return answer(arrival)
     }
@@ -146,6 +160,8 @@ final class DNSService: Sendable {
         var transport: Transport
         var form: ReplyBody.Form
         var time: NIODeadline
+        /// Of ``State``.
+        var generation: Int
     }
 
     private func answer(_ arrival: Arrival) -> Handling {
@@ -159,8 +175,9 @@ final class DNSService: Sendable {
         let isLimited = configuration.questionsPerSecond != nil && !arrival.client.isLoopback
         let subscriber = isLimited ? arrival.client.ofSubscriber : nil
         let system = answerer.systemQuestion(asked)
-        let admission = state.withLockedValue { admit(system, of: subscriber, in: &$0) }
+        let admission = state.withLockedValue { admit(arrival, system, of: subscriber, in: &$0) }
         switch admission {
+        case .copy: return .silence
         case .refused(let answer): return .reply(finish(answer))
         case .first:
             return .later { [asked, self] in
@@ -187,25 +204,36 @@ final class DNSService: Sendable {
         /// is answered.
         case joined(AsyncStream<Void>)
         case refused(ServerAnswer)
+        /// The client has sent its question again.
+        case copy
     }
 
     private static let loop = ServerAnswer(.refused, source: "loop", errors: [.prohibited])
 
     /// Counts a question that waits for upstreams, unless there are too many.
-    private func admit(_ system: DNSQuestion?, of subscriber: IPAddress?, in state: inout State) -> Admission {
+    private func admit(
+        _ arrival: Arrival,
+        _ system: DNSQuestion?,
+        of subscriber: IPAddress?,
+        in state: inout State
+    ) -> Admission {
         let own = subscriber.flatMap { state.waitingOf[$0] } ?? 0
         guard state.waiting < configuration.maxWaiting, own < configuration.waitingPerClient else {
+            state.counters.busy += 1
             return .refused(ServerAnswer(.serverFailure, source: "busy"))
         }
         var admission = Admission.first
         if let system {
-            if let joined = state.askingSystem[system] {
-                guard joined.count < Self.maxJoined else { return .refused(Self.loop) }
+            let id = Array(arrival.query.octets.prefix(2))
+            if let lookup = state.askingSystem[system] {
+                // The reply to the first is on its way. A refusal of the copy would arrive before it.
+                if arrival.transport == .udp, lookup.client == arrival.client, lookup.id == id { return .copy }
+                guard lookup.joined.count < Self.maxJoined else { return .refused(Self.loop) }
                 let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-                state.askingSystem[system]?.append(continuation)
+                state.askingSystem[system]?.joined.append(continuation)
                 admission = .joined(stream)
             } else {
-                state.askingSystem[system] = []
+                state.askingSystem[system] = SystemLookup(client: arrival.client, id: id)
             }
         }
         if let subscriber { state.waitingOf[subscriber] = own + 1 }
@@ -219,7 +247,7 @@ final class DNSService: Sendable {
             if let subscriber, let own = state.waitingOf[subscriber] {
                 state.waitingOf[subscriber] = own > 1 ? own - 1 : nil
             }
-            return system.flatMap { state.askingSystem.removeValue(forKey: $0) } ?? []
+            return system.flatMap { state.askingSystem.removeValue(forKey: $0)?.joined } ?? []
         }
         for continuation in joined { continuation.finish() }
     }
@@ -251,9 +279,11 @@ final class DNSService: Sendable {
         }
         guard let body else { return ReplyBody.header(query.octets, .serverFailure) }
         let now = NIODeadline.now()
+        let time = Duration.nanoseconds((now - arrival.time).nanoseconds)
         state.withLockedValue { state in
-            state.counters.add(arrival.transport, answer.code, isMemo: false)
-            if let key = arrival.key, answer.ttl >= Self.memoTTL {
+            state.counters.add(arrival.transport, answer.code, time: time)
+            // After a change, the answer may be of an upstream that is not in use any more.
+            if let key = arrival.key, answer.ttl >= Self.memoTTL, arrival.generation == state.generation {
                 state.replies.store(Memo(body: body, outcome: answer.code, expiresAt: now + Self.memoTime), for: key)
             }
         }
@@ -270,7 +300,7 @@ final class DNSService: Sendable {
                     outcome: answer.code.description,
                     source: answer.source,
                     octets: octets.count,
-                    time: .nanoseconds((now - arrival.time).nanoseconds)
+                    time: time
                 )
             )
         }
@@ -296,16 +326,26 @@ final class DNSService: Sendable {
     /// Changes the rules, zones or resolvers that answers come from.
     func use(_ change: (inout Answerer) -> Void) {
         answerer.withLockedValue { change(&$0) }
-        state.withLockedValue { $0.replies.removeAll() }
+        state.withLockedValue { state in
+            state.generation += 1
+            state.replies.removeAll()
+        }
+    }
+
+    // MARK: Reports
+
+    /// Counts files that could not be read again.
+    func noteReloadFailures(_ count: Int = 1) { state.withLockedValue { $0.counters.reloadFailures += count } }
+
+    /// The text of `/metrics`.
+    func report(_ surroundings: DNSCounters.Surroundings) -> String {
+        let (counters, waiting, open) = state.withLockedValue { ($0.counters, $0.waiting, $0.connectionCount) }
+        return counters.text(surroundings, waiting: waiting, connectionsOpen: open)
     }
 
     // MARK: Limits
 
     private enum Permission { case allowed, limited, refused }
-
-    private func isAllowed(_ client: IPAddress, _ transport: Transport, now: NIODeadline) -> Permission {
-        state.withLockedValue { Self.permission(client, transport, now: now, in: &$0) }
-    }
 
     private static func permission(
         _ client: IPAddress,
@@ -324,10 +364,10 @@ final class DNSService: Sendable {
     /// Counts a connection. Returns false if the server or this client has too many.
     ///
     /// - Parameter client: Nil for a proxy that will report its client; see ``identified(_:)``.
-    func opened(_ client: IPAddress?) -> Bool {
+    func opened(_ client: IPAddress?, limit: Int) -> Bool {
         state.withLockedValue { state in
             let own = client.map { state.connections[$0] ?? 0 } ?? 0
-            guard state.connectionCount < configuration.maxConnections, own < configuration.connectionsPerClient,
+            guard state.connectionCount < limit, own < configuration.connectionsPerClient,
                 !state.isDraining
             else {
                 state.counters.connectionsRefused += 1
@@ -335,6 +375,7 @@ final class DNSService: Sendable {
             }
             if let client { state.connections[client] = own + 1 }
             state.connectionCount += 1
+            state.counters.connections += 1
             return true
         }
     }
@@ -352,7 +393,7 @@ final class DNSService: Sendable {
         }
     }
 
-    /// - Parameter client: The client that ``opened(_:)`` or ``identified(_:)`` counted.
+    /// - Parameter client: The client that ``opened(_:limit:)`` or ``identified(_:)`` counted.
     func closed(_ client: IPAddress?) {
         state.withLockedValue { state in
             state.connectionCount -= 1

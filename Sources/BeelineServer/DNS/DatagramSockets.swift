@@ -69,7 +69,7 @@ final class DatagramSockets: Sendable {
     func start(on listen: SocketAddress) async throws {
         state.withLockedValue { $0.listen = listen }
         var failure: (any Error)?
-        for address in Self.addresses(listen) {
+        for address in Self.addresses(listen) ?? [listen] {
             for _ in 0..<Self.count {
                 do {
                     try await bind(address).get()
@@ -103,9 +103,10 @@ final class DatagramSockets: Sendable {
         for channel in channels { try? await channel.close().get() }
     }
 
-    private static func addresses(_ listen: SocketAddress) -> [SocketAddress] {
+    /// The addresses to have sockets for; nil if the machine's addresses cannot be listed now.
+    private static func addresses(_ listen: SocketAddress) -> [SocketAddress]? {
         guard IPAddress(listen)?.isUnspecified ?? false else { return [listen] }
-        let interfaces = (try? System.enumerateDevices())?.compactMap(\.address) ?? []
+        guard let interfaces = try? System.enumerateDevices().compactMap(\.address) else { return nil }
         return DatagramPlan.addresses(listening: listen, interfaces: interfaces)
     }
 
@@ -160,7 +161,8 @@ final class DatagramSockets: Sendable {
     /// Binds missing sockets, and closes sockets for addresses that the machine has lost.
     private func check() {
         guard !service.isDraining, let listen = state.withLockedValue({ $0.listen }) else { return }
-        let addresses = Self.addresses(listen)
+        // The next check tries again.
+        guard let addresses = Self.addresses(listen) else { return }
         let (missing, unneeded) = state.withLockedValue { state -> ([SocketAddress], [any Channel]) in
             state.needsCheck = state.binding > 0
             guard state.listen != nil, state.binding == 0 else { return ([], []) }

@@ -50,6 +50,8 @@ final class StreamHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // A connection that ends answers no further questions, and must not keep them.
+        guard !isEnding else { return }
         var part = unwrapInboundIn(data)
         received.writeBuffer(&part)
     }
@@ -76,6 +78,9 @@ final class StreamHandler: ChannelInboundHandler {
         guard let context = try? channel.pipeline.syncOperations.context(handler: self) else { return }
         finish(context)
     }
+
+    /// The octets of questions that are not answered yet.
+    var receivedOctets: Int { received.readableBytes }
 
     private var mayRead: Bool { waiting < limit }
 

@@ -78,7 +78,7 @@ final class Router: Sendable {
             default: break
             }
         }
-        return .reply(.text("no resource at this path", status: 404))
+        return .reply(.notFound)
     }
 
     private static func accountNeeded(_ form: AccessRecord.Form) -> ServerReply {

@@ -125,6 +125,8 @@ struct ServerReply: Sendable {
         ServerReply(status, contentType: "text/plain; charset=utf-8", body: Array((text + "\n").utf8))
     }
 
+    static var notFound: ServerReply { text("there is nothing at this path", status: 404) }
+
     /// The reply to a request for a host name that is not ours (RFC 9110 §15.5.20).
     static var misdirected: ServerReply {
         text(

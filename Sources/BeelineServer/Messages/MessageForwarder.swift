@@ -43,6 +43,13 @@ final class MessageForwarder: Sendable {
         var maxNegativeTTL = Duration.seconds(300)
         /// How long another upstream is asked first after the preferred one has failed.
         var failover = Duration.seconds(60)
+        /// The questions without a response in a row after which another upstream is asked first.
+        var silencesUntilDown = 3
+        /// The maximum number of concurrent queries while no upstream responds. Without this bound, a flood of names would
+        /// open hundreds of sockets a second, which delays the answers for cached names.
+        var maxQueriesWhileDown = 16
+        /// How long a question waits for upstreams if there is an answer past its TTL (RFC 8767 §5).
+        var staleAnswerDelay = Duration.milliseconds(1_800)
         /// How long a failure is cached (RFC 9520 §3.2), and how long a stale answer is used before upstreams are asked
         /// again.
         var failureTTL = Duration.seconds(1)
@@ -57,15 +64,30 @@ final class MessageForwarder: Sendable {
         var recheckAt: ContinuousClock.Instant?
     }
 
+    /// A query to the upstreams, and the questions that wait for it.
+    private struct Query {
+        var task: Task<Void, Never>?
+        var waiters: [AsyncStream<ServerAnswer>.Continuation] = []
+    }
+
+    /// What is known of an upstream.
+    private struct Health {
+        /// The questions without a response since the last response.
+        var silences = 0
+        var respondedAt: ContinuousClock.Instant?
+    }
+
     private struct State {
         var answers: GenerationCache<Key, Entry>
-        var queries: [Key: Task<ServerAnswer, Never>] = [:]
+        var queries: [Key: Query] = [:]
+        var health: [Health]
         /// The index of the upstream to ask first, and the time at which the preferred one is asked first again.
         var first = 0
         var preferredAt: ContinuousClock.Instant?
         var isClosed = false
         /// The response times of the upstreams.
         var times: [UpstreamTimes]
+        var questionsSent = 0
     }
 
     private let upstreams: [any MessageUpstream]
@@ -89,12 +111,14 @@ final class MessageForwarder: Sendable {
         (limits.upstream, limits.whole) = (configuration.limits.upstream, configuration.limits.whole)
         limits.maxStale = configuration.cache.maxStale
         limits.maxNegativeTTL = configuration.cache.maxNegativeTTL
+        limits.staleAnswerDelay = configuration.cache.staleAnswerDelay
         self.limits = limits
         let answers = GenerationCache<Key, Entry>(maxCount: limits.maxAnswers, maxCost: limits.maxOctets) {
             $0.answer.cost
         }
         let times = Array(repeating: UpstreamTimes(), count: upstreams.count)
-        state = NIOLockedValueBox(State(answers: answers, times: times))
+        let health = [Health](repeating: Health(), count: upstreams.count)
+        state = NIOLockedValueBox(State(answers: answers, health: health, times: times))
     }
 
     /// The name and the response times of each upstream.
@@ -108,6 +132,9 @@ final class MessageForwarder: Sendable {
 
     /// The number of cached answers.
     var count: Int { state.withLockedValue { $0.answers.count } }
+
+    /// The number of questions sent to upstreams so far.
+    var questionsSent: Int { state.withLockedValue { $0.questionsSent } }
 
     /// The answer within its TTL, or a stale one if upstreams failed recently. Nil if an upstream must be asked.
     func known(_ query: MessageQuery) -> ServerAnswer? {
@@ -134,41 +161,71 @@ final class MessageForwarder: Sendable {
         return answer
     }
 
-    /// The answer. Asks upstreams if necessary.
+    /// The answer. Asks upstreams if necessary. If they take long and there is an answer past its TTL, that is used, and the query
+    /// goes on for later questions. A cancelled question gets a failure at once.
     func answer(_ query: MessageQuery) async -> ServerAnswer {
         if let known = known(query) { return known }
         let key = Key(query, in: network())
-        let task = state.withLockedValue { state -> Task<ServerAnswer, Never>? in
-            if let task = state.queries[key] { return task }
-            guard state.queries.count < limits.maxQueries, !state.isClosed else { return nil }
-            let task = Task { await self.ask(query, key: key) }
-            state.queries[key] = task
-            return task
+        let (stream, continuation) = AsyncStream.makeStream(of: ServerAnswer.self, bufferingPolicy: .bufferingNewest(1))
+        let now = clock.now
+        let (isAsking, stale) = state.withLockedValue { state -> (Bool, Entry?) in
+            let stale = usableStale(key, now: now, in: &state)
+            if state.queries[key] == nil {
+                let areDown = state.health.allSatisfy { $0.silences >= limits.silencesUntilDown }
+                let maxQueries = areDown ? min(limits.maxQueriesWhileDown, limits.maxQueries) : limits.maxQueries
+                guard state.queries.count < maxQueries, !state.isClosed else { return (false, stale) }
+                state.queries[key] = Query()
+                state.queries[key]?.task = Task { await self.ask(query, key: key) }
+            }
+            state.queries[key]?.waiters.append(continuation)
+            return (true, stale)
         }
-        return await task?.value ?? ServerAnswer(.serverFailure, source: "tooManyLookups")
+        guard isAsking else {
+            let failure = ServerAnswer(.serverFailure, source: "tooManyLookups", errors: [.noReachableServer])
+            return stale.map(Self.stale) ?? failure
+        }
+        let wait = { @Sendable () -> ServerAnswer? in
+            for await answer in stream { return answer }
+            return nil
+        }
+        guard let stale else { return await wait() ?? ServerAnswer(.serverFailure, source: "cancelled") }
+        return await Self.within(limits.staleAnswerDelay, on: clock, wait) ?? Self.stale(stale)
     }
 
     /// Cancels all queries. Further questions fail.
     func close() {
         let tasks = state.withLockedValue { state in
             state.isClosed = true
-            return Array(state.queries.values)
+            return state.queries.values.compactMap(\.task)
         }
         for task in tasks { task.cancel() }
     }
 
     // MARK: Asking
 
-    private func ask(_ query: MessageQuery, key: Key) async -> ServerAnswer {
+    private func ask(_ query: MessageQuery, key: Key) async {
         let found = await askUpstreams(query)
         let now = clock.now
-        return state.withLockedValue { state in
-            state.queries[key] = nil
-            guard let found, !found.isFailure else { return fallBack(key, failure: found, now: now, in: &state) }
+        let (answer, waiters) = state.withLockedValue { state in
+            let waiters = state.queries.removeValue(forKey: key)?.waiters ?? []
+            guard let found, !found.isFailure else {
+                return (fallBack(key, failure: found, now: now, in: &state), waiters)
+            }
             let ttl = min(Duration.seconds(found.ttl), limits.maxTTL)
             state.answers.store(Entry(answer: found, storedAt: now, expiresAt: now + ttl), for: key)
-            return found
+            return (found, waiters)
         }
+        for waiter in waiters {
+            waiter.yield(answer)
+            waiter.finish()
+        }
+    }
+
+    /// The answer past its TTL that may be used; nil if there is none.
+    private func usableStale(_ key: Key, now: ContinuousClock.Instant, in state: inout State) -> Entry? {
+        guard let entry = state.answers.find(key), !entry.answer.isFailure, now - entry.expiresAt < limits.maxStale
+        else { return nil }
+        return entry
     }
 
     /// The stale answer, or the failure if there is none. Either is used for a while without asking again.
@@ -178,7 +235,7 @@ final class MessageForwarder: Sendable {
         now: ContinuousClock.Instant,
         in state: inout State
     ) -> ServerAnswer {
-        if var entry = state.answers.find(key), !entry.answer.isFailure, now - entry.expiresAt < limits.maxStale {
+        if var entry = usableStale(key, now: now, in: &state) {
             entry.recheckAt = now + limits.staleRecheck
             state.answers.store(entry, for: key)
             return Self.stale(entry)
@@ -206,12 +263,14 @@ final class MessageForwarder: Sendable {
             guard left > .zero, !Task.isCancelled else { break }
             let index = (first + step) % upstreams.count
             let upstream = upstreams[index]
-            let begin = clock.now
+            let askedAt = clock.now
+            state.withLockedValue { $0.questionsSent += 1 }
             let response = await Self.within(min(limits.upstream, left), on: clock) { [query] () -> DNSMessage? in
                 try? await upstream.response(to: query)
             }
-            let time = clock.now - begin
+            let time = clock.now - askedAt
             state.withLockedValue { $0.times[index].record(time, isAnswer: response != nil) }
+            note(hasResponded: response != nil, index, askedAt: askedAt)
             guard let response, let answer = usable(response, query, isTrusted: upstream.isAuthenticated) else {
                 continue
             }
@@ -219,16 +278,34 @@ final class MessageForwarder: Sendable {
                 failure = answer
                 continue
             }
-            if step > 0 { prefer(index) }
+            if step > 0 { prefer(index, to: first) }
             return answer
         }
         return failure
     }
 
-    /// Asks this upstream first for a while, because those before it have failed.
-    private func prefer(_ index: Int) {
+    /// Records whether an upstream has responded. A missing response does not count if the upstream has since responded to another
+    /// question: then the servers of the name's zone are at fault, which the upstream waits for.
+    private func note(hasResponded: Bool, _ index: Int, askedAt: ContinuousClock.Instant) {
+        guard !Task.isCancelled else { return }
+        let now = clock.now
+        state.withLockedValue { state in
+            if hasResponded {
+                state.health[index] = Health(silences: 0, respondedAt: now)
+            } else if state.health[index].respondedAt.map({ $0 < askedAt }) ?? true {
+                state.health[index].silences += 1
+            }
+        }
+    }
+
+    /// Asks an upstream first for a while, if the one that was asked first does not respond any more. One that reports failures
+    /// stays first: they may be the fault of a single name.
+    private func prefer(_ index: Int, to first: Int) {
         let preferredAt = index == 0 ? nil : clock.now + limits.failover
-        state.withLockedValue { ($0.first, $0.preferredAt) = (index, preferredAt) }
+        state.withLockedValue { state in
+            guard state.health[first].silences >= limits.silencesUntilDown else { return }
+            (state.first, state.preferredAt) = (index, preferredAt)
+        }
     }
 
     /// The answer of a response; nil if the response fails the checks of addresses and aliases.
@@ -237,7 +314,11 @@ final class MessageForwarder: Sendable {
     private func usable(_ message: DNSMessage, _ query: MessageQuery, isTrusted: Bool) -> ServerAnswer? {
         var answer = ServerAnswer(message)
         if !isTrusted { answer.isVerified = false }
-        guard !answer.isFailure else { return answer }
+        guard !answer.isFailure else {
+            // The records of a failure mean nothing, and are not checked.
+            (answer.answers, answer.authorities, answer.additionals, answer.isVerified) = ([], [], [], false)
+            return answer
+        }
         guard message.questions == [query.question], answer.keepRecords(of: query.question.name),
             answer.answers.allSatisfy(check.accepts)
         else { return nil }

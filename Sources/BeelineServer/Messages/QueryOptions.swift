@@ -65,6 +65,8 @@ struct QueryOptions: Sendable {
         var payload: UInt16
         /// Pads the reply to a multiple of this length (RFC 8467); nil: no padding.
         var paddingBlock: Int?
+        /// The maximum size of the padded reply, in octets. A reply that fits is not padded beyond it.
+        var maxSize = DNSMessage.maxOctets
         /// Whether the answer is valid for the query's subnet only.
         var usesSubnet: Bool
     }
@@ -87,8 +89,8 @@ struct QueryOptions: Sendable {
             octets += [UInt8(error.code >> 8), UInt8(error.code & 0xff)]
             octets += error.text
         }
-        if isPadded, let block = reply.paddingBlock {
-            let padding = (block - (octets.count + 4) % block) % block
+        if isPadded, let block = reply.paddingBlock, octets.count + 4 <= reply.maxSize {
+            let padding = min((block - (octets.count + 4) % block) % block, reply.maxSize - octets.count - 4)
             Self.append(12, length: padding, to: &octets)
             octets += repeatElement(0, count: padding)
         }

@@ -63,9 +63,14 @@ struct ReplyBody: Sendable {
         octets[3] |= query.octets[3] & 0x10
         // AD is only for clients that understand it (RFC 6840 §5.8).
         if !query.wantsVerdict, !query.options.wantsSignatures { octets[3] &= ~0x20 }
-        guard query.options.isPresent else { return octets }
+        guard query.options.isPresent else {
+            // Only OPT has the high bits of the code. Its low bits alone are another code.
+            if code.rawValue > 15 { octets[3] = octets[3] & 0xf0 | DNSResponseCode.serverFailure.rawValue }
+            return octets
+        }
         var option = QueryOptions.Reply(payload: form.payload, usesSubnet: form.usesSubnets)
         (option.code, option.errors, option.paddingBlock) = (code, errors, form.paddingBlock)
+        option.maxSize = form.maxSize
         query.options.append(option, to: &octets)
         let count = (Int(octets[10]) << 8 | Int(octets[11])) + 1
         octets[10] = UInt8(count >> 8 & 0xff)

@@ -58,5 +58,5 @@ extension AnswerCheck {
 
 extension DNSType {
     /// DNAME: an alias for all names below the owner (RFC 6672).
-    fileprivate static let subtreeAlias = DNSType(rawValue: 39)
+    static let subtreeAlias = DNSType(rawValue: 39)
 }

@@ -107,36 +107,9 @@ struct ServerCounters {
         text.counter("server_connections_refused_total", connectionsRefused, help: "Connections above the limit.")
         text.counter("server_reload_failures_total", reloadFailures, help: "Files that could not be read again.")
         text.gauge("server_ready", around.isReady ? 1 : 0, help: "Whether /ready answers 200.")
-        let cache = around.cache
-        let found = [
-            ("cached", cache.cached), ("stale", cache.stale), ("absent", cache.absent), ("missed", cache.missed),
-        ]
-        text.write(
-            "dns_lookups_total",
-            type: "counter",
-            help: "What lookups in the cache found.",
-            samples: found.map { ([("found", $0.0)], $0.1) }
-        )
-        text.gauge("dns_cached_names", around.cachedNames, help: "Names in the cache.")
-        text.histograms(
-            "dns_upstream_seconds",
-            help: "From a question to an upstream to its answer or failure.",
-            samples: Self.samples(around.addressTimes, "addresses") + Self.samples(around.messageTimes, "messages")
-        )
+        text.lookups(around.cache, cachedNames: around.cachedNames)
+        text.upstreams(addresses: around.addressTimes, messages: around.messageTimes)
         text.gauge("server_zone_names", around.zoneNames, help: "Names with records in zone files.")
         return text.text
-    }
-
-    private static func samples(
-        _ upstreams: [(name: String, times: UpstreamTimes)],
-        _ kind: String
-    ) -> [(labels: PrometheusText.Labels, value: DurationHistogram)] {
-        // Upstreams may have the same name. A metric must have each set of labels once.
-        var seen: Set<String> = []
-        return upstreams.filter { seen.insert($0.name).inserted }.flatMap { name, times in
-            [("answer", times.answers), ("failure", times.failures)].map { outcome, histogram in
-                ([("upstream", name), ("question", kind), ("outcome", outcome)], histogram)
-            }
-        }.filter { $0.1.count > 0 }
     }
 }

@@ -14,6 +14,14 @@ package struct CacheCounts: Hashable, Sendable {
     /// Counts of zero.
     package init() {}
 
+    /// Adds the counts of another cache.
+    package mutating func add(_ other: CacheCounts) {
+        cached &+= other.cached
+        stale &+= other.stale
+        absent &+= other.absent
+        missed &+= other.missed
+    }
+
     mutating func add(_ found: CachedAnswers.Found) {
         switch found {
         case .current: cached &+= 1

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPDNS
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("Metrics, health and reload of the DNS server", .timeLimit(.minutes(1)))
+struct DNSReportTests {
+    private static func server(
+        _ double: MessageDouble,
+        change: (inout DNSServerConfiguration) -> Void = { _ in }
+    ) throws -> (DNSServer, Resolver) {
+        let resolver = resolver(double)
+        var configuration = DNSServerConfiguration()
+        configuration.listen = Endpoint(DNSLab.loopback, port: 0)
+        change(&configuration)
+        return (try DNSServer(configuration, resolver: resolver), resolver)
+    }
+
+    private static func resolver(_ double: MessageDouble) -> Resolver {
+        var settings = ResolverConfiguration(upstreams: [double], system: nil)
+        settings.network.monitor = nil
+        return Resolver(settings)
+    }
+
+    private static func get(_ path: String, at endpoint: Endpoint, host: String = "localhost") async throws -> String {
+        let connection = try await RawConnection.connect(to: endpoint)
+        try await connection.send("GET \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
+        var octets: [UInt8] = []
+        while let part = try await connection.receive() { octets += part }
+        return String(decoding: octets, as: UTF8.self)
+    }
+
+    private static func ask(_ name: String, _ type: DNSType, at endpoint: Endpoint) async throws -> DNSMessage {
+        let name = try #require(DNSName(name))
+        return try await DNSUpstream(at: [endpoint]).response(to: MessageQuery(DNSQuestion(name, type)))
+    }
+
+    @Test("questions by transport and code, caches and limits are in the metrics, by HTTP beside the DNS sockets")
+    func metrics() async throws {
+        let (server, resolver) = try Self.server(MessageDouble { MessageDouble.text($0, 200) }) {
+            $0.metrics = Endpoint(DNSLab.loopback, port: 0)
+        }
+        let endpoints = try await server.start()
+        let metrics = try #require(endpoints.metrics)
+        for _ in 0..<2 { _ = try await Self.ask("a.example", DNSLab.text, at: endpoints.plain) }
+        _ = try await Self.ask("1.0.168.192.in-addr.arpa", DNSLab.text, at: endpoints.plain)
+        let text = try await Self.get("/metrics", at: metrics)
+        for line in [
+            "# TYPE beeline_server_questions_total counter",
+            "beeline_server_questions_total{form=\"tcp\",code=\"NOERROR\"} 2",
+            "# TYPE beeline_server_answer_seconds histogram", "beeline_server_waiting 0",
+            "beeline_server_busy_total 0", "beeline_server_dropped_total 0", "beeline_dns_cached_messages 1",
+            "beeline_dns_upstream_questions_total 1", "beeline_server_reload_failures_total 0",
+            "beeline_dns_lookups_total{found=\"missed\"} 0", "beeline_server_connections_total 2",
+        ] {
+            #expect(text.contains("\n\(line)\n"), "\(line) is not in \(text)")
+        }
+        // A query over UDP may be sent again on a busy machine, so these are at least as many.
+        for sample in [
+            "questions_total{form=\"udp\",code=\"NOERROR\"} ", "questions_total{form=\"udp\",code=\"NXDOMAIN\"} ",
+            "repeated_total ", "answer_seconds_count ", "answer_seconds_bucket{le=\"+Inf\"} ",
+        ] {
+            let line = text.split(separator: "\n").first { $0.hasPrefix("beeline_server_\(sample)") }
+            #expect(line.flatMap { Int($0.dropFirst(15 + sample.count)) } ?? 0 > 0, "\(sample) in \(text)")
+        }
+        #expect(text.contains("content-type: text/plain; version=0.0.4"))
+        #expect(try await Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 200"))
+        #expect(try await Self.get("/dns-query?name=a.example", at: metrics).hasPrefix("HTTP/1.1 404"))
+        #expect(try await Self.get("/metrics", at: metrics, host: "evil.example").hasPrefix("HTTP/1.1 421"))
+        await server.stop()
+        await #expect(throws: (any Error).self) { try await Self.get("/health", at: metrics) }
+        await resolver.shutDown()
+    }
+
+    @Test("a server whose metrics cannot be served does not keep its DNS sockets")
+    func metricsInUse() async throws {
+        let other = try await RawServer.start { connection in try await connection.hold() }
+        let (server, resolver) = try Self.server(MessageDouble { MessageDouble.text($0) }) {
+            $0.metrics = other.endpoint
+        }
+        let error = await #expect(throws: ServerError.self) { try await server.start() }
+        #expect(error?.code == .cannotListen && error?.message.contains("\(other.endpoint)") == true)
+        #expect(server.listeners.datagrams.channels.isEmpty)
+        await other.stop()
+        await resolver.shutDown()
+    }
+
+    @Test("after a reload, resolvers that stay keep their answers, and replaced ones are not asked")
+    func reload() async throws {
+        let doubles = (0..<4).map { _ in MessageDouble { MessageDouble.text($0) } }
+        let resolvers = doubles.map(Self.resolver)
+        let (server, _) = try Self.server(doubles[0])
+        try server.reload(resolver: resolvers[0], domains: ["a.example": resolvers[1], "b.example": resolvers[2]])
+        let endpoint = try await server.start().plain
+        let names = ["www.example.com", "x.a.example", "x.b.example"]
+        for name in names { #expect(try await Self.ask(name, DNSLab.text, at: endpoint).answers.count == 1) }
+        #expect(doubles.map(\.questions.count) == [1, 1, 1, 0])
+        try server.reload(domains: ["a.example": resolvers[1], "b.example": resolvers[3]])
+        for name in names { #expect(try await Self.ask(name, DNSLab.text, at: endpoint).answers.count == 1) }
+        #expect(doubles.map(\.questions.count) == [1, 1, 1, 1])
+        await server.stop()
+        for resolver in resolvers { await resolver.shutDown() }
+    }
+
+    @Test("the encoded reply of an upstream that a reload has replaced meanwhile is not used again")
+    func replyOfReplacedUpstream() async throws {
+        let lab = try DNSLab([MessageDouble { MessageDouble.text($0) }])
+        let handling = lab.handle(DNSLab.query("a.example", DNSLab.text))
+        var rules = NameRules()
+        rules.add(parsing: "0.0.0.0 a.example")
+        let new = rules
+        lab.service.use { $0.rules = new }
+        #expect(try await lab.reply(handling).answers.count == 1)
+        #expect(try await lab.ask(DNSLab.query("a.example", DNSLab.text)).flags.responseCode == .noSuchName)
+    }
+
+    @Test("a reload with an unreadable list changes nothing, and is counted")
+    func failedReload() async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let lists = try ListFolder("0.0.0.0 blocked.example")
+        let (server, resolver) = try Self.server(double) {
+            $0.lists = [lists.path]
+            $0.metrics = Endpoint(DNSLab.loopback, port: 0)
+        }
+        let endpoints = try await server.start()
+        lists.remove()
+        let other = Self.resolver(MessageDouble { _ in nil })
+        #expect(throws: ServerError.self) { try server.reload(resolver: other) }
+        #expect(try await Self.ask("blocked.example", .a, at: endpoints.plain).flags.responseCode == .noSuchName)
+        #expect(try await Self.ask("a.example", DNSLab.text, at: endpoints.plain).answers.count == 1)
+        let text = try await Self.get("/metrics", at: try #require(endpoints.metrics))
+        #expect(text.contains("beeline_server_reload_failures_total 1\n"))
+        await server.stop()
+        await resolver.shutDown()
+        await other.shutDown()
+    }
+}

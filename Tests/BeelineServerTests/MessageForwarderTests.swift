@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPDNS
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("The forwarder of messages", .timeLimit(.minutes(1)))
+struct MessageForwarderTests {
+    @Test("answers of another network are not used")
+    func networkChange() async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let network = NIOLockedValueBox("one")
+        let forwarder = MessageForwarder(ResolverConfiguration(upstreams: [double], system: nil)) {
+            network.withLockedValue { $0 }
+        }
+        let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
+        for name in ["one", "one", "two", "one"] {
+            network.withLockedValue { $0 = name }
+            _ = await forwarder.answer(query)
+        }
+        #expect(double.questions.count == 2)
+    }
+
+    @Test(
+        "after a failure, the preferred upstream is asked first again when the failover ends",
+        arguments: [true, false]
+    )
+    func failover(_ hasEnded: Bool) async throws {
+        let works = NIOLockedValueBox(false)
+        let preferred = MessageDouble { query in works.withLockedValue { $0 } ? MessageDouble.text(query) : nil }
+        let other = MessageDouble { MessageDouble.text($0) }
+        let forwarder = MessageForwarder(
+            ResolverConfiguration(upstreams: [preferred, other], system: nil),
+            limits: .init(failover: hasEnded ? .zero : .seconds(3_600), silencesUntilDown: 1)
+        )
+        for name in ["a.example", "b.example"] {
+            _ = await forwarder.answer(MessageQuery(DNSQuestion(try #require(DNSName(name)), DNSLab.text)))
+            works.withLockedValue { $0 = true }
+        }
+        #expect(preferred.questions.count == (hasEnded ? 2 : 1))
+        #expect(other.questions.count == (hasEnded ? 1 : 2))
+    }
+
+    @Test("a name whose lookup fails does not move other questions to another upstream", arguments: [true, false])
+    func failureOfOneName(_ hasResponse: Bool) async throws {
+        // Without a response: the name servers of one zone are silent, and the upstream waits for them.
+        let preferred = MessageDouble { query in
+            guard query.question.name == DNSName("broken.example") else { return MessageDouble.text(query) }
+            return hasResponse ? MessageDouble.reply(query, code: .serverFailure) : nil
+        }
+        let other = MessageDouble { MessageDouble.text($0) }
+        let forwarder = MessageForwarder(ResolverConfiguration(upstreams: [preferred, other], system: nil))
+        for name in ["broken.example", "a.example", "b.example"] {
+            _ = await forwarder.answer(MessageQuery(DNSQuestion(try #require(DNSName(name)), DNSLab.text)))
+        }
+        #expect(preferred.questions.count == 3 && other.questions.count == 1)
+    }
+
+    @Test("an answer past its TTL comes soon if upstreams are silent, and their late answer is kept")
+    func staleBeforeSilence() async throws {
+        let gate = Gate()
+        let upstream = GatedUpstream(gate)
+        var settings = ResolverConfiguration(upstreams: [upstream], system: nil)
+        settings.cache.staleAnswerDelay = .milliseconds(1)
+        let forwarder = MessageForwarder(settings)
+        let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
+        #expect(await forwarder.answer(query).source == "fresh")
+        #expect(await forwarder.answer(query).source == "stale")
+        gate.open()
+        while forwarder.known(query) == nil { await Task.yield() }
+        #expect(forwarder.known(query)?.source == "cached")
+    }
+
+    @Test("a cancelled question ends at once, although its query goes on")
+    func cancelledQuestion() async throws {
+        let gate = Gate()
+        let forwarder = MessageForwarder(
+            ResolverConfiguration(upstreams: [GatedUpstream(gate, answersFirst: false)], system: nil)
+        )
+        let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
+        let task = Task { await forwarder.answer(query) }
+        try await gate.arrivals(atLeast: 1)
+        task.cancel()
+        #expect(await task.value.source == "cancelled")
+        gate.open()
+    }
+
+    /// An upstream whose first answer has TTL 0. Later ones wait for a gate.
+    private final class GatedUpstream: MessageUpstream {
+        let name = "gated"
+        let answersOneFamily = true
+        let isAuthenticated = true
+        private let gate: Gate
+        private let answersNext: NIOLockedValueBox<Bool>
+        private let failures: NIOLockedValueBox<Int>
+
+        init(_ gate: Gate, answersFirst: Bool = true, failures: Int = 0) {
+            self.gate = gate
+            self.failures = NIOLockedValueBox(failures)
+            answersNext = NIOLockedValueBox(answersFirst)
+        }
+
+        func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
+            let isFirst = answersNext.withLockedValue { isNext in
+                defer { isNext = false }
+                return isNext
+            }
+            if isFirst { return MessageDouble.text(query, ttl: 0) }
+            let fails = failures.withLockedValue { failures in
+                failures -= 1
+                return failures >= 0
+            }
+            if fails { throw UpstreamError(.unreachable, "no answer") }
+            do {
+                try await gate.wait()
+            } catch {
+                throw UpstreamError(.cancelled, "cancelled")
+            }
+            return MessageDouble.text(query)
+        }
+
+        func answer(_ question: HTTPDNS.Question) async throws(UpstreamError) -> Answer { Answer() }
+    }
+
+    @Test("while no upstream responds, few questions wait for one, and all do again after a response")
+    func downUpstreams() async throws {
+        let gate = Gate()
+        let forwarder = MessageForwarder(
+            ResolverConfiguration(upstreams: [GatedUpstream(gate, answersFirst: false, failures: 3)], system: nil),
+            limits: .init(maxQueriesWhileDown: 2)
+        )
+        @Sendable func ask(_ number: Int) async throws -> ServerAnswer {
+            let name = try #require(DNSName("n\(number).example"))
+            return await forwarder.answer(MessageQuery(DNSQuestion(name, DNSLab.text)))
+        }
+        for number in 0..<3 { #expect(try await ask(number).source == "allUpstreamsFailed") }
+        async let first = ask(3)
+        async let second = ask(4)
+        try await gate.arrivals(atLeast: 2)
+        #expect(try await ask(5).source == "tooManyLookups")
+        gate.open()
+        #expect(try await [first.source, second.source] == ["fresh", "fresh"])
+        let sources = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 6..<16 { group.addTask { try await ask(number).source } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(sources == ["fresh"])
+    }
+
+    @Test("mutated responses of an upstream never trap on their way to a client, and every reply can be read")
+    func mutatedResponses() async throws {
+        let response = NIOLockedValueBox<[UInt8]>([])
+        let double = MessageDouble { _ in try? DNSMessage(octets: response.withLockedValue { $0 }) }
+        let forwarder = MessageForwarder(ResolverConfiguration(upstreams: [double], system: nil))
+        var random = SeededRandom(seed: 36)
+        let name = try #require(DNSName("n0000000.example"))
+        let target = try #require(DNSName("t.example"))
+        var message = DNSMessage(questions: [DNSQuestion(name, DNSLab.text)])
+        message.flags.isResponse = true
+        message.answers = [
+            DNSRecord(name, ttl: 60, .alias(target)), DNSRecord(target, ttl: 60, .other(DNSLab.text, [1, 0x61])),
+            DNSRecord(target, ttl: 60, .other(.signature, [UInt8](repeating: 1, count: 24))),
+            DNSRecord(target, ttl: 60, .address(FaultyDNS.correct)),
+        ]
+        message.additionals = [DNSRecord(.root, ttl: 0, .other(.opt, [0, 15, 0, 3, 0, 6, 0x6f]), recordClass: 1_232)]
+        let seed = try #require(message.encoded())
+        var answered = 0
+        for round in 0..<FuzzRounds.count(ordinary: 5_000) {
+            var query = DNSLab.query("n0000000.example", DNSLab.text)
+            var octets = seed
+            // Each round asks for another name, which is in no cache.
+            for (place, digit) in String(round % 10_000_000 + 10_000_000).utf8.dropFirst().enumerated() {
+                query[14 + place] = digit
+                octets[14 + place] = digit
+            }
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                octets[Int.random(in: 2..<octets.count, using: &random)] = .random(in: 0...255, using: &random)
+            }
+            response.withLockedValue { $0 = octets }
+            let head = try QueryHead(query)
+            let answer = await forwarder.answer(MessageQuery(head))
+            if !answer.isFailure { answered += 1 }
+            let body = try #require(ReplyBody(answer, question: head.question))
+            let reply = try DNSMessage(octets: body.reply(to: head, ReplyBody.Form(maxSize: 1_232)))
+            #expect(reply.questions == [head.question])
+        }
+        #expect(answered > 100)
+    }
+}
