@@ -112,6 +112,10 @@ extension LookupMachine {
             case .success(let answer): .answered(upstream: upstream, families, answer)
             case .failure(let error): .failed(upstream: upstream, families, error)
             }
+        if let time {
+            let isAnswer = if case .success = result { true } else { false }
+            times[upstream].record(time, isAnswer: isAnswer)
+        }
         // Results of questions from another network do not count.
         if let time, question.generation == health.generation { health.record(event, after: time, now: now) }
         let next = lookups.change(question.id.lookup) { lookup in

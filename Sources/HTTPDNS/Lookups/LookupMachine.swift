@@ -30,7 +30,7 @@ struct LookupMachine {
     var origins = OriginLookups()
     var health: UpstreamHealth
     /// The response times of ``upstreams``.
-    private(set) var times: [UpstreamTimes]
+    var times: [UpstreamTimes]
     var ranking: EndpointRanking
     /// The switch of this program.
     var isEnabled = true
