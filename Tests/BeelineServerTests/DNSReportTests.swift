@@ -69,6 +69,7 @@ struct DNSReportTests {
         }
         #expect(text.contains("content-type: text/plain; version=0.0.4"))
         #expect(try await Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 200"))
+        #expect(try await Self.get("/ready", at: metrics).hasPrefix("HTTP/1.1 200"))
         #expect(try await Self.get("/dns-query?name=a.example", at: metrics).hasPrefix("HTTP/1.1 404"))
         #expect(try await Self.get("/metrics", at: metrics, host: "evil.example").hasPrefix("HTTP/1.1 421"))
         await server.stop()

@@ -100,6 +100,14 @@ struct QuotaTests {
         #expect(window.take(5, now: 8) == .reserve(5, start: 8))
     }
 
+    @Test("a counter that another program has set to a negative number ends no server", arguments: [Int.min, -1, 1])
+    func foreignCounter(total: Int) {
+        var window = QuotaWindow(limit: 100, length: 1)
+        #expect(window.take(1, now: 7) == .reserve(2, start: 7))
+        window.reserved(2, start: 7, total: total)
+        #expect(window.take(1, now: 7) == .allowed)
+    }
+
     @Test("an account over its quota gets 429 in its form")
     func forms() async throws {
         let lab = try await ServerLab { $0.accounts = [try Self.account(AccountQuota(perDay: 2))] }

@@ -20,6 +20,7 @@ public import Glibc
 @_exported import var Glibc.EAI_AGAIN
 @_exported import var Glibc.EAI_NONAME
 @_exported import var Glibc.EBADF
+@_exported import var Glibc.ECANCELED
 @_exported import var Glibc.EBUSY
 @_exported import var Glibc.ECONNREFUSED
 @_exported import var Glibc.EDQUOT
@@ -111,6 +112,8 @@ public import Glibc
 @_exported import func Glibc.getdtablesize
 @_exported import func Glibc.getenv
 @_exported import func Glibc.geteuid
+@_exported import func Glibc.getpwuid
+@_exported import func Glibc.getuid
 @_exported import func Glibc.getpass
 @_exported import func Glibc.getpeername
 @_exported import func Glibc.getpgrp
@@ -207,6 +210,7 @@ public var AT_FDCWD: CInt { -2 }
 public var S_IFMT: mode_t { 0o170000 }
 public var S_IFREG: mode_t { 0o100000 }
 public var S_IFDIR: mode_t { 0o040000 }
+public var S_IFIFO: mode_t { 0o010000 }
 
 // MARK: Descriptors
 
@@ -226,6 +230,8 @@ public var SOCK_DGRAM: CInt { 2 }
 public var SO_NWRITE: CInt { 0x1024 }
 public var TCP_KEEPALIVE: CInt { 0x10 }
 public var TCP_KEEPINTVL: CInt { 0x101 }
+public var PIPE_BUF: CInt { 512 }
+public var TCP_KEEPCNT: CInt { 0x102 }
 public var TCP_NOTSENT_LOWAT: CInt { 0x201 }
 public var IP_BOUND_IF: CInt { 25 }
 public var IPV6_BOUND_IF: CInt { 125 }

@@ -33,7 +33,11 @@ struct JarContext: Sendable {
 
     /// Reads a record, and reports one that cannot be read.
     func update(field: [UInt8], record: [UInt8]) -> JarUpdate? {
-        if let update = coding.update(field: field, record: record) { return update }
+        if let update = coding.update(field: field, record: record) {
+            // A change of the future would outrank every change until then, by each process that has seen it.
+            let limit = clock().microseconds + JarUpdate.maxLead
+            if update.version <= limit { return update }
+        }
         progress.update { $0.unreadable += 1 }
         report(
             configuration.key == nil

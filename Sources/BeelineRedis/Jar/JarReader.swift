@@ -57,7 +57,9 @@ final class JarReader: Sendable {
         let keys = [context.keys.state, context.keys.feed]
         let reply = try JarScripts.survey.run(in: session, keys: keys, arguments: [], limits: limits)
         guard let values = reply.elements, values.count == 3, let serial = values[0].number,
-            let pruned = values[1].number, let place = values[2].octets
+            let pruned = values[1].number, let place = values[2].octets,
+            // Lua counts exactly up to 2^53.
+            (0...(1 << 53)).contains(serial), pruned >= 0
         else { throw RedisFault(reason: "the reply of the script is malformed") }
         // Before the records: a change that comes while they are read is in the feed after `place`.
         let (known, pending) = context.recorder.snapshot
@@ -84,11 +86,17 @@ final class JarReader: Sendable {
         context.recorder.wakeSignal.signal()
     }
 
+    /// The maximum number of replies of one scan, each with at least one record.
+    private static let maxRounds = 1_000_000
+
     private func records(in session: RedisSession) throws(RedisFault) -> [JarUpdate] {
         var updates: [JarUpdate] = []
         var size = 0
         var cursor = "0"
+        var rounds = 0
         repeat {
+            rounds += 1
+            guard rounds <= Self.maxRounds else { throw RedisFault(reason: "HSCAN has no end") }
             let command = ["HSCAN", nil, cursor, "COUNT", "\(Self.scanCount)"]
             let words = command.map { $0.map { Array($0.utf8) } ?? context.keys.cookies }
             // A small hash is returned whole, whatever the count: the server keeps up to 512 short fields so.
@@ -158,7 +166,7 @@ final class JarReader: Sendable {
                 let words = parts[1].elements, words.count == 6, let serial = words[1].number,
                 let field = words[3].octets, let record = words[5].octets
             else { throw RedisFault(reason: "the feed has a malformed entry") }
-            guard serial == now.serial + 1 else { return invalidate() }
+            guard serial == now.serial &+ 1 else { return invalidate() }
             (now.place, now.serial) = (place, serial)
             if let update = context.update(field: field, record: record) { updates.append(update) }
         }

@@ -123,11 +123,14 @@ final class JarRecorder: CookieFollower {
         }
     }
 
-    /// Bounds the memory for removed cookies. A forgotten one can return for a moment, until its next record arrives by the feed.
+    /// Bounds the memory for versions: forgets a quarter, removed cookies first, then those that the jar may have refused. A forgotten
+    /// cookie can return for a moment, until its next record arrives by the feed.
     private func forgetOldest(_ state: inout State) {
         guard state.known.count > maxKnown else { return }
-        let removed = state.known.filter(\.value.isRemoved).sorted { $0.value.version < $1.value.version }
-        for (key, _) in removed.prefix(max(maxKnown / 4, 1)) { state.known[key] = nil }
+        let oldest = state.known.sorted { left, right in
+            (left.value.isRemoved ? 0 : 1, left.value.version) < (right.value.isRemoved ? 0 : 1, right.value.version)
+        }
+        for (key, _) in oldest.prefix(max(maxKnown / 4, 1)) { state.known[key] = nil }
     }
 }
 #endif

@@ -14,6 +14,8 @@ struct JarUpdate: Hashable, Sendable {
     /// The highest version to accept: a year after 2100. Versions above it are from a clock that is wrong, and Lua could not
     /// compare them exactly.
     static let maxVersion: Int64 = 1 << 52
+    /// How far a version may be ahead of the local clock, in microseconds: one day.
+    static let maxLead: Int64 = 86_400_000_000
 }
 
 /// What a process knows about a cookie: the last change that it made or applied.

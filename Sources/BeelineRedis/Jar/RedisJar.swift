@@ -41,7 +41,8 @@ public final class RedisJar: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: The server and the limits.
-    ///   - jar: The jar's limits and policy. All processes should use the same, because the smallest limits apply to all.
+    ///   - limits: The limits and the policy of the jar. All processes should use the same, because the smallest limits
+    ///     apply to all.
     ///   - clock: Returns the current time; default the system's clock. Clocks that differ decide wrongly only between changes of
     ///     one cookie that are made at the same time.
     /// - Throws: ``RedisError`` with code `badName`.

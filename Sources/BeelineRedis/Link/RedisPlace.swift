@@ -44,21 +44,20 @@ final class RedisPlace: Sendable {
     func addresses() throws(RedisFault) -> [IPAddress] {
         if let literal { return [literal] }
         let mustStart = state.withLockedValue { state in
-            defer { state.isRunning = true }
-            return !state.isRunning && !state.isEnded
+            guard !state.isRunning, !state.isEnded else { return false }
+            (state.isRunning, state.found) = (true, nil)
+            // Callers that come during the lookup wait for it and get the same result.
+            isReady.lock()
+            isReady.unlock(withValue: false)
+            return true
         }
         if mustStart {
             thread.submit { [name, look, weak self] state in
                 if case .active = state { self?.complete(look(name)) }
             }
         }
-        if isReady.lock(whenValue: true, timeoutSeconds: Self.patience) {
-            isReady.unlock(withValue: state.withLockedValue { $0.isEnded })
-        }
-        let found = state.withLockedValue { state in
-            defer { state.found = nil }
-            return state.found
-        }
+        if isReady.lock(whenValue: true, timeoutSeconds: Self.patience) { isReady.unlock() }
+        let found = state.withLockedValue { $0.isEnded ? nil : $0.found }
         switch found {
         case .success(let addresses) where addresses.isEmpty:
             throw RedisFault(reason: "the name \(name) has no address")

@@ -21,7 +21,7 @@ enum SecretFile {
     ///   - code: The code of the error.
     /// - Throws: ``RedisError`` if the file cannot be read, is not a regular file, or is open to all users.
     static func read(_ path: String, _ what: String, code: RedisError.Code) throws(RedisError) -> [UInt8] {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
             throw RedisError(code, "the \(what) file \(path) cannot be opened: \(String(cString: strerror(errno)))")
         }

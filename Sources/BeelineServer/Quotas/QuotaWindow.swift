@@ -49,7 +49,8 @@ struct QuotaWindow {
     mutating func reserved(_ amount: Int, start: Int64, total: Int?) {
         guard start == self.start else { return }
         // Other servers may have taken a part of the amount.
-        let before = total.map { $0 - amount } ?? reserved
+        // A total below the amount is not a sum of reservations: another program has set the counter.
+        let before = total.flatMap { $0 >= amount ? $0 - amount : nil } ?? reserved
         let granted = max(0, min(amount, limit - before))
         left += granted
         reserved += granted

@@ -21,7 +21,11 @@ struct ReportServer: Sendable {
     }
 
     /// Starts to listen and returns the endpoint.
-    func start() async throws(ServerError) -> Endpoint { try await listener.start() }
+    func start() async throws(ServerError) -> Endpoint {
+        let endpoint = try await listener.start()
+        service.started()
+        return endpoint
+    }
 
     /// Answers `/health` and `/ready` with 503 from now on.
     func drain() { service.drain() }
