@@ -9,7 +9,7 @@ import Testing
 @testable import BeelineRedis
 
 @Suite(
-    "Shared jars with wrong data on the server",
+    "Shared jars on a hostile server or in a cancelled task",
     .enabled(if: !RedisServer.programs.isEmpty, "neither redis-server nor valkey-server is installed"),
     .timeLimit(.minutes(2))
 )
@@ -49,6 +49,21 @@ struct JarHostilityTests {
         try await two.synchronize()
         try await one.has("a=1", "b=2")
         for jar in [one, two] { try? await jar.close(within: .seconds(10)) }
+    }
+
+    @Test("a jar that a cancelled task closes still writes its last changes")
+    func closedByACancelledTask() async throws {
+        let server = try RedisServer(try #require(RedisServer.programs.first), port: nil, arguments: [])
+        let one = try await server.jar()
+        one.jar.store("a=1; Max-Age=3600", from: try HTTPURL("https://shop.test/"))
+        let closing = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await one.close(within: .seconds(10))
+        }
+        try await closing.value
+        let two = try await server.jar()
+        #expect(two.pairs == ["a=1"])
+        try? await two.close(within: .seconds(10))
     }
 }
 #endif

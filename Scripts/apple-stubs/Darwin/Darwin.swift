@@ -20,8 +20,8 @@ public import Glibc
 @_exported import var Glibc.EAI_AGAIN
 @_exported import var Glibc.EAI_NONAME
 @_exported import var Glibc.EBADF
-@_exported import var Glibc.ECANCELED
 @_exported import var Glibc.EBUSY
+@_exported import var Glibc.ECANCELED
 @_exported import var Glibc.ECONNREFUSED
 @_exported import var Glibc.EDQUOT
 @_exported import var Glibc.EEXIST
@@ -112,15 +112,15 @@ public import Glibc
 @_exported import func Glibc.getdtablesize
 @_exported import func Glibc.getenv
 @_exported import func Glibc.geteuid
-@_exported import func Glibc.getpwuid
-@_exported import func Glibc.getuid
 @_exported import func Glibc.getpass
 @_exported import func Glibc.getpeername
 @_exported import func Glibc.getpgrp
 @_exported import func Glibc.getpid
+@_exported import func Glibc.getpwuid
 @_exported import func Glibc.getsid
 @_exported import func Glibc.getsockname
 @_exported import func Glibc.getsockopt
+@_exported import func Glibc.getuid
 @_exported import func Glibc.gmtime_r
 @_exported import struct Glibc.id_t
 @_exported import func Glibc.if_nametoindex

@@ -64,7 +64,12 @@ struct LoginRunner: Sendable {
         let after = try await file.source()?.found.cookies ?? []
         let old = Dictionary(before.map { (CookiePlace($0), CookieContent($0)) }) { $1 }
         let present = Set(after.map { CookiePlace($0) })
-        for gone in before where !present.contains(CookiePlace(gone)) { jar.remove(gone) }
+        // A program may write a file with the cookies of its site only: those of other sites stay.
+        let host = url.origin.host.text
+        for gone in before where !present.contains(CookiePlace(gone)) {
+            guard gone.domain == host || (!gone.isHostOnly && host.hasSuffix(".\(gone.domain)")) else { continue }
+            jar.remove(gone)
+        }
         jar.insert(after.filter { old[CookiePlace($0)] != CookieContent($0) })
         guard jar.cookies(for: url).contains(where: { $0.name == cookie }) else {
             throw CommandFailure(

@@ -44,13 +44,16 @@ extension RedisJar {
             case .taken(let taken, let end, let serial):
                 do {
                     // The login of another process may have ended just before.
-                    try await read(
-                        upTo: serial,
-                        until: max(deadline, ContinuousClock.now + configuration.redis.timeout)
-                    )
+                    let patience = max(deadline, ContinuousClock.now + configuration.redis.timeout)
+                    try await read(upTo: serial, until: min(patience, end))
                     if try await isLoggedIn(jar) {
                         await release(lease, taken)
                         return .loggedInByAnother
+                    }
+                    // Another process may have the lease by now: take it again before the site is asked.
+                    guard ContinuousClock.now < end else {
+                        await release(lease, taken)
+                        continue
                     }
                     try await run(logIn, under: taken, of: lease, until: end)
                     await release(lease, taken)
@@ -98,7 +101,8 @@ extension RedisJar {
     }
 
     private func release(_ lease: LoginLease, _ taken: JarWriter.Lease) async {
-        _ = await leases.run { lease.release(taken, in: $0) }
+        // In a task of its own: a cancelled login gives its lease back too.
+        _ = await Task { [leases] in await leases.run { lease.release(taken, in: $0) } }.value
     }
 
     /// Runs a login while its lease is renewed, and writes its changes under the lease.

@@ -151,7 +151,12 @@ public final class RedisJar: Sendable {
     /// - Parameter limit: The time limit of the last write. Default: 5 seconds.
     /// - Throws: ``RedisError`` with code `unavailable` if changes could not be written. The jar is closed even then.
     public func close(within limit: Duration = .seconds(5)) async throws(RedisError) {
-        guard !context.progress.values.isClosed else { return }
+        // In a task of its own, so that the last changes are written even if the caller is cancelled, by Ctrl-C for instance.
+        try await Task { await end(within: limit) }.value.get()
+    }
+
+    private func end(within limit: Duration) async -> Result<Void, RedisError> {
+        guard !context.progress.values.isClosed else { return .success(()) }
         var failure: RedisError?
         // An open connection may be in the middle of a write.
         if context.recorder.count > 0 || writing.isOpen {
@@ -169,7 +174,7 @@ public final class RedisJar: Sendable {
         await writing.end()
         await leases.end()
         await work.value
-        if let failure { throw failure }
+        return failure.map { .failure($0) } ?? .success(())
     }
 }
 
