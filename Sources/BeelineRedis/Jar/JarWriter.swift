@@ -18,7 +18,7 @@ struct JarWriter: Sendable {
     struct Lease: Hashable, Sendable {
         /// The name of its keys.
         let label: String
-        /// The value of its key, which nobody else has.
+        /// The value of its key. No other process has it.
         let value: String
         /// The number of the lease. Later leases have higher numbers.
         let fence: Int64
