@@ -44,6 +44,24 @@ struct MetricsTests {
         }
     }
 
+    @Test("the times of upstreams with the same name are added up")
+    func sameName() {
+        var (one, two) = (UpstreamTimes(), UpstreamTimes())
+        one.record(.milliseconds(1), isAnswer: true)
+        two.record(.milliseconds(3), isAnswer: true)
+        two.record(.seconds(9), isAnswer: false)
+        var text = PrometheusText()
+        text.upstreams(addresses: [("a", one), ("b", one), ("a", two)], messages: [])
+        for line in [
+            #"{upstream="a",question="addresses",outcome="answer",le="0.001"} 1"#,
+            #"_count{upstream="a",question="addresses",outcome="answer"} 2"#,
+            #"_count{upstream="a",question="addresses",outcome="failure"} 1"#,
+            #"_count{upstream="b",question="addresses",outcome="answer"} 1"#,
+        ] {
+            #expect(text.text.contains("\(line)\n"), "\(line) is not in \(text.text)")
+        }
+    }
+
     @Test("buckets include the smaller ones, and the last is the count")
     func buckets() {
         var histogram = DurationHistogram()

@@ -34,7 +34,7 @@ final class ServerService: Sendable {
     private let wall: @Sendable () -> Int64
 
     private struct State {
-        /// Nil if the server has `/metrics` and `/health` only.
+        /// Nil if the server has `/metrics`, `/health` and `/ready` only.
         var router: Router?
         var limiter: RateLimiter?
         var counters = ServerCounters()

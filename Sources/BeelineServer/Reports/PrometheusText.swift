@@ -74,9 +74,10 @@ struct PrometheusText {
         _ upstreams: [(name: String, times: UpstreamTimes)],
         _ kind: String
     ) -> [(labels: Labels, value: DurationHistogram)] {
-        // Upstreams may have the same name. A metric must have each set of labels once.
-        var seen: Set<String> = []
-        return upstreams.filter { seen.insert($0.name).inserted }.flatMap { name, times in
+        // Upstreams may have the same name, in several resolvers too. A metric has each set of labels once.
+        var sums: [String: UpstreamTimes] = [:]
+        for (name, times) in upstreams { sums[name, default: UpstreamTimes()].add(times) }
+        return sums.sorted { $0.key < $1.key }.flatMap { name, times in
             [("answer", times.answers), ("failure", times.failures)].map { outcome, histogram in
                 ([("upstream", name), ("question", kind), ("outcome", outcome)], histogram)
             }

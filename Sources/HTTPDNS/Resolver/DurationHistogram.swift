@@ -23,6 +23,12 @@ package struct DurationHistogram: Hashable, Sendable {
         count += 1
         if let index = Self.bounds.firstIndex(where: { time <= $0 }) { buckets[index] += 1 }
     }
+
+    package mutating func add(_ other: DurationHistogram) {
+        for index in buckets.indices { buckets[index] += other.buckets[index] }
+        seconds += other.seconds
+        count += other.count
+    }
 }
 
 /// The response times of an upstream.
@@ -35,5 +41,10 @@ package struct UpstreamTimes: Hashable, Sendable {
 
     package mutating func record(_ time: Duration, isAnswer: Bool) {
         if isAnswer { answers.record(time) } else { failures.record(time) }
+    }
+
+    package mutating func add(_ other: UpstreamTimes) {
+        answers.add(other.answers)
+        failures.add(other.failures)
     }
 }
