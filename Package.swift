@@ -376,7 +376,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "RedisJarWriter",
-            dependencies: ["BeelineRedis", "CookieJar", "Names"],
+            dependencies: ["Beeline", "BeelineRedis", "CookieJar", "Names"],
             path: "Tests/RedisJarWriter",
             swiftSettings: settings
         ),
@@ -384,7 +384,7 @@ let package = Package(
             name: "BeelineRedisTests",
             dependencies: [
                 "BeelineRedis", "BeelineServer", "BeelineTesting", "CookieJar", "HTTPDNS", "Names", "RedisJarWriter",
-                nio("NIOConcurrencyHelpers"),
+                httpTypes, nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),

@@ -9,6 +9,8 @@ import Testing
 
 @testable import BeelineRedis
 
+/// Longer runs by hand: `BEELINE_JAR_PROCESSES=8 BEELINE_JAR_CHANGES=100000 BEELINE_JAR_KILLS=40 swift test --filter
+/// JarEnduranceTests`.
 @Suite(
     "Killed processes with a shared jar",
     .enabled(if: !RedisServer.programs.isEmpty, "neither redis-server nor valkey-server is installed"),
@@ -28,40 +30,33 @@ struct JarEnduranceTests {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? ordinary
     }
 
-    /// By hand: `BEELINE_JAR_PROCESSES=8 BEELINE_JAR_CHANGES=100000 BEELINE_JAR_KILLS=40 swift test --filter JarEnduranceTests/killed`.
-    @Test("processes and a server that are killed at any time lose no change that was written, and resurrect no cookie")
-    func killed() async throws {
-        let folder = NSTemporaryDirectory() + "/beeline-jar-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let port = try freePorts(1)[0]
-        func start() throws -> RedisServer { try Self.server("--appendonly", "yes", "--dir", folder, port: port) }
-        let first = try start()
-        let observer = try await first.jar("torture")
-        let (last, kills) = (Self.number("BEELINE_JAR_CHANGES", 2_000), Self.number("BEELINE_JAR_KILLS", 4))
-        let processes = Self.number("BEELINE_JAR_PROCESSES", 3)
-        let server = try await withThrowingTaskGroup(of: Void.self) { group in
+    /// Lets processes change a jar, which are killed at arbitrary times, and calls `disturb` at points of their work.
+    private static func torture(
+        _ url: @Sendable (_ process: Int) -> String,
+        observer: RedisJar,
+        disturb: (_ count: Int) async throws -> Void,
+        later: () async throws -> RedisJar
+    ) async throws {
+        let (last, kills) = (number("BEELINE_JAR_CHANGES", 2_000), number("BEELINE_JAR_KILLS", 4))
+        let processes = number("BEELINE_JAR_PROCESSES", 3)
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for id in 0..<processes {
-                group.addTask {
-                    try await WriterProcess.run(id: id, port: port, jar: "torture", last: last, kills: kills)
-                }
+                let url = url(id)
+                group.addTask { try await WriterProcess.run(id: id, url: url, last: last, kills: kills) }
             }
-            var server = first
-            for kill in 1...max(kills / 2, 1) {
+            for count in 1...max(kills / 2, 1) {
                 // At a point of the work rather than of time, so that the kill is in the middle of it.
-                let wanted = last * kill / (kills + 1)
+                let wanted = last * count / (kills + 1)
                 try await withTimeLimit(.seconds(3_000), for: { "change \(wanted)" }) {
                     while !WriterProcess.slots(0, in: observer.jar).values.contains(where: { Int($0) ?? 0 >= wanted }) {
                         try await Task.sleep(for: .milliseconds(1))
                     }
                 }
-                server.stop()
-                server = try start()
+                try await disturb(count)
             }
             try await group.waitForAll()
-            return server
         }
-        let later = try await server.jar("torture")
+        let later = try await later()
         for jar in [observer, later] { try await jar.synchronize(within: .seconds(60)) }
         for id in 0..<processes {
             for jar in [observer, later] {
@@ -69,7 +64,101 @@ struct JarEnduranceTests {
             }
         }
         #expect(observer.pairs == later.pairs)
-        await Self.close(observer, later)
+        await close(observer, later)
+    }
+
+    @Test("killed processes, a killed server and partitions lose no change that was written, and resurrect no cookie")
+    func killed() async throws {
+        let folder = NSTemporaryDirectory() + "/beeline-jar-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let port = try freePorts(1)[0]
+        func start() throws -> RedisServer { try Self.server("--appendonly", "yes", "--dir", folder, port: port) }
+        var server = try start()
+        // Every second process is behind a relay that swallows octets for a while.
+        let relay = try await Relay.start(to: port)
+        let ports = [port, relay.port]
+        try await Self.torture(
+            { "redis://127.0.0.1:\(ports[$0 % 2])/torture" },
+            observer: try await server.jar("torture"),
+            disturb: { count in
+                if count % 2 == 0 {
+                    relay.drop(true)
+                    // Not a wait for an event: the length of the partition, longer than the time limit of a reply if run by hand.
+                    try await Task.sleep(for: .milliseconds(Self.number("BEELINE_JAR_PARTITION_MS", 300)))
+                    relay.drop(false)
+                    await relay.cut()
+                } else {
+                    server.stop()
+                    server = try start()
+                }
+            },
+            later: { try await server.jar("torture") }
+        )
+        await relay.stop()
+        server.stop()
+    }
+
+    @Test("killed processes and fail-overs lose no change that was written, and resurrect no cookie")
+    func failOver() async throws {
+        let pair = try await RedisPair(try #require(RedisServer.programs.first))
+        let url = pair.url(ofJar: "torture")
+        func jar() async throws -> RedisJar {
+            var configuration = try RedisJarConfiguration(url: url)
+            configuration.redis.timeout = .seconds(10)
+            configuration.redis.retryDelay = .milliseconds(5)...Duration.milliseconds(50)
+            let jar = try RedisJar(configuration)
+            try await jar.synchronize(within: .seconds(30))
+            return jar
+        }
+        try await Self.torture(
+            { _ in url },
+            observer: try await jar(),
+            disturb: { _ in try await pair.failOver() },
+            later: jar
+        )
+        await pair.stop()
+    }
+
+    @Test("only a process that is killed in the middle of a login, or loses its lease, leaves that login to another")
+    func logins() async throws {
+        let folder = NSTemporaryDirectory() + "/beeline-jar-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let port = try freePorts(1)[0]
+        func start() throws -> RedisServer { try Self.server("--appendonly", "yes", "--dir", folder, port: port) }
+        var server = try start()
+        let origin = try await LoginOrigin()
+        let (last, kills) = (Self.number("BEELINE_JAR_LOGINS", 12), Self.number("BEELINE_JAR_KILLS", 4) / 2)
+        let processes = Self.number("BEELINE_JAR_PROCESSES", 3)
+        let reports = try await withThrowingTaskGroup(of: WriterProcess.Report.self) { group in
+            for id in 0..<processes {
+                group.addTask { [originPort = origin.port] in
+                    let url = "redis://127.0.0.1:\(port)/logins"
+                    let work = WriterProcess.Work.logins(origin: originPort)
+                    return try await WriterProcess.run(work, id: id, url: url, last: last, kills: kills)
+                }
+            }
+            for count in 1...max(kills / 2, 1) {
+                try await origin.reaches(last * count / (kills + 1))
+                server.stop()
+                server = try start()
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let killed = reports.reduce(into: Set<Int32>()) { $0.formUnion($1.killed) }
+        let lost = Set(reports.flatMap(\.lost).map { "\($0.process) \($0.login)" })
+        #expect(origin.mostAtOnce == 1)
+        for (number, processes) in origin.logins {
+            // Only a process that was killed, or that reported the loss of its lease, leaves a login to another.
+            for process in processes.dropLast() {
+                #expect(killed.contains(process) || lost.contains("\(process) \(number)"), "login \(number)")
+            }
+        }
+        let later = try await server.jar("logins")
+        #expect(later.pairs == ["session=\(last)"])
+        await Self.close(later)
+        await origin.stop()
         server.stop()
     }
 

@@ -61,8 +61,10 @@ extension ClientConfiguration {
         if let text = proxy ?? defaults.proxy {
             if text.isEmpty { return .none }
             guard let proxy = Proxy(parsing: text) else {
+                // As in curl, a scheme that is not supported is a failure to connect.
+                let rest = text.split(separator: "://", maxSplits: 1).last.map(String.init) ?? text
                 throw CommandFailure(
-                    .proxyUnresolved,
+                    Proxy(parsing: rest) == nil ? .proxyUnresolved : .connectFailed,
                     "the proxy \"\(text.withoutLogin)\": write http://, https:// or socks5h://host:port"
                 )
             }

@@ -288,7 +288,7 @@ struct RequestDraft: Sendable {
         case Self.host: authority = authority ?? line.value
         case .expect: expect = line.value ?? ""
         case .userAgent: userAgent = line.value.map(DefaultField.replaced) ?? .removed
-        case .accept: accept = line.value.map(DefaultField.replaced) ?? .removed
+        case .accept where line.value == nil: accept = .removed
         case .transferEncoding where line.value?.lowercased() == "chunked": isChunked = true
         // The client writes the field, because it manages the connections.
         case .connection where ["close", "keep-alive"].contains(line.value?.lowercased()):

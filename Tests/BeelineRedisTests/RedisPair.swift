@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import BeelineTesting
+import Foundation
+
+/// A server, its replica, and a Sentinel that promotes the replica when the server ends.
+actor RedisPair {
+    private let folder = NSTemporaryDirectory() + "/beeline-redis-pair-\(UUID().uuidString)"
+    private let program: String
+    private let sentinel: RedisServer
+    /// The server that Sentinel names, and its replica.
+    private(set) var master: RedisServer
+    private var replica: RedisServer
+
+    init(_ program: String) async throws {
+        self.program = program
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        master = try RedisServer(program)
+        replica = try RedisServer(program, arguments: ["--replicaof", "127.0.0.1 \(master.port)"])
+        let file = folder + "/sentinel.conf"
+        let text = """
+            sentinel monitor pair 127.0.0.1 \(master.port) 1
+            sentinel down-after-milliseconds pair 300
+            sentinel failover-timeout pair 2000
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        sentinel = try RedisServer(sentinel: file, port: try freePorts(1)[0])
+        try await replicaIsReady()
+    }
+
+    /// The address of a jar.
+    nonisolated func url(ofJar name: String) -> String { "redis+sentinel://127.0.0.1:\(sentinel.port)/pair/0/\(name)" }
+
+    /// Kills the server, waits until its replica is promoted, and starts the killed server again as a replica.
+    func failOver() async throws {
+        let (old, new) = (master, replica)
+        old.stop()
+        // Sentinel would make a replica of any other server that takes the port, and an empty server that returns too early
+        // would empty its replica.
+        let placeholder = try await RawServer.start(port: old.port) { _ in }
+        try await withTimeLimit(.seconds(60), for: { "the promotion of port \(new.port)" }) { [sentinel] in
+            while try !sentinel.ask("SENTINEL", "get-master-addr-by-name", "pair").contains("\(new.port)")
+                || !new.ask("ROLE").hasPrefix("master")
+            {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        await placeholder.stop()
+        master = new
+        replica = try RedisServer(program, port: old.port, arguments: ["--replicaof", "127.0.0.1 \(new.port)"])
+        try await replicaIsReady()
+    }
+
+    /// Waits until the replica has all data and Sentinel would promote it.
+    private func replicaIsReady() async throws {
+        try await withTimeLimit(.seconds(60), for: { "the replica" }) { [replica, sentinel] in
+            while true {
+                let known = try sentinel.ask("SENTINEL", "replicas", "pair")
+                let isKnown = known.contains("\(replica.port)") && known.contains("master-link-status\nok")
+                if try isKnown && !known.contains("s_down")
+                    && replica.ask("INFO", "replication").contains("master_link_status:up")
+                {
+                    return
+                }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    func stop() {
+        for server in [sentinel, replica, master] { server.stop() }
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+}
+#endif
