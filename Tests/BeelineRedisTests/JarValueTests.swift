@@ -116,6 +116,47 @@ struct JarValueTests {
         }
     }
 
+    @Test("elements of a large reply are read once, however many pieces it arrives in")
+    func largeReply() throws {
+        let limits = RedisReplyReader.Limits(octets: 8 << 20, elements: 60_000)
+        let element = Array("$60\r\n\(String(repeating: "v", count: 60))\r\n".utf8)
+        var reader = RedisReplyReader()
+        reader.append("*60000\r\n".utf8)
+        var reply: RedisValue?
+        let begin = ContinuousClock.now
+        // Reading all of it again for each element would take hours.
+        for _ in 0..<60_000 {
+            #expect(reply == nil)
+            reader.append(element)
+            reply = try reader.next(limits)
+        }
+        #expect(reply?.elements?.count == 60_000)
+        #expect(ContinuousClock.now - begin < .seconds(60))
+    }
+
+    @Test("the size of a reply is bounded, whether it arrives whole or in pieces", arguments: [1, 7, 1 << 20])
+    func largeElements(_ piece: Int) {
+        // The elements are within the limit of their number, and too large together.
+        let element = "$99\r\n\(String(repeating: "v", count: 99))\r\n"
+        let octets = Array("*8\r\n\(String(repeating: element, count: 8))".utf8)
+        let limits = RedisReplyReader.Limits(octets: 100, elements: 8)
+        var many: [UInt8] = []
+        for _ in 0..<7 { many += octets }
+        for (text, isRefused) in [(octets, false), (Array("*7\r\n".utf8) + many, true)] {
+            var reader = RedisReplyReader()
+            var (failure, values) = (RedisReplyReader.Failure?.none, 0)
+            for start in stride(from: 0, to: text.count, by: piece) where failure == nil {
+                reader.append(text[start..<min(start + piece, text.count)])
+                do throws(RedisReplyReader.Failure) {
+                    if try reader.next(.init(octets: limits.octets, elements: 63)) != nil { values += 1 }
+                } catch {
+                    failure = error
+                }
+            }
+            #expect(failure == (isRefused ? .tooLarge : nil) && values == (isRefused ? 0 : 1))
+        }
+    }
+
     @Test("no octets make the reader of replies trap")
     func fuzz() {
         var random = SeededRandom(seed: 6_380)

@@ -8,7 +8,8 @@
 struct RedisReplyReader: Sendable {
     /// The limits of one reply.
     struct Limits: Hashable, Sendable {
-        /// The maximum size in octets.
+        /// The maximum size in octets. A line of 4,096 octets may come in addition, because an error may replace a
+        /// short reply.
         var octets: Int
         /// The maximum number of elements of all arrays together.
         var elements: Int
@@ -22,73 +23,109 @@ struct RedisReplyReader: Sendable {
         case tooLarge
     }
 
+    /// One element of a reply on the wire.
+    private enum Element {
+        case value(RedisValue)
+        /// The start of an array with at least one element.
+        case array(count: Int)
+    }
+
+    /// An array whose elements have not all arrived.
+    private struct PartialArray {
+        var values: [RedisValue] = []
+        var left: Int
+    }
+
     private var buffer: [UInt8] = []
+    /// The place in the buffer behind the elements that were read.
     private var start = 0
-    /// The end of the part of the buffer that the next reply needs at least.
-    private var wanted = 0
+    /// The arrays of the present reply that are not complete, the outermost first.
+    private var arrays: [PartialArray] = []
+    /// The number of elements that the arrays of the present reply have announced.
+    private var elements = 0
+    /// The size of the elements of the present reply that were read.
+    private var octets = 0
 
     /// Appends octets of the connection.
     mutating func append(_ octets: some Sequence<UInt8>) {
         if start > 0 {
             buffer.removeFirst(start)
-            wanted -= start
             start = 0
         }
         buffer.append(contentsOf: octets)
     }
 
-    /// Returns the next reply; nil if it is not complete yet.
+    /// Returns the next reply; nil if it is not complete yet. Elements that were read are not read again when more
+    /// octets arrive.
     mutating func next(_ limits: Limits) throws(Failure) -> RedisValue? {
-        guard start < buffer.count, buffer.count >= wanted else { return nil }
-        var place = start
-        var elements = limits.elements
-        guard let value = try parse(at: &place, limits, elements: &elements, depth: 0) else {
-            guard buffer.count - start <= limits.octets else { throw .tooLarge }
-            return nil
+        while true {
+            let begin = start
+            let element = try element(limits)
+            octets += start - begin
+            let size = octets + (element == nil ? buffer.count - start : 0)
+            guard size <= limits.octets + Self.maxLine else { throw .tooLarge }
+            switch element {
+            case nil: return nil
+            case .array(let count): arrays.append(PartialArray(left: count))
+            case .value(let value):
+                guard let reply = add(value) else { continue }
+                (elements, octets) = (0, 0)
+                return reply
+            }
         }
-        start = place
+    }
+
+    /// Adds a value to the innermost array, and each complete array to the one around it. Returns the reply if it is
+    /// complete.
+    private mutating func add(_ value: RedisValue) -> RedisValue? {
+        var value = value
+        while var array = arrays.popLast() {
+            array.values.append(value)
+            array.left -= 1
+            guard array.left == 0 else {
+                arrays.append(array)
+                return nil
+            }
+            value = .array(array.values)
+        }
         return value
     }
 
-    private mutating func parse(
-        at place: inout Int,
-        _ limits: Limits,
-        elements: inout Int,
-        depth: Int
-    ) throws(Failure) -> RedisValue? {
+    /// Reads one element and moves ``start`` behind it. Nil if it is not complete yet.
+    private mutating func element(_ limits: Limits) throws(Failure) -> Element? {
+        var place = start
         guard let line = try line(at: &place), let kind = line.first else { return nil }
         let rest = line.dropFirst()
+        let element: Element
         switch kind {
-        case UInt8(ascii: "+"): return .octets(Array(rest))
-        case UInt8(ascii: "-"): return RedisValue(error: rest)
-        case UInt8(ascii: ":"): return .integer(try Self.number(rest))
+        case UInt8(ascii: "+"): element = .value(.octets(Array(rest)))
+        case UInt8(ascii: "-"): element = .value(RedisValue(error: rest))
+        case UInt8(ascii: ":"): element = .value(.integer(try Self.number(rest)))
         case UInt8(ascii: "$"):
             let count = try Self.number(rest)
-            guard count >= 0 else { return .nothing }
+            guard count >= 0 else {
+                element = .value(.nothing)
+                break
+            }
             guard count <= limits.octets else { throw .tooLarge }
             let end = place + Int(count)
-            guard buffer.count >= end + 2 else {
-                wanted = end + 2
-                return nil
-            }
+            guard buffer.count >= end + 2 else { return nil }
             guard buffer[end] == 0x0d, buffer[end + 1] == 0x0a else { throw .malformed }
-            defer { place = end + 2 }
-            return .octets(Array(buffer[place..<end]))
+            element = .value(.octets(Array(buffer[place..<end])))
+            place = end + 2
         case UInt8(ascii: "*"):
             let count = try Self.number(rest)
-            guard count >= 0 else { return .nothing }
-            guard count <= elements, depth < Limits.depth else { throw .tooLarge }
-            elements -= Int(count)
-            var values: [RedisValue] = []
-            for _ in 0..<count {
-                guard let value = try parse(at: &place, limits, elements: &elements, depth: depth + 1) else {
-                    return nil
-                }
-                values.append(value)
+            guard count > 0 else {
+                element = .value(count < 0 ? .nothing : .array([]))
+                break
             }
-            return .array(values)
+            guard count <= limits.elements - elements, arrays.count < Limits.depth else { throw .tooLarge }
+            elements += Int(count)
+            element = .array(count: Int(count))
         default: throw .malformed
         }
+        start = place
+        return element
     }
 
     /// The longest line to read. Texts of errors are shorter.
