@@ -9,11 +9,12 @@ extension RedisAnswers {
     ///   - amount: What to add.
     ///   - key: The counter, after the prefix of the configuration and `quota:`.
     ///   - lifetime: How long the server keeps the counter from now on.
-    /// - Returns: Nil if the server is unavailable, does not answer within the timeout, or has something else under the key.
+    /// - Returns: Nil if the server is unavailable, does not answer within the timeout, or has something else under the
+    ///   key. The amount may have been added even so. It is never added twice.
     public func add(_ amount: Int, to key: String, lifetime: Duration) async -> Int? {
         let name = "\(configuration.prefix)quota:\(key)"
         let commands = [["INCRBY", name, "\(amount)"], ["EXPIRE", name, "\(max(1, lifetime.components.seconds))"]]
-        guard let replies = await ask(commands.map { $0.map { Array($0.utf8) } }),
+        guard let replies = await ask(commands.map { $0.map { Array($0.utf8) } }, .count),
             case .integer(let total)? = replies.first
         else { return nil }
         return Int(total)

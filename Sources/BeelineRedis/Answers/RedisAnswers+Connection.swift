@@ -10,9 +10,9 @@ import Names
 extension RedisAnswers {
     /// Executes commands. Nil if the server is unavailable, or at once if the task is cancelled.
     ///
-    /// - Parameter isShare: Whether the commands write. If the connection is not up yet, they are executed later, and the caller gets
-    ///   nil at once.
-    func ask(_ commands: [[[UInt8]]], isShare: Bool = false) async -> [RedisValue]? {
+    /// - Parameter kind: What the commands do. If the connection is not up yet, those that share an answer are executed
+    ///   later, and the caller gets nil at once.
+    func ask(_ commands: [[[UInt8]]], _ kind: Job.Kind = .read) async -> [RedisValue]? {
         let id = state.withLockedValue { state in
             state.lastWaiter += 1
             return state.lastWaiter
@@ -20,7 +20,7 @@ extension RedisAnswers {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 let (waits, mustStart) = state.withLockedValue { state in
-                    let (isTaken, mustStart) = add(commands, isShare: isShare, waiter: id, to: &state)
+                    let (isTaken, mustStart) = add(commands, kind, waiter: id, to: &state)
                     let waits = isTaken && state.isUp && !Task.isCancelled
                     if waits { state.waiters[id] = waiter }
                     return (waits, mustStart)
@@ -36,7 +36,7 @@ extension RedisAnswers {
     /// Adds a job to the queue if the server can be used, and says whether the thread must start.
     private func add(
         _ commands: [[[UInt8]]],
-        isShare: Bool,
+        _ kind: Job.Kind,
         waiter: Int,
         to state: inout State
     ) -> (isTaken: Bool, mustStart: Bool) {
@@ -47,10 +47,12 @@ extension RedisAnswers {
         }
         let mustStart = !state.isBusy
         if mustStart { state.isBusy = true }
-        guard isShare || state.isUp, state.waiting.count < configuration.maxWaiting else { return (false, mustStart) }
-        let limit = clock.now + (isShare ? Self.shareLimit : configuration.boundedTimeout)
+        guard kind == .share || state.isUp, state.waiting.count < configuration.maxWaiting else {
+            return (false, mustStart)
+        }
+        let limit = clock.now + (kind == .share ? Self.shareLimit : configuration.boundedTimeout)
         let asker = state.isUp ? waiter : nil
-        state.waiting.append(Job(commands: commands, isShare: isShare, limit: limit, waiter: asker))
+        state.waiting.append(Job(commands: commands, kind: kind, limit: limit, waiter: asker))
         return (true, mustStart)
     }
 
@@ -66,59 +68,64 @@ extension RedisAnswers {
     /// Runs on the thread until the queue is empty.
     private func work() {
         RedisLink.blockPipeSignal()
-        link.withLockedValue { link in
+        links.withLockedValue { links in
             while let step = next() {
                 switch step {
-                case .connect: link = connect { () throws(RedisFault) in try connector.connect() }
+                case .connect: connect(&links)
                 case .giveUp(let jobs):
                     for job in jobs { resume(job, with: nil) }
-                case .carryOut(let jobs):
-                    let replies = carryOut(jobs.flatMap(\.commands), &link, writes: jobs.contains(where: \.isShare))
-                    var rest = (replies ?? [])[...]
-                    for job in jobs {
-                        resume(job, with: replies.map { _ in Array(rest.prefix(job.commands.count)) })
-                        rest = rest.dropFirst(job.commands.count)
-                    }
+                case .carryOut(let jobs): carryOut(jobs, &links)
                 }
             }
         }
     }
 
-    /// Executes commands, on a new connection if the server has closed the present one. Nil without a usable connection.
-    private func carryOut(_ commands: [[[UInt8]]], _ link: inout RedisLink?, writes: Bool) -> [RedisValue]? {
-        var replies = link?.exchange(commands)
-        if replies == nil, let old = link, old.wasCut {
-            // The server may have closed an idle connection or restarted, so retry once.
-            link = connect { () throws(RedisFault) in try connector.reconnect(old) }
-            replies = link?.exchange(commands)
+    /// Executes the commands of jobs, on a new connection if the server has closed the present one.
+    private func carryOut(_ jobs: [Job], _ links: inout AnswerLinks) {
+        var jobs = jobs
+        if !links.isUsable { connect(&links) }
+        var replies = links.exchange(jobs.flatMap(\.commands))
+        if replies == nil, links.wasCut {
+            // The server may have restarted, so retry once. It may also have counted.
+            for job in jobs where job.kind == .count { resume(job, with: nil) }
+            jobs.removeAll { $0.kind == .count }
+            connect(&links)
+            guard !jobs.isEmpty else { return }
+            replies = links.exchange(jobs.flatMap(\.commands))
         }
-        guard let used = link else { return nil }
+        note(replies, hasWritten: jobs.contains { $0.kind == .share }, &links)
+        var rest = (replies ?? [])[...]
+        for job in jobs {
+            resume(job, with: replies.map { _ in Array(rest.prefix(job.commands.count)) })
+            rest = rest.dropFirst(job.commands.count)
+        }
+    }
+
+    /// Decides by the replies whether the server can be used.
+    private func note(_ replies: [RedisValue]?, hasWritten: Bool, _ links: inout AnswerLinks) {
+        for fault in links.takeFaults() { report(fault) }
+        guard links.isOpen else { return }
         // Counts as a failure: otherwise the server would look like a cache that never has an answer.
         let refusal = replies?.lazy.compactMap(\.refusal).first
         state.withLockedValue { state in
             if refusal != nil { state.isRefused = true }
-            guard replies != nil, refusal == nil, writes || !state.isRefused else { return }
+            guard replies != nil, refusal == nil, hasWritten || !state.isRefused else { return }
             state.pause.reset()
             state.isRefused = false
-            state.told = []
+            if links.areAllUp { state.told = [] }
         }
-        if let fault = replies == nil ? used.fault : refusal {
-            link = nil
-            if let target = refusal.flatMap(connector.target) { connector.move(to: target) }
-            leaveAlone(fault)
-        }
-        return replies
+        guard let fault = replies == nil ? links.fault : refusal else { return }
+        links.close()
+        leaveAlone(fault)
     }
 
     /// Opens a connection, or leaves the server alone for a while.
-    private func connect(_ open: () throws(RedisFault) -> RedisLink) -> RedisLink? {
+    private func connect(_ links: inout AnswerLinks) {
         do throws(RedisFault) {
-            let link = try open()
+            try links.connect()
             state.withLockedValue { $0.link = .up }
-            return link
         } catch {
             leaveAlone(error.reason)
-            return nil
         }
     }
 
@@ -150,11 +157,16 @@ extension RedisAnswers {
         }
     }
 
-    /// Pauses the use of the server, and reports the reason if it is new.
+    /// Pauses the use of the server, and reports the reason.
     private func leaveAlone(_ reason: String) {
+        state.withLockedValue { $0.link = .away(until: clock.now + $0.pause.next()) }
+        report(reason)
+    }
+
+    /// Reports a reason if it is new.
+    private func report(_ reason: String) {
         let isNew = state.withLockedValue { state in
-            state.link = .away(until: clock.now + state.pause.next())
-            return !state.isClosed && state.told.count < Self.maxTold && state.told.insert(reason).inserted
+            !state.isClosed && state.told.count < Self.maxTold && state.told.insert(reason).inserted
         }
         if isNew { configuration.onUnavailable?(reason) }
     }

@@ -26,9 +26,17 @@ import Names
 public final class RedisAnswers: SharedAnswers {
     /// Commands and the continuation that waits for their replies.
     struct Job {
+        /// What the commands do.
+        enum Kind {
+            case read
+            /// They write an answer. Nothing waits for it, so they may wait for the connection.
+            case share
+            /// They add to a counter, so they must not be executed twice.
+            case count
+        }
+
         var commands: [[[UInt8]]]
-        /// Whether the commands write.
-        var isShare: Bool
+        var kind: Kind
         /// When the job leaves the queue without an answer.
         var limit: ContinuousClock.Instant
         /// The caller that waits; nil if none does.
@@ -78,8 +86,8 @@ public final class RedisAnswers: SharedAnswers {
     let connector: RedisConnector
     /// Guards the state of the connection and the queue.
     let state: NIOLockedValueBox<State>
-    /// The connection. Used by the thread only, and by `shutDown()` after the thread has ended.
-    let link = NIOLockedValueBox<RedisLink?>(nil)
+    /// The connections. Used by the thread only, and by `shutDown()` after the thread has ended.
+    let links: NIOLockedValueBox<AnswerLinks>
 
     /// Starts to connect to a server, which may be unavailable.
     public convenience init(_ configuration: RedisConfiguration) {
@@ -91,6 +99,7 @@ public final class RedisAnswers: SharedAnswers {
         self.configuration = configuration
         state = NIOLockedValueBox(State(pause: RetryPause(configuration.retryDelay)))
         connector = RedisConnector(configuration, lookUp: lookUp)
+        links = NIOLockedValueBox(AnswerLinks(connector, retryDelay: configuration.retryDelay))
         thread.start()
         begin()
     }
@@ -116,7 +125,7 @@ public final class RedisAnswers: SharedAnswers {
         for job in waiting { resume(job, with: nil) }
         connector.end()
         try? await thread.shutdownGracefully()
-        link.withLockedValue { $0 = nil }
+        links.withLockedValue { $0.close() }
     }
 
     // MARK: Answers
@@ -150,7 +159,7 @@ public final class RedisAnswers: SharedAnswers {
                 Array("\(ttl.components.seconds)".utf8),
             ]
         }
-        if !commands.isEmpty { _ = await ask(commands, isShare: true) }
+        if !commands.isEmpty { _ = await ask(commands, .share) }
     }
 
     private func key(_ question: Question, family: IPAddress.Family, upstream: String) -> [UInt8] {

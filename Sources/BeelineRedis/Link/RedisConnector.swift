@@ -115,9 +115,10 @@ final class RedisConnector: Sendable {
         case .refused(let reason): throw RedisFault(reason: reason)
         case .array(let values):
             guard values.count == 2, let name = values[0].text,
-                let port = values[1].number.flatMap({ UInt16(exactly: $0) })
+                let port = values[1].number.flatMap({ UInt16(exactly: $0) }),
+                let host = RedisHost(checking: name, port: port)
             else { fallthrough }
-            return RedisHost(name, port: port)
+            return host
         default: throw RedisFault(reason: "its reply is malformed")
         }
     }
@@ -130,17 +131,6 @@ final class RedisConnector: Sendable {
     }
 
     // MARK: Cluster
-
-    /// The server that a cluster redirects to: `MOVED SLOT HOST:PORT` or `ASK SLOT HOST:PORT`. Nil for other errors.
-    func target(of refusal: String) -> RedisHost? {
-        let words = refusal.split(separator: " ")
-        guard words.count == 3, words[0] == "MOVED" || words[0] == "ASK", let mark = words[2].lastIndex(of: ":"),
-            let port = UInt16(words[2][words[2].index(after: mark)...]), port > 0
-        else { return nil }
-        let name = words[2][..<mark]
-        // An empty name means the host that replied.
-        return RedisHost(name.isEmpty ? configuration.host : String(name), port: port)
-    }
 
     /// Connects to another server of the cluster from now on.
     func move(to host: RedisHost) { state.withLockedValue { $0.moved = host } }

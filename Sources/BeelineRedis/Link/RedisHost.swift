@@ -21,7 +21,12 @@ public struct RedisHost: Hashable, Sendable, CustomStringConvertible {
             guard let number = UInt16(text[text.index(after: mark)...]), number > 0 else { return nil }
             (name, port) = (text[..<mark], number)
         }
-        guard let host = try? Host(name) else { return nil }
+        self.init(checking: String(name), port: port)
+    }
+
+    /// Nil for a name that is neither a host name nor an address, and for port 0. For names that a server has sent.
+    init?(checking name: String, port: UInt16) {
+        guard port > 0, let host = try? Host(name) else { return nil }
         self.init(host.text, port: port)
     }
 
@@ -42,7 +47,8 @@ public struct RedisSentinel: Hashable, Sendable {
 
 /// The settings of TLS. The certificate and the host name are always verified.
 public struct RedisTLS: Hashable, Sendable {
-    /// A file with the trusted authorities in PEM form. Nil: those of the system. Default: nil.
+    /// A file with the certificates of the trusted authorities in PEM form, at most 4 MiB. Nil: those of the system.
+    /// Default: nil.
     public var authorityFile: String?
 
     /// Makes the settings.

@@ -30,9 +30,10 @@ final class RedisLink: @unchecked Sendable {
     let address: IPAddress
     /// Why the last exchange failed, if hiredis does not know.
     private var failure: String?
-    /// Whether an exchange has returned replies. The greeting may be empty and then does not count.
-    private var hasAnswered = false
-    /// Whether the server closed a working connection, rather than being slow.
+    /// Whether an octet of the present exchange's replies came.
+    private var hasReceived = false
+    /// Whether the server closed the connection before any octet of the last exchange's replies came. It may have
+    /// executed the commands even so.
     private(set) var wasCut = false
 
     /// Connects to an address. hiredis gets no name, because it would look it up without a time limit.
@@ -50,7 +51,9 @@ final class RedisLink: @unchecked Sendable {
         let timeout = timeval(configuration.boundedTimeout)
         let made: UnsafeMutablePointer<redisContext>?
         if let security {
-            made = redisConnectFd(try security.connect(to: address, host, within: configuration.boundedTimeout))
+            let file = try security.connect(to: address, host, within: configuration.boundedTimeout)
+            made = redisConnectFd(file)
+            if made == nil { close(file) }
         } else {
             made = redisConnectWithTimeout(address.description, CInt(host.port), timeout)
         }
@@ -85,6 +88,13 @@ final class RedisLink: @unchecked Sendable {
     /// Ends the exchange of another thread. The connection is unusable afterwards.
     func interrupt() { shutdown(context.pointee.fd, Int32(SHUT_RDWR)) }
 
+    /// Whether the connection can take commands: the server has neither closed it nor sent anything that no command
+    /// asked for. Does not wait.
+    var isUsable: Bool {
+        var waiting = pollfd(fd: context.pointee.fd, events: Int16(POLLIN), revents: 0)
+        return context.pointee.err == 0 && failure == nil && poll(&waiting, 1, 0) == 0
+    }
+
     /// Sends commands together and waits for all replies. Nil if the connection is no longer usable.
     ///
     /// - Parameters:
@@ -96,28 +106,20 @@ final class RedisLink: @unchecked Sendable {
         within limit: Duration? = nil
     ) -> [RedisValue]? {
         // The socket timeout restarts with each octet, so a server that sends slowly needs a time limit for the whole exchange.
-        let begin = ContinuousClock.now
-        let limit = limit ?? timeout
-        let values = exchange(commands, limits, until: begin + limit)
-        wasCut = values == nil && hasAnswered && ContinuousClock.now < begin + limit / 2
-        if values != nil, !commands.isEmpty { hasAnswered = true }
-        return values
-    }
-
-    private func exchange(
-        _ commands: [[[UInt8]]],
-        _ limits: RedisReplyReader.Limits,
-        until end: ContinuousClock.Instant
-    ) -> [RedisValue]? {
+        let end = ContinuousClock.now + (limit ?? timeout)
+        wasCut = false
         for command in commands where !append(command) { return nil }
         var isSent: CInt = 0
         while isSent == 0 {
-            guard redisBufferWrite(context, &isSent) == REDIS_OK, isSent != 0 || ContinuousClock.now < end else {
+            guard redisBufferWrite(context, &isSent) == REDIS_OK else {
+                wasCut = errno == EPIPE || errno == ECONNRESET
                 return nil
             }
+            guard isSent != 0 || ContinuousClock.now < end else { return nil }
         }
         var values: [RedisValue] = []
         values.reserveCapacity(commands.count)
+        hasReceived = false
         for _ in commands {
             guard let value = reply(limits, until: end) else { return nil }
             values.append(value)
@@ -148,10 +150,13 @@ final class RedisLink: @unchecked Sendable {
         var octets = [UInt8](repeating: 0, count: 16_384)
         let size = recv(context.pointee.fd, &octets, octets.count, 0)
         guard size > 0 else {
-            if size < 0, errno == EINTR || errno == EAGAIN { return true }
-            failure = size == 0 ? "Server closed the connection" : String(cString: strerror(errno))
+            let code = errno
+            if size < 0, code == EINTR || code == EAGAIN { return true }
+            failure = size == 0 ? "Server closed the connection" : String(cString: strerror(code))
+            wasCut = !hasReceived && (size == 0 || code == ECONNRESET)
             return false
         }
+        hasReceived = true
         reader.append(octets.prefix(size))
         return true
     }

@@ -18,7 +18,8 @@ struct RedisScript: Sendable {
         (octet < 16 ? "0" : "") + String(octet, radix: 16)
     }
 
-    /// Runs the script, and sends its text only if the server does not know it.
+    /// Runs the script, and sends its text only if the server does not know it. A script whose connection was cut may
+    /// run twice, so a script must have the same result then.
     ///
     /// - Throws: ``RedisFault`` without a usable connection, and if the script fails.
     func run(
@@ -28,9 +29,10 @@ struct RedisScript: Sendable {
         limits: RedisReplyReader.Limits
     ) throws(RedisFault) -> RedisValue {
         let tail = [Array("\(keys.count)".utf8)] + keys + arguments
-        var reply = try session.call([[Array("EVALSHA".utf8), digest] + tail], limits: limits).first
+        var reply = try session.call([[Array("EVALSHA".utf8), digest] + tail], limits: limits, reconnects: true).first
         if reply?.refusal?.hasPrefix("NOSCRIPT") ?? false {
-            reply = try session.call([[Array("EVAL".utf8), Array(text.utf8)] + tail], limits: limits).first
+            reply = try session.call([[Array("EVAL".utf8), Array(text.utf8)] + tail], limits: limits, reconnects: true)
+                .first
         }
         guard let reply, reply.refusal == nil else {
             throw RedisFault(reason: reply?.refusal ?? "the script has no reply")

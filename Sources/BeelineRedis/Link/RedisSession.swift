@@ -39,27 +39,42 @@ final class RedisSession: Sendable {
 
     /// Executes commands on the thread of the session, which must be the caller's.
     ///
+    /// - Parameter reconnects: Whether to open a new connection and send the commands once more if the server has
+    ///   closed the present one, as it does with an idle one and at a restart. The first time may have been executed,
+    ///   so pass true only for commands with the same result if they are executed twice, and without a relation to
+    ///   earlier ones.
     /// - Throws: ``RedisFault`` without a usable connection, and if the server cannot execute commands at all. The next call opens
     ///   a new connection.
     func call(
         _ commands: [[[UInt8]]],
         limits: RedisReplyReader.Limits,
-        within limit: Duration? = nil
+        within limit: Duration? = nil,
+        reconnects: Bool = false
     ) throws(RedisFault) -> [RedisValue] {
-        for _ in 0...Self.maxRedirections {
+        if reconnects { closeUnusable() }
+        var mayReconnect = reconnects && isOpen
+        var redirections = 0
+        while redirections <= Self.maxRedirections {
             let link = try open()
             guard var replies = link.exchange(commands, limits: limits, within: limit) else {
-                state.withLockedValue { $0.link = nil }
+                // An interrupted connection is no longer the present one.
+                if close(link), mayReconnect, link.wasCut {
+                    mayReconnect = false
+                    continue
+                }
                 throw RedisFault(reason: link.fault)
             }
-            if let refusal = replies.lazy.compactMap(\.refusal).first, let target = connector.target(of: refusal) {
-                guard refusal.hasPrefix("ASK") else {
-                    connector.move(to: target)
-                    state.withLockedValue { $0.link = nil }
+            let redirection = replies.lazy.compactMap(\.refusal).compactMap { RedisRedirection($0, from: link.host) }
+                .first
+            if let redirection {
+                redirections += 1
+                guard redirection.isTemporary else {
+                    connector.move(to: redirection.target)
+                    close(link)
                     continue
                 }
                 // The slot is on its way to another server. Only these commands go there.
-                let other = try connector.open(target)
+                let other = try connector.open(redirection.target)
                 guard let asked = other.exchange([[Array("ASKING".utf8)]] + commands, limits: limits, within: limit)
                 else {
                     throw RedisFault(reason: other.fault)
@@ -67,7 +82,7 @@ final class RedisSession: Sendable {
                 replies = Array(asked.dropFirst())
             }
             if let refusal = replies.lazy.compactMap(\.refusal).first(where: Self.isOfServer) {
-                state.withLockedValue { $0.link = nil }
+                close(link)
                 throw RedisFault(reason: refusal)
             }
             return replies
@@ -86,6 +101,21 @@ final class RedisSession: Sendable {
         return link
     }
 
+    /// Forgets a connection. Returns whether it was the present one.
+    @discardableResult
+    private func close(_ link: RedisLink) -> Bool {
+        state.withLockedValue { state in
+            guard state.link === link else { return false }
+            state.link = nil
+            return true
+        }
+    }
+
+    /// Forgets a connection that the server has closed meanwhile.
+    private func closeUnusable() {
+        if let link = state.withLockedValue({ $0.link }), !link.isUsable { close(link) }
+    }
+
     /// Whether an error concerns the server rather than one command: another connection may work.
     private static func isOfServer(_ refusal: String) -> Bool {
         let words = [
@@ -95,17 +125,13 @@ final class RedisSession: Sendable {
     }
 
     /// Ends the connection, and with it a running exchange. The next call opens a new one.
-    func interrupt() { state.withLockedValue { $0.link }?.interrupt() }
+    func interrupt() { state.withLockedValue { $0.link.take() }?.interrupt() }
 
     /// Ends the running exchange and the thread.
     func end() async {
-        let link = state.withLockedValue { state in
-            state.isEnded = true
-            return state.link
-        }
-        link?.interrupt()
+        state.withLockedValue { $0.isEnded = true }
+        interrupt()
         try? await thread.shutdownGracefully()
-        state.withLockedValue { $0.link = nil }
     }
 }
 #endif

@@ -27,9 +27,14 @@ enum RedisValue: Hashable, Sendable {
     /// A server's error.
     init(error octets: ArraySlice<UInt8>) {
         let text = String(printable: octets)
-        // The key belongs to another program. Every other error concerns the server.
-        self = text.hasPrefix("WRONGTYPE") ? .unexpected : .refused(text)
+        self = Self.errorsOfKeys.contains { text.hasPrefix($0) } ? .unexpected : .refused(text)
     }
+
+    /// The errors for a key with another type or value, which another program has written. Every other error concerns
+    /// the server.
+    private static let errorsOfKeys = [
+        "WRONGTYPE", "ERR value is not an integer", "ERR increment or decrement would overflow",
+    ]
 }
 
 extension String {

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+/// The connections of shared answers: one to the given server, and those to the other servers of a cluster that it
+/// redirects to. One thread uses them.
+///
+/// The given server must work. Without another server of the cluster, its keys look as if they had no values, and it is
+/// tried again at intervals.
+struct AnswerLinks: Sendable {
+    /// A further server of a cluster.
+    private struct Shard {
+        var link: RedisLink?
+        var pause: RetryPause
+        /// Not to be used before; nil if it works.
+        var retry: ContinuousClock.Instant?
+    }
+
+    /// Where commands are sent.
+    private struct Route: Hashable {
+        /// Nil for the given server.
+        var shard: RedisHost?
+        /// Whether the server must be told that the slot is on its way to it.
+        var isAsking = false
+    }
+
+    /// The maximum number of further servers. Above it, all are forgotten and found again by their redirections.
+    private static let maxShards = 64
+    /// The maximum number of redirections of one command.
+    private static let maxRedirections = 4
+
+    private let connector: RedisConnector
+    private let retryDelay: ClosedRange<Duration>
+    private var main: RedisLink?
+    /// Whether no exchange over the connection to the given server has succeeded.
+    private var isNew = false
+    private var shards: [RedisHost: Shard] = [:]
+    private var slots = ClusterSlots()
+    private var faults: [String] = []
+
+    init(_ connector: RedisConnector, retryDelay: ClosedRange<Duration>) {
+        (self.connector, self.retryDelay) = (connector, retryDelay)
+    }
+
+    // MARK: The given server
+
+    /// Whether there is a connection.
+    var isOpen: Bool { main != nil }
+
+    /// Whether there is no connection that the server has closed meanwhile.
+    var isUsable: Bool { main?.isUsable ?? true }
+
+    /// Whether the last exchange found that the server had closed a connection that had worked.
+    var wasCut: Bool { !isNew && main?.wasCut ?? false }
+
+    /// Why the connection is no longer usable.
+    var fault: String { main?.fault ?? "the connection was closed" }
+
+    /// Opens a connection, in place of the present one if there is one.
+    mutating func connect() throws(RedisFault) {
+        let old = main
+        main = nil
+        main = if let old { try connector.reconnect(old) } else { try connector.connect() }
+        isNew = true
+    }
+
+    /// Closes all connections.
+    mutating func close() {
+        main = nil
+        shards = [:]
+    }
+
+    // MARK: Commands
+
+    /// Executes commands that have a key as their first argument. Nil without a usable connection to the given server.
+    /// The reply is ``RedisValue/unexpected`` for the key of another server that cannot be used.
+    mutating func exchange(_ commands: [[[UInt8]]]) -> [RedisValue]? {
+        var replies = [RedisValue](repeating: .unexpected, count: commands.count)
+        var places: [Route: [Int]] = [:]
+        for (place, command) in commands.enumerated() { places[route(command), default: []].append(place) }
+        for _ in 0...Self.maxRedirections {
+            var redirected: [Route: [Int]] = [:]
+            for (route, places) in places {
+                guard let values = exchange(places.map { commands[$0] }, route) else {
+                    guard route.shard == nil else { continue }
+                    return nil
+                }
+                for (place, value) in zip(places, values) {
+                    if let next = redirection(value, from: route) {
+                        redirected[next, default: []].append(place)
+                    } else {
+                        replies[place] = value
+                    }
+                }
+            }
+            isNew = false
+            guard !redirected.isEmpty else { return replies }
+            places = redirected
+        }
+        faults.append("the cluster redirects in a circle")
+        return replies
+    }
+
+    /// The server that has the key of a command, as far as it is known.
+    private func route(_ command: [[UInt8]]) -> Route {
+        guard !slots.isEmpty, command.count > 1, let host = slots.host(of: command[1]) else { return Route() }
+        // Another server may have taken the slots of one that does not work. The given server knows.
+        return shards[host]?.retry == nil ? Route(shard: host) : Route()
+    }
+
+    private mutating func redirection(_ value: RedisValue, from route: Route) -> Route? {
+        guard let refusal = value.refusal, let main,
+            let redirection = RedisRedirection(refusal, from: route.shard ?? main.host)
+        else { return nil }
+        let shard = redirection.target == main.host ? nil : redirection.target
+        if !redirection.isTemporary { slots.move(redirection.slot, to: shard) }
+        return Route(shard: shard, isAsking: redirection.isTemporary)
+    }
+
+    private mutating func exchange(_ commands: [[[UInt8]]], _ route: Route) -> [RedisValue]? {
+        // Each command that is asked for needs its own permission.
+        let asking = [Array("ASKING".utf8)]
+        let words = route.isAsking ? commands.flatMap { [asking, $0] } : commands
+        guard let host = route.shard else { return Self.replies(main?.exchange(words), to: route) }
+        guard let link = shard(host) else { return nil }
+        let replies = Self.replies(link.exchange(words), to: route)
+        let refusal = replies?.lazy.compactMap(\.refusal).first { RedisRedirection($0, from: host) == nil }
+        if let fault = replies == nil ? link.fault : refusal {
+            leaveAlone(host, fault)
+            return nil
+        }
+        shards[host]?.pause.reset()
+        return replies
+    }
+
+    /// The replies without those to ASKING.
+    private static func replies(_ replies: [RedisValue]?, to route: Route) -> [RedisValue]? {
+        guard let replies, route.isAsking else { return replies }
+        return stride(from: 1, to: replies.count, by: 2).map { replies[$0] }
+    }
+
+    // MARK: Other servers of a cluster
+
+    /// Whether no further server is left alone.
+    var areAllUp: Bool { shards.values.allSatisfy { $0.retry == nil } }
+
+    /// Returns and forgets why further servers cannot be used.
+    mutating func takeFaults() -> [String] {
+        defer { faults = [] }
+        return faults
+    }
+
+    /// A connection to a further server. Nil if there is none.
+    private mutating func shard(_ host: RedisHost) -> RedisLink? {
+        if let link = shards[host]?.link, link.isUsable { return link }
+        if let retry = shards[host]?.retry, retry > .now { return nil }
+        if shards[host] == nil, shards.count >= Self.maxShards { shards = [:] }
+        do throws(RedisFault) {
+            let link = try connector.open(host)
+            shards[host, default: Shard(pause: RetryPause(retryDelay))].link = link
+            shards[host]?.retry = nil
+            return link
+        } catch {
+            leaveAlone(host, error.reason)
+            return nil
+        }
+    }
+
+    private mutating func leaveAlone(_ host: RedisHost, _ reason: String) {
+        var shard = shards[host] ?? Shard(pause: RetryPause(retryDelay))
+        shard.link = nil
+        shard.retry = .now + shard.pause.next()
+        shards[host] = shard
+        faults.append("\(host): \(reason)")
+    }
+}
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import BeelineTesting
+import HTTPDNS
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import BeelineRedis
+
+@Suite("Answers in a cluster", .timeLimit(.minutes(1)))
+struct ClusterTests {
+    @Test("the slot of a key is that of its hash tag, if it has one")
+    func slots() {
+        func slot(_ key: String) -> Int { ClusterSlots.slot(of: Array(key.utf8)) }
+        // The check value of CRC-16/XMODEM.
+        #expect(slot("123456789") == 0x31c3)
+        #expect(slot("{user1000}.following") == slot("user1000"))
+        #expect(slot("foo{{bar}}zap") == slot("{bar"))
+        #expect(slot("foo{bar}{zap}") == slot("bar"))
+        #expect(slot("foo{}{bar}") != slot("bar") && slot("foo{bar") != slot("bar"))
+        #expect(slot("") == 0)
+    }
+
+    @Test("redirections to something that is no host, port or slot are refused")
+    func redirections() {
+        let host = RedisHost("h.test", port: 1)
+        let moved = RedisRedirection("MOVED 3999 127.0.0.1:6381", from: host)
+        #expect(moved?.slot == 3_999 && moved?.target == RedisHost("127.0.0.1", port: 6_381))
+        #expect(moved?.isTemporary == false)
+        #expect(RedisRedirection("MOVED 1 ::1:6381", from: host)?.target == RedisHost("::1", port: 6_381))
+        #expect(RedisRedirection("ASK 1 :6381", from: host)?.target == RedisHost("h.test", port: 6_381))
+        #expect(RedisRedirection("ASK 1 :6381", from: host)?.isTemporary == true)
+        for text in [
+            "MOVED 1 a b:1", "MOVED 16384 a:1", "MOVED -1 a:1", "MOVED 1 a:0", "MOVED 1 a", "MOVED 1 a b", "ERR 1 a:1",
+            "MOVED 1 a/b:1", "MOVED 1 a:99999",
+        ] {
+            #expect(RedisRedirection(text, from: host) == nil, "\(text)")
+        }
+    }
+
+    @Test("the server that a redirection names is asked, and remembered for the slot")
+    func moved() async throws {
+        let other = try await RedisDouble.start { _ in .reply(":5\r\n") }
+        let slot = ClusterSlots.slot(of: Array("beeline:quota:a".utf8))
+        let port = other.port
+        let given = try await RedisDouble.start { command in
+            command.contains("quota:a") ? .reply("-MOVED \(slot) 127.0.0.1:\(port)\r\n") : .reply(":1\r\n")
+        }
+        let redis = RedisAnswers(given.configuration)
+        try await redis.connected()
+        for _ in 0..<3 { #expect(await redis.add(1, to: "a", lifetime: .seconds(10)) == 5) }
+        #expect(await redis.add(1, to: "b", lifetime: .seconds(10)) == 1)
+        #expect(given.commands.filter { $0.contains("quota:a") }.count == 2)
+        #expect(other.commands.count == 6 && redis.isConnected)
+        await redis.shutDown()
+        for server in [given, other] { await server.stop() }
+    }
+
+    @Test("a key that is on its way to another server is asked for there, with permission, and only this time")
+    func asking() async throws {
+        let other = try await RedisDouble.start { $0 == "ASKING" ? .reply("+OK\r\n") : .reply(":5\r\n") }
+        let port = other.port
+        let given = try await RedisDouble.start { _ in .reply("-ASK 7 127.0.0.1:\(port)\r\n") }
+        let redis = RedisAnswers(given.configuration)
+        try await redis.connected()
+        for _ in 0..<2 { #expect(await redis.add(1, to: "a", lifetime: .seconds(10)) == 5) }
+        let (add, keep) = ("INCRBY beeline:quota:a 1", "EXPIRE beeline:quota:a 10")
+        #expect(given.commands == [add, keep, add, keep])
+        #expect(other.commands == ["ASKING", add, "ASKING", keep, "ASKING", add, "ASKING", keep])
+        await redis.shutDown()
+        for server in [given, other] { await server.stop() }
+    }
+
+    @Test("without one server of a cluster, the keys of the others are still used, and the reason is reported once")
+    func shardIsAway() async throws {
+        let dead = try freePorts(1)[0]
+        let told = NIOLockedValueBox<[String]>([])
+        let given = try await RedisDouble.start { command in
+            command.contains("quota:a") ? .reply("-MOVED 7 127.0.0.1:\(dead)\r\n") : .reply(":1\r\n")
+        }
+        var configuration = given.configuration
+        configuration.onUnavailable = { text in told.withLockedValue { $0.append(text) } }
+        let redis = RedisAnswers(configuration)
+        try await redis.connected()
+        for _ in 0..<3 {
+            #expect(await redis.add(1, to: "a", lifetime: .seconds(10)) == nil)
+            #expect(await redis.add(1, to: "b", lifetime: .seconds(10)) == 1)
+        }
+        let reasons = told.withLockedValue { $0 }
+        #expect(reasons.count == 1 && reasons.allSatisfy { $0.hasPrefix("127.0.0.1:\(dead): ") }, "\(reasons)")
+        #expect(redis.isConnected)
+        await redis.shutDown()
+        await given.stop()
+    }
+
+    @Test("servers that redirect to each other end no question late")
+    func circle() async throws {
+        let port = NIOLockedValueBox<UInt16>(0)
+        let other = try await RedisDouble.start { _ in .reply("-MOVED 7 127.0.0.1:\(port.withLockedValue { $0 })\r\n") }
+        let back = other.port
+        let given = try await RedisDouble.start { _ in .reply("-MOVED 7 127.0.0.1:\(back)\r\n") }
+        port.withLockedValue { $0 = given.port }
+        let redis = RedisAnswers(given.configuration)
+        try await redis.connected()
+        #expect(await redis.add(1, to: "a", lifetime: .seconds(10)) == nil)
+        #expect(given.commands.count + other.commands.count == 10)
+        await redis.shutDown()
+        for server in [given, other] { await server.stop() }
+    }
+}
+#endif
