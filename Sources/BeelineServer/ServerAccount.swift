@@ -46,6 +46,13 @@ public struct ServerAccount: Sendable {
     }
 }
 
+extension ServerAccount: CustomReflectable {
+    /// What `print` and `dump` show: everything but the secrets.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["id": id, "quota": quota as Any], displayStyle: .struct)
+    }
+}
+
 /// The ciphers of Aliyun's modes 1 and 2.
 struct AccountCiphers: Sendable {
     let cbc: AESCipher

@@ -5,6 +5,7 @@ import BeelineTesting
 import CookieJar
 import Foundation
 import HTTPDNS
+import NIOConcurrencyHelpers
 import Names
 import Testing
 
@@ -108,6 +109,55 @@ struct DeploymentTests {
         }
     }
 
+    @Test("a file of authorities that cannot be used is named with the reason, also if it changes later")
+    func badAuthorityFile() async throws {
+        let folder = try Folder()
+        let (text, roots) = (try folder.write("no certificate", to: "text"), try folder.write("", to: "roots"))
+        for (file, reason) in [
+            ("\(folder.path)/none", "cannot be opened"), (folder.path, "is not a regular file"),
+            (text, "has no certificate in PEM form"),
+        ] {
+            let error = #expect(throws: RedisError.self) {
+                try RedisConfiguration(url: "rediss://localhost:1?cacert=\(file)")
+            }
+            #expect(error?.code == .badSecret)
+            #expect(error?.message.contains("\(file) \(reason)") == true, "\(error as Any)")
+        }
+        // The file may change after the URL was read.
+        try Data(try TestAuthority().rootPEM.utf8).write(to: URL(fileURLWithPath: roots))
+        var configuration = try RedisJarConfiguration(url: "rediss://localhost:1/shop?cacert=\(roots)")
+        try Data("no certificate".utf8).write(to: URL(fileURLWithPath: roots))
+        configuration.redis.retryDelay = .milliseconds(5)...Duration.milliseconds(50)
+        let jar = try RedisJar(configuration)
+        try await jar.state { $0.failure == "the authority file \(roots) has no certificate in PEM form" }
+        try await jar.close()
+    }
+
+    @Test("a TLS server that stays silent in the handshake costs the time limit, and its connection is closed")
+    func silentHandshake() async throws {
+        let server = try await RawServer.start { connection in
+            while try await connection.receive() != nil {}
+        }
+        let security = RedisSecurity(RedisTLS())
+        let port = server.port
+        let begin = ContinuousClock.now
+        let failure = await Task.detached { () -> RedisFault? in
+            do throws(RedisFault) {
+                _ = try security.connect(
+                    to: IPAddress(v4: 0x7f00_0001),
+                    RedisHost("localhost", port: port),
+                    within: .milliseconds(200)
+                )
+                return nil
+            } catch { return error }
+        }.value
+        #expect(failure?.reason == "TLS with localhost:\(port): no handshake within 0.2 seconds")
+        // A close alone would wait 5 s for the server.
+        #expect(ContinuousClock.now - begin < .seconds(4))
+        try await server.connections(within: .seconds(10)) { $0.open == 0 && $0.accepted > 0 }
+        await server.stop()
+    }
+
     // MARK: ACL
 
     @Test("a user with the documented permissions and a password file is enough, also for logins")
@@ -197,9 +247,8 @@ struct DeploymentTests {
 
     // MARK: Cluster
 
-    @Test("a server of a cluster redirects the jar to the one that has its keys")
-    func cluster() async throws {
-        let folder = try Folder()
+    /// Two servers that have half of the slots each.
+    private static func cluster(in folder: Folder) async throws -> [RedisServer] {
         let buses = try freePorts(4)
         let servers = try (0..<2).map { number in
             try Self.server([
@@ -219,12 +268,78 @@ struct DeploymentTests {
                 try await Task.sleep(for: .milliseconds(20))
             }
         }
+        return servers
+    }
+
+    @Test("a server of a cluster redirects the jar to the one that has its keys")
+    func cluster() async throws {
+        let folder = try Folder()
+        let servers = try await Self.cluster(in: folder)
         let jars = try servers.map { try Self.jar("redis://127.0.0.1:\($0.port)/shop") }
         jars[0].set("a", "0")
         jars[1].set("b", "1")
         for jar in jars { try await jar.has("a=0", "b=1") }
         for jar in jars { try await jar.close() }
         for server in servers { server.stop() }
+    }
+
+    @Test("answers and counters are shared through all servers of a cluster")
+    func answersInCluster() async throws {
+        let folder = try Folder()
+        let servers = try await Self.cluster(in: folder)
+        let told = NIOLockedValueBox<[String]>([])
+        let redis = servers.map { server in
+            server.answers { $0.onUnavailable = { text in told.withLockedValue { $0.append(text) } } }
+        }
+        for answers in redis { try await answers.connected() }
+        for number in UInt32(0)..<50 {
+            let question = Question(try Host("n\(number).test"), families: .v4)
+            let address = IPAddress(v4: 0xc633_6400 + number)
+            await redis[0].share(Answer(v4: .addresses([address], ttl: .seconds(60))), to: question, from: "one")
+            #expect(await redis[1].answer(to: question, from: "one")?.v4?.addresses == [address])
+            for (index, answers) in redis.enumerated() {
+                #expect(await answers.add(2, to: "k\(number)", lifetime: .seconds(60)) == 2 * (index + 1))
+            }
+        }
+        let sizes = try servers.map { try $0.ask("DBSIZE").split(separator: "\n").first.flatMap { Int($0) } ?? 0 }
+        #expect(sizes.reduce(0, +) == 100 && !sizes.contains(0), "\(sizes)")
+        #expect(told.withLockedValue { $0.isEmpty })
+        for answers in redis { await answers.shutDown() }
+        for server in servers { server.stop() }
+    }
+
+    // MARK: Sentinels and secrets
+
+    @Test(
+        "the address of a Sentinel is checked before it is used or shown",
+        arguments: ["$3\r\na b\r\n$1\r\n1\r\n", "$1\r\na\r\n$1\r\n0\r\n", "$5\r\na\n\u{1b}[m\r\n$1\r\n1\r\n"]
+    )
+    func badSentinel(_ elements: String) async throws {
+        let sentinel = try await RedisDouble.start { _ in .reply("*2\r\n\(elements)") }
+        let told = NIOLockedValueBox<[String]>([])
+        var configuration = sentinel.configuration
+        configuration.sentinel = RedisSentinel(hosts: [RedisHost("127.0.0.1", port: sentinel.port)], service: "shop")
+        configuration.onUnavailable = { text in told.withLockedValue { $0.append(text) } }
+        let redis = RedisAnswers(configuration)
+        try await withTimeLimit(.seconds(30), for: { "the reason" }) {
+            while told.withLockedValue({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        #expect(told.withLockedValue { $0 } == ["Sentinel 127.0.0.1:\(sentinel.port): its reply is malformed"])
+        await redis.shutDown()
+        await sentinel.stop()
+    }
+
+    @Test("printing a configuration shows neither password nor key")
+    func printing() throws {
+        var configuration = RedisJarConfiguration(name: "shop")
+        configuration.redis.password = "s3cret"
+        configuration.redis.user = "me"
+        configuration.key = RedisJarKey([UInt8](repeating: 171, count: 32))
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        for text in ["\(configuration)", String(reflecting: configuration), "\(configuration.redis)", dumped] {
+            #expect(!text.contains("s3cret") && !text.contains("171") && text.contains("me"), "\(text)")
+        }
     }
 
     // MARK: URLs
@@ -237,9 +352,11 @@ struct DeploymentTests {
         #expect(
             plain.name == "a/b" && plain.redis.host == "h.test" && plain.redis.port == 6_379 && plain.redis.tls == nil
         )
-        let full = try RedisJarConfiguration(url: "REDISS://me@[::1]:7/3/j?cacert=/c%20a&password-file=\(password)")
+        let roots = try folder.write(try TestAuthority().rootPEM, to: "c a")
+        let space = roots.replacingOccurrences(of: " ", with: "%20")
+        let full = try RedisJarConfiguration(url: "REDISS://me@[::1]:7/3/j?cacert=\(space)&password-file=\(password)")
         #expect(full.name == "j" && full.redis.database == 3 && full.redis.host == "::1" && full.redis.port == 7)
-        #expect(full.redis.user == "me" && full.redis.password == "p w" && full.redis.tls?.authorityFile == "/c a")
+        #expect(full.redis.user == "me" && full.redis.password == "p w" && full.redis.tls?.authorityFile == roots)
         #expect(try RedisJarConfiguration(url: "redis://h.test/3").name == "3")
         let sentinel = try RedisConfiguration(url: "redis+sentinel://a.test,b.test:5/shop/2")
         #expect(sentinel.sentinel?.service == "shop" && sentinel.database == 2)

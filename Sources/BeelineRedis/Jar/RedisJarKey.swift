@@ -42,4 +42,9 @@ public struct RedisJarKey: Sendable {
         return Data(base64Encoded: text).map { Array($0) }
     }
 }
+
+extension RedisJarKey: CustomReflectable {
+    /// What `print` and `dump` show: not the key.
+    public var customMirror: Mirror { Mirror(self, children: [:], displayStyle: .struct) }
+}
 #endif

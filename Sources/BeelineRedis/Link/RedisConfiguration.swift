@@ -42,4 +42,16 @@ public struct RedisConfiguration: Sendable {
     /// ``timeout``, bounded because the socket calls treat zero as no limit and refuse large values.
     var boundedTimeout: Duration { min(max(timeout, .milliseconds(1)), .seconds(3_600)) }
 }
+
+extension RedisConfiguration: CustomReflectable {
+    /// What `print` and `dump` show: the settings without the password.
+    public var customMirror: Mirror {
+        let children: KeyValuePairs<String, Any> = [
+            "host": host, "port": port, "sentinel": sentinel as Any, "tls": tls as Any, "user": user as Any,
+            "password": password == nil ? "none" : "not shown", "database": database, "prefix": prefix,
+            "timeout": timeout, "retryDelay": retryDelay, "maxTTL": maxTTL,
+        ]
+        return Mirror(self, children: children, displayStyle: .struct)
+    }
+}
 #endif

@@ -21,6 +21,9 @@ import Glibc
 /// The hiredis of Debian 12 is built without TLS. So swift-nio-ssl keeps the secured connection to the server, and hiredis gets
 /// one end of a local socket pair. Octets pass between both on one event loop.
 final class RedisSecurity: Sendable {
+    /// The maximum time that a closed connection waits for a silent server to close it too.
+    private static let closingTime = TimeAmount.seconds(1)
+
     private let settings: RedisTLS
     /// The context, made at the first connection.
     private let context = NIOLockedValueBox<NIOSSLContext?>(nil)
@@ -33,6 +36,12 @@ final class RedisSecurity: Sendable {
         _ host: RedisHost,
         within limit: Duration
     ) throws(RedisFault) -> Int32 {
+        let context: NIOSSLContext
+        do {
+            context = try makeContext()
+        } catch {
+            throw RedisFault(reason: (error as? RedisError)?.message ?? "TLS: \(String(printable: "\(error)".utf8))")
+        }
         var ends: [Int32] = [-1, -1]
         #if canImport(Darwin)
         let type = SOCK_STREAM
@@ -44,7 +53,6 @@ final class RedisSecurity: Sendable {
         }
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         do {
-            let context = try makeContext()
             // A certificate for an address is checked against the address of the connection.
             let name = IPAddress(host.name) == nil ? host.name : nil
             let (outer, inner) = TunnelHandler.pair()
@@ -66,7 +74,8 @@ final class RedisSecurity: Sendable {
                 }
                 .wait()
             let alarm = loop.scheduleTask(in: .nanoseconds(Int64(min(limit, .seconds(3_600)) / .nanoseconds(1)))) {
-                remote.close(promise: nil)
+                // Ends the wait at once. A close alone would wait for the silent server's reply to it first.
+                remote.pipeline.fireErrorCaught(RedisFault(reason: "no handshake within \(limit)"))
             }
             defer { alarm.cancel() }
             try done.futureResult.wait()
@@ -86,7 +95,8 @@ final class RedisSecurity: Sendable {
             return ends[1]
         } catch {
             for end in ends where end >= 0 { close(end) }
-            throw RedisFault(reason: "TLS with \(host): \(String(printable: "\(error)".utf8))")
+            let reason = (error as? RedisFault)?.reason ?? "\(error)"
+            throw RedisFault(reason: "TLS with \(host): \(String(printable: reason.utf8))")
         }
     }
 
@@ -94,12 +104,35 @@ final class RedisSecurity: Sendable {
         if let known = context.withLockedValue({ $0 }) { return known }
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
-        if let file = settings.authorityFile {
-            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
-        }
+        if let authorities = try settings.authorities() { configuration.trustRoots = .certificates(authorities) }
+        configuration.shutdownTimeout = Self.closingTime
         let made = try NIOSSLContext(configuration: configuration)
         context.withLockedValue { $0 = made }
         return made
+    }
+}
+
+extension RedisTLS {
+    /// The maximum size of ``authorityFile`` in octets.
+    private static let maxOctets = 4 << 20
+
+    /// Reads the certificates of ``authorityFile``. Nil without one.
+    ///
+    /// - Throws: ``RedisError`` with code `badSecret`, the file and the reason.
+    func authorities() throws(RedisError) -> [NIOSSLCertificate]? {
+        guard let path = authorityFile else { return nil }
+        let octets = try SecretFile.read(
+            path,
+            "authority",
+            code: .badSecret,
+            isSecret: false,
+            maxOctets: Self.maxOctets
+        )
+        let certificates = (try? NIOSSLCertificate.fromPEMBytes(octets)) ?? []
+        guard !certificates.isEmpty else {
+            throw RedisError(.badSecret, "the authority file \(path) has no certificate in PEM form")
+        }
+        return certificates
     }
 }
 

@@ -140,7 +140,11 @@ extension RedisConfiguration {
         guard user == nil || password != nil else {
             throw RedisError(.badURL, "the Redis URL has a user but no ?password-file=FILE")
         }
-        if url.isSecure { tls = RedisTLS(authorityFile: url.query["cacert"]) }
+        if url.isSecure {
+            let settings = RedisTLS(authorityFile: url.query["cacert"])
+            _ = try settings.authorities()
+            tls = settings
+        }
         guard url.isSecure || url.query["cacert"] == nil else {
             throw RedisError(.badURL, "the Redis URL has cacert but no TLS; write rediss://")
         }
