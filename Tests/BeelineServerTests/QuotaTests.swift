@@ -100,6 +100,21 @@ struct QuotaTests {
         #expect(window.take(5, now: 8) == .reserve(5, start: 8))
     }
 
+    @Test("a clock that is set back by up to a window does not give its questions again")
+    func clockSetBack() {
+        var window = QuotaWindow(limit: 1, length: 86_400)
+        let midnight: Int64 = 86_400 * 20_000
+        #expect(window.take(1, now: midnight) == .reserve(1, start: midnight))
+        window.reserved(1, start: midnight, total: nil)
+        #expect(window.take(1, now: midnight) == .allowed)
+        #expect(window.take(1, now: midnight) == .reserve(1, start: midnight))
+        window.reserved(1, start: midnight, total: nil)
+        for now in [midnight - 1, midnight - 3_600, midnight] { #expect(window.take(1, now: now) == .refused) }
+        // After a clock that was far ahead, the window must not last until then.
+        let past = midnight - 100 * 86_400
+        #expect(window.take(1, now: past) == .reserve(1, start: past))
+    }
+
     @Test("a counter that another program has set to a negative number ends no server", arguments: [Int.min, -1, 1])
     func foreignCounter(total: Int) {
         var window = QuotaWindow(limit: 100, length: 1)

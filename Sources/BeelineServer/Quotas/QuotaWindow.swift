@@ -35,7 +35,10 @@ struct QuotaWindow {
     /// - Parameter now: Seconds since 1970.
     mutating func take(_ questions: Int, now: Int64) -> Step {
         let current = now - now % length
-        if current != start { (start, left, reserved, isSpent) = (current, 0, 0, false) }
+        // A clock that was set back must not give the questions of this window again. After a longer step the clock was
+        // wrong before, and this window could last for any time.
+        let isSetBack = current < start && start - current <= length
+        if current != start, !isSetBack { (start, left, reserved, isSpent) = (current, 0, 0, false) }
         if left >= questions {
             left -= questions
             return .allowed
