@@ -139,4 +139,33 @@ struct DNSReportTests {
         await resolver.shutDown()
         await other.shutDown()
     }
+
+    @Test("while a server finishes its questions, new connections for /health and /ready get 503")
+    func healthDuringDrain() async throws {
+        let silent = ScriptedUpstream("silent") { _ in .silence }
+        var settings = ResolverConfiguration(upstreams: [silent], system: nil)
+        settings.network.monitor = nil
+        let resolver = Resolver(settings)
+        var configuration = DNSServerConfiguration()
+        configuration.listen = Endpoint(DNSLab.loopback, port: 0)
+        configuration.metrics = Endpoint(DNSLab.loopback, port: 0)
+        configuration.drainTime = .seconds(2)
+        let server = try DNSServer(configuration, resolver: resolver)
+        let endpoints = try await server.start()
+        let metrics = try #require(endpoints.metrics)
+        #expect(try await Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 200"))
+        let question = Task { try? await Self.ask("a.example", .a, at: endpoints.plain) }
+        try await withTimeLimit(.seconds(10), for: { "the question" }) {
+            while try await !Self.get("/metrics", at: metrics).contains("\nbeeline_server_waiting 1\n") {}
+        }
+        let stopping = Task { await server.stop() }
+        try await withTimeLimit(.seconds(10), for: { "503" }) {
+            while try await !Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 503") {}
+        }
+        #expect(try await Self.get("/ready", at: metrics).hasPrefix("HTTP/1.1 503"))
+        await stopping.value
+        await #expect(throws: (any Error).self) { try await Self.get("/health", at: metrics) }
+        question.cancel()
+        await resolver.shutDown()
+    }
 }

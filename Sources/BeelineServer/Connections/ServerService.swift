@@ -21,6 +21,8 @@ final class ServerService: Sendable {
         var canAnswer: @Sendable () -> Bool
         /// Looks for an upstream that works again, without waiting.
         var probe: @Sendable () -> Void
+        /// Whether the server of another protocol stops, so that `/health` answers 503 although it is still asked.
+        var isStopping: @Sendable () -> Bool = { false }
         /// Returns the text of `/metrics`. Called on event loops.
         var report: @Sendable (_ counters: ServerCounters, _ isReady: Bool) -> String
     }
@@ -113,13 +115,7 @@ final class ServerService: Sendable {
     func handle(_ request: ServerRequest, now: NIODeadline) -> Handling {
         // Monitoring is exempt from the rate limit: the metrics are needed most when a client behind the same address exceeds it.
         // They cost no lookup, and the limits of connections and streams bound unread replies.
-        if request.method == .get {
-            if request.path == "/health" {
-                return .reply(isDraining ? .text("draining", status: 503) : .text("ok"))
-            }
-            if request.path == "/ready" { return .reply(readyReply()) }
-            if request.path == "/metrics" { return .reply(metrics()) }
-        }
+        if let reply = monitoring(request) { return .reply(reply) }
         let (isAllowed, router) = state.withLockedValue { state in
             let nanoseconds = Int64(clamping: now.uptimeNanoseconds)
             let isAllowed = state.limiter?.allows(request.client, now: nanoseconds) ?? true
@@ -128,6 +124,20 @@ final class ServerService: Sendable {
         }
         guard isAllowed else { return .reply(.limited) }
         return router?.handle(request) ?? .reply(.notFound)
+    }
+
+    /// The reply to a request of monitoring. Nil for other requests.
+    private func monitoring(_ request: ServerRequest) -> ServerReply? {
+        guard Self.isMonitoring(request) else { return nil }
+        switch request.path {
+        case "/health": return isDraining || source.isStopping() ? .text("draining", status: 503) : .text("ok")
+        case "/ready": return readyReply()
+        default: return metrics()
+        }
+    }
+
+    static func isMonitoring(_ request: ServerRequest) -> Bool {
+        request.method == .get && ["/health", "/ready", "/metrics"].contains(request.path)
     }
 
     /// Whether to send clients here.

@@ -52,6 +52,7 @@ public final class DNSServer: Sendable {
             let source = ServerService.Source(
                 canAnswer: { zones.set.count > 0 || backends.withLockedValue { $0.main }.resolver.canAsk },
                 probe: { backends.withLockedValue { $0.main }.resolver.probe() },
+                isStopping: { service.isDraining },
                 report: { _, _ in
                     service.report(
                         Self.surroundings(of: backends.withLockedValue { $0.all }, zones: zones, lists: lists)
@@ -137,7 +138,7 @@ public final class DNSServer: Sendable {
     /// Stops the server: refuses new connections, finishes pending answers, then closes the sockets. `/health` answers 503 until
     /// then.
     public func stop() async {
-        reports?.drain()
+        reports?.retire()
         await listeners.stop()
         for backend in backends.withLockedValue({ $0.all }) { backend.forwarder.close() }
         await reports?.stop()

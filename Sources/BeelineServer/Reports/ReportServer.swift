@@ -27,8 +27,8 @@ struct ReportServer: Sendable {
         return endpoint
     }
 
-    /// Answers `/health` and `/ready` with 503 from now on.
-    func drain() { service.drain() }
+    /// Answers `/ready` with 503 from now on. ``stop()`` refuses new connections.
+    func retire() { _ = service.retire() }
 
     func stop() async { await listener.stop() }
 }
