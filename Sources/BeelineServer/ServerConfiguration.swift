@@ -117,8 +117,9 @@ public struct ServerConfiguration: Sendable {
     public var passesSubnets = true
     /// The longest prefixes that upstreams receive, for IPv4 and IPv6 (RFC 7871 §11.1). Default: 24 and 56.
     package var subnetPrefixes = (v4: 24, v6: 56)
-    /// Makes a span for each request, as a child of the one in its `traceparent`. Only this tracer is used, never the one of the
-    /// process. Default: nil.
+    /// Makes a span for each request, as a child of the one in its `traceparent`. Requests above a client's limit and
+    /// those for `/metrics`, `/health` and `/ready` have none. Only this tracer is used, never the one of the process.
+    /// Default: nil.
     public var tracer: (any Tracer)?
     /// Called with the record of every answered question. Runs on event loops, so it must not block. Default: nil.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import HTTPDNS
 import HTTPTypes
 import InMemoryTracing
 import Names
@@ -43,10 +44,28 @@ struct ServerTracingTests {
         let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         let names = (try #require(HTTPField.Name("traceparent")), try #require(HTTPField.Name("tracestate")))
         let fields: HTTPFields = [names.0: parent, names.1: "a=b"]
-        _ = try await lab.get("/health", scheme: isHTTP2 ? .https : .http, fields: fields)
+        _ = try await lab.get("/resolve?name=www.corp.test", scheme: isHTTP2 ? .https : .http, fields: fields)
         let carrier = tracer.performedContextExtractions.first?.carrier as? TraceFields
         #expect(carrier?.parent == parent && carrier?.state == "a=b")
         #expect(TraceFields(parent: String(repeating: "0", count: 2_000), state: nil).parent == nil)
+        await lab.stop()
+    }
+
+    @Test("probes, and requests above a client's limit, get no span")
+    func untraced() async throws {
+        let tracer = InMemoryTracer()
+        let lab = try await ServerLab {
+            $0.tracer = tracer
+            $0.tls = nil
+            $0.questionsPerSecond = 0.001
+            $0.burst = 1
+        }
+        for path in ["/health", "/ready", "/metrics"] { #expect(try await lab.get(path, scheme: .http).status == 200) }
+        var statuses: [Int] = []
+        for _ in 0..<3 { statuses.append(try await lab.get("/resolve?name=www.corp.test", scheme: .http).status) }
+        #expect(statuses == [200, 429, 429])
+        #expect(tracer.finishedSpans.map(\.operationName) == ["GET json"] && tracer.activeSpans.isEmpty)
+        #expect(tracer.performedContextExtractions.count == 1)
         await lab.stop()
     }
 }

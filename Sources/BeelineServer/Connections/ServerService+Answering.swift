@@ -20,11 +20,14 @@ extension ServerService {
         _ done: @escaping (ServerReply) -> Void
     ) -> Task<Void, Never>? {
         let start = NIODeadline.now()
-        let handling =
+        var handling =
             isTooLarge
             ? .reply(.text("a question has at most \(ServerRequest.maxBody) octets", status: 413))
             : handle(request, now: start)
-        let span = trace.flatMap { trace in tracing?.begin(request, trace) }
+        if case .later(let lookups, _) = handling, !began(request.client, lookups: lookups, now: start) {
+            handling = .reply(.limited)
+        }
+        let span = isTraced(request, handling) ? trace.flatMap { trace in tracing?.begin(request, trace) } : nil
         let finish = { (reply: ServerReply) in
             done(reply)
             if let span { self.tracing?.end(span, with: reply) }
@@ -35,10 +38,6 @@ extension ServerService {
             finish(reply)
             return nil
         case .later(let lookups, let wait):
-            guard began(request.client, lookups: lookups, now: start) else {
-                finish(.limited)
-                return nil
-            }
             let bound = NIOLoopBound(finish, eventLoop: loop)
             return Self.task(on: loop) {
                 let reply = await wait()
@@ -50,6 +49,13 @@ extension ServerService {
                 }
             }
         }
+    }
+
+    /// Whether a request gets a span. Probes would hide the questions, and a client above its limit would make as many
+    /// spans as it likes.
+    private func isTraced(_ request: ServerRequest, _ handling: Handling) -> Bool {
+        if case .reply(let reply) = handling, reply.isLimited { return false }
+        return !Self.isMonitoring(request)
     }
 
     /// Starts a task on the connection's event loop if the system supports it. That avoids a thread switch.

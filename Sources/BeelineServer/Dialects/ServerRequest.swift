@@ -139,9 +139,13 @@ struct ServerReply: Sendable {
     static var limited: ServerReply {
         var reply = text("too many questions: try again in a second", status: 429)
         reply.retryAfter = 1
-        reply.outcome = "limited"
+        reply.outcome = limitedOutcome
         return reply
     }
+
+    private static let limitedOutcome = "limited"
+    /// Whether the client exceeds a limit of the server.
+    var isLimited: Bool { outcome == Self.limitedOutcome }
 
     static func json(_ text: String, status: Int = 200, type: String = "application/json") -> ServerReply {
         ServerReply(status, contentType: type, body: Array(text.utf8))
