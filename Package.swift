@@ -435,8 +435,8 @@ if let fuzzer = Context.environment["BEELINE_FUZZER"] {
             name: "beeline-fuzz",
             dependencies: [
                 "CLibFuzzer", "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy",
-                "BeelineServer",
-                "BeelineStore", "BeelineTesting", grdb, nio("NIOCore"), nio("NIOEmbedded"),
+                "BeelineRedis", "BeelineServer", "BeelineStore", "BeelineTesting", grdb, nio("NIOCore"),
+                nio("NIOEmbedded"),
             ],
             path: "Tests/Fuzzers",
             exclude: ["CLibFuzzer"],
@@ -448,8 +448,8 @@ if let fuzzer = Context.environment["BEELINE_FUZZER"] {
     let sanitizer = fuzzer == "fast" ? ["-sanitize=fuzzer"] : []
     let coverage = sanitizer + ["-sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp"]
     let fuzzed: Set = [
-        "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy", "BeelineServer",
-        "BeelineStore", "beeline-fuzz",
+        "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy", "BeelineRedis",
+        "BeelineServer", "BeelineStore", "beeline-fuzz",
     ]
     for target in package.targets where fuzzed.contains(target.name) {
         target.swiftSettings?.append(.unsafeFlags(coverage.flatMap { ["-Xfrontend", $0] }))
