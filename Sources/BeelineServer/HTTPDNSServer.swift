@@ -33,7 +33,7 @@ public final class HTTPDNSServer: Sendable {
     private let zones: ZoneFiles
     private let service: ServerService
     private let listener: ServerListener
-    /// Checks the zone files while the server runs, because a file on a network disk may block for any time.
+    /// Checks the files while the server runs, because a file on a network disk may block for any time.
     private let work = BlockingWork(threads: 1, maxWaiting: 2)
 
     /// Makes a server that answers from a resolver. The caller owns the resolver: the server neither runs it nor shuts it down.
@@ -59,18 +59,26 @@ public final class HTTPDNSServer: Sendable {
     /// Whether to send clients to this server, as `/ready` says.
     public var readiness: Readiness { service.readiness }
 
-    /// Checks for changed zone files until its task is cancelled, then stops the server as ``stop()`` does.
+    /// Checks for changed zone files and for a changed certificate until its task is cancelled, then stops the server
+    /// as ``stop()`` does. A new certificate is used for new connections.
     public func run() async {
         let clock = ContinuousClock()
         while (try? await clock.sleep(for: configuration.zoneInterval)) != nil {
-            guard !zones.paths.isEmpty else { continue }
+            guard !zones.paths.isEmpty || configuration.tls != nil else { continue }
             // Fails only if the task is cancelled, which also ends the loop.
-            for error in (try? await work.run { [zones] in .success(zones.reload().failures) }) ?? [] {
+            for error in (try? await work.run { [self] in .success(reloadChanges()) }) ?? [] {
                 service.noteReloadFailure()
                 configuration.onReloadFailure?(error)
             }
         }
         await stop()
+    }
+
+    /// Reads the files again that have changed.
+    private func reloadChanges() -> [ServerError] {
+        var failures = zones.reload().failures
+        do throws(ServerError) { try listener.certificate.reload() } catch { failures.append(error) }
+        return failures
     }
 
     /// Reads the zones, the certificate and the key again, and optionally replaces the accounts. If anything is invalid, the
@@ -81,9 +89,9 @@ public final class HTTPDNSServer: Sendable {
     public func reload(accounts: [ServerAccount]? = nil) throws(ServerError) {
         do throws(ServerError) {
             // Reads everything before applying anything.
-            let (readings, tls) = (try zones.read(), try listener.read())
+            let (readings, tls) = (try zones.read(), try listener.certificate.read())
             zones.use(readings)
-            listener.use(tls)
+            listener.certificate.use(tls)
         } catch {
             service.noteReloadFailure()
             throw error

@@ -5,7 +5,8 @@ public import Tracing
 
 /// The behaviour and the limits of an ``HTTPDNSServer``.
 public struct ServerConfiguration: Sendable {
-    /// The PEM files of the certificate chain and the private key. ``HTTPDNSServer/reload(accounts:)`` reads both again.
+    /// The PEM files of the certificate chain and the private key. ``HTTPDNSServer/run()`` reads both again when they
+    /// change, and ``HTTPDNSServer/reload(accounts:)`` does at once.
     public struct TLSFiles: Hashable, Sendable {
         /// The path of the chain, which starts with the server's own certificate.
         public var certificate: String
@@ -60,7 +61,7 @@ public struct ServerConfiguration: Sendable {
     public var tls: TLSFiles?
     /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.
     public var zones: [String] = []
-    /// The interval between checks for changed zone files. Default: 1 s.
+    /// The interval between checks for changed files. Default: 1 s.
     package var zoneInterval = Duration.seconds(1)
     /// The accounts that may ask in the forms that have accounts. Without accounts, unsigned questions are open to all clients,
     /// and signed questions are refused. Default: none.
@@ -123,8 +124,8 @@ public struct ServerConfiguration: Sendable {
     public var tracer: (any Tracer)?
     /// Called with the record of every answered question. Runs on event loops, so it must not block. Default: nil.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
-    /// Called with the error of each changed zone file that cannot be used, while ``HTTPDNSServer/run()`` runs. The server keeps
-    /// the previous content. Default: nil.
+    /// Called with the error of each changed zone file or certificate that cannot be used, while
+    /// ``HTTPDNSServer/run()`` runs. The server keeps the previous content. Default: nil.
     public var onReloadFailure: (@Sendable (ServerError) -> Void)?
 
     /// Makes a configuration with the defaults.

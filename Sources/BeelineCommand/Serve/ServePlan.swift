@@ -83,12 +83,12 @@ struct ServePlan: Sendable {
         }
     }
 
-    /// Returns the configuration with an access log. Prints zone reload errors on standard error.
+    /// Returns the configuration with an access log. Prints reload errors on standard error.
     func configuration(log: (@Sendable (AccessRecord) -> Void)?) -> ServerConfiguration {
         var configuration = configuration
         configuration.accessLog = log
         configuration.onReloadFailure = { error in
-            Terminal.standardError.writeLine("beeline: the previous zones stay in use: \(error)".singleLine)
+            Terminal.standardError.writeLine("beeline: the previous state stays in use: \(error)".singleLine)
         }
         return configuration
     }

@@ -22,8 +22,8 @@ final class ServerListener: Sendable {
     private let configuration: ServerConfiguration
     private let service: ServerService
     private let maxConnections: Int
-    /// The TLS context for new connections. Nil for cleartext.
-    private let tls: NIOLockedValueBox<NIOSSLContext?>
+    /// The certificate of new connections.
+    let certificate: ServerCertificate
     private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
     private let listening = NIOLockedValueBox<(any Channel)?>(nil)
 
@@ -31,39 +31,7 @@ final class ServerListener: Sendable {
         self.configuration = configuration
         self.service = service
         maxConnections = Self.connections(allowed: configuration.maxConnections, descriptors: DescriptorLimit.current)
-        tls = NIOLockedValueBox(try Self.context(configuration.tls))
-    }
-
-    /// Reads the certificate and the key again. Pass the result to ``use(_:)``.
-    func read() throws(ServerError) -> NIOSSLContext? { try Self.context(configuration.tls) }
-
-    /// Sets the TLS context for new connections.
-    func use(_ context: NIOSSLContext?) { tls.withLockedValue { $0 = context } }
-
-    /// - Parameter protocols: The protocols to offer (ALPN).
-    static func context(
-        _ files: ServerConfiguration.TLSFiles?,
-        protocols: [String] = ["h2", "http/1.1"]
-    ) throws(ServerError) -> NIOSSLContext? {
-        guard let files else { return nil }
-        do {
-            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
-            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) },
-                privateKey: .privateKey(key)
-            )
-            configuration.minimumTLSVersion = .tlsv12
-            // Waits only briefly for the close_notify of a client that was too slow.
-            configuration.shutdownTimeout = .seconds(1)
-            configuration.applicationProtocols = protocols
-            return try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw ServerError(
-                .badCertificate,
-                "\(files.certificate) and \(files.key) are not a certificate and its key in PEM: \(error)"
-            )
-        }
+        certificate = try ServerCertificate(configuration.tls, protocols: ["h2", "http/1.1"])
     }
 
     // MARK: Listening
@@ -202,7 +170,7 @@ final class ServerListener: Sendable {
     /// Adds the handlers for TLS and HTTP.
     private func addHandlers(to channel: any Channel, ends: ConnectionEnds) throws {
         let timer = ConnectionTimer(channel, configuration)
-        guard let context = tls.withLockedValue({ $0 }) else {
+        guard let context = certificate.context else {
             return try addHTTP1(to: channel, ends: ends, timer: timer)
         }
         timer.beginHandshake(TimeAmount(configuration.handshakeTimeout))

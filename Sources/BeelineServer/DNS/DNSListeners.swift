@@ -21,8 +21,8 @@ final class DNSListeners: Sendable {
     private let service: DNSService
     /// Reduced to fit the process's descriptor limit.
     private let maxConnections: Int
-    /// The TLS context for new connections. Nil without TLS.
-    private let tls: NIOLockedValueBox<NIOSSLContext?>
+    /// The certificate of new connections.
+    let certificate: ServerCertificate
     private let listening = NIOLockedValueBox<[any Channel]>([])
     private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
     let datagrams: DatagramSockets
@@ -41,19 +41,9 @@ final class DNSListeners: Sendable {
         guard configuration.listenTLS == nil || configuration.tls != nil else {
             throw ServerError(.badCertificate, "DNS over TLS needs a certificate and its key")
         }
-        tls = NIOLockedValueBox(try Self.context(configuration))
+        let files = configuration.listenTLS == nil ? nil : configuration.tls
+        certificate = try ServerCertificate(files, protocols: ["dot"])
     }
-
-    private static func context(_ configuration: DNSServerConfiguration) throws(ServerError) -> NIOSSLContext? {
-        guard configuration.listenTLS != nil else { return nil }
-        return try ServerListener.context(configuration.tls, protocols: ["dot"])
-    }
-
-    /// Reads the certificate and the key again. Pass the result to ``use(_:)``.
-    func read() throws(ServerError) -> NIOSSLContext? { try Self.context(configuration) }
-
-    /// Sets the TLS context for new connections.
-    func use(_ context: NIOSSLContext?) { tls.withLockedValue { $0 = context } }
 
     // MARK: Listening
 
@@ -164,7 +154,7 @@ final class DNSListeners: Sendable {
 
     private func addHandlers(to channel: any Channel, client: IPAddress, _ transport: DNSService.Transport) throws {
         let pipeline = channel.pipeline.syncOperations
-        if transport == .tls, let context = tls.withLockedValue({ $0 }) {
+        if transport == .tls, let context = certificate.context {
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
         }
         try pipeline.addHandler(StreamHandler(service, client: client, transport))

@@ -82,7 +82,7 @@ public final class DNSServer: Sendable {
     public func run() async {
         let clock = ContinuousClock()
         while (try? await clock.sleep(for: Self.fileInterval)) != nil {
-            guard !zones.paths.isEmpty || !configuration.lists.isEmpty else { continue }
+            guard !zones.paths.isEmpty || !configuration.lists.isEmpty || configuration.tls != nil else { continue }
             // Fails only if the task is cancelled, which also ends the loop.
             let failures = (try? await work.run { [self] in .success(reloadChanges()) }) ?? []
             guard !failures.isEmpty else { continue }
@@ -94,7 +94,8 @@ public final class DNSServer: Sendable {
 
     /// Reads the files again that have changed.
     private func reloadChanges() -> [ServerError] {
-        let (hasRead, failures) = zones.reload()
+        var (hasRead, failures) = zones.reload()
+        do throws(ServerError) { try listeners.certificate.reload() } catch { failures.append(error) }
         let change = Result { () throws(ServerError) in try lists.reload() }
         guard case .success(let rules) = change else {
             if case .failure(let error) = change { return failures + [error] }
@@ -117,10 +118,10 @@ public final class DNSServer: Sendable {
     public func reload(resolver: Resolver? = nil, domains: DomainMap<Resolver>? = nil) throws(ServerError) {
         do throws(ServerError) {
             // Reads everything before applying anything.
-            let (readings, list, tls) = (try zones.read(), try lists.read(), try listeners.read())
+            let (readings, list, tls) = (try zones.read(), try lists.read(), try listeners.certificate.read())
             zones.use(readings)
             lists.use(list)
-            listeners.use(tls)
+            listeners.certificate.use(tls)
         } catch {
             service.noteReloadFailures()
             throw error

@@ -23,7 +23,7 @@ public struct DNSServerConfiguration: Sendable {
     /// The endpoint for HTTP requests for `/metrics` (Prometheus) and `/health` (`ok`, or 503 while the server stops). All clients
     /// that reach it may ask. Nil: none. Default: nil.
     public var metrics: Endpoint?
-    /// The TLS files. ``DNSServer/reload(resolver:domains:)`` reads them again. Default: nil.
+    /// The TLS files. ``DNSServer/run()`` reads them again when they change. Default: nil.
     public var tls: ServerConfiguration.TLSFiles?
     /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.
     public var zones: [String] = []

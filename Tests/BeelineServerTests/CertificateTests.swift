@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Foundation
+import HTTPDNS
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("Certificates of servers", .timeLimit(.minutes(1)))
+struct CertificateTests {
+    /// Waits until a server's new connections have a certificate of an authority.
+    private static func presents(_ authority: TestAuthority, at endpoint: Endpoint) async throws {
+        try await withTimeLimit(.seconds(30), for: { "the certificate" }) {
+            while true {
+                let tls = RawConnection.ClientTLS("dns.test", trusting: authority)
+                if let connection = try? await RawConnection.connect(to: endpoint, tls: tls) {
+                    return await connection.close()
+                }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    }
+
+    @Test("a renewed certificate is used for new connections, and a broken one is reported once and not used")
+    func renewal() async throws {
+        let told = NIOLockedValueBox<[ServerError]>([])
+        let lab = try await ServerLab {
+            $0.zones = []
+            $0.onReloadFailure = { error in told.withLockedValue { $0.append(error) } }
+        }
+        let running = Task { await lab.server.run() }
+        try await Self.presents(lab.authority, at: lab.endpoint)
+        let old = try await RawConnection.connect(
+            to: lab.endpoint,
+            tls: .init("dns.test", trusting: lab.authority)
+        )
+        let next = try TestAuthority()
+        let key = try #require(lab.keyPath)
+        _ = try next.certificate(for: "dns.test", "127.0.0.1").write(to: lab.folder)
+        try await Self.presents(next, at: lab.endpoint)
+        // An open connection goes on.
+        try await old.send("GET /health HTTP/1.1\r\nHost: dns.test\r\n\r\n")
+        #expect(try await old.receive(until: "\r\n") == Array("HTTP/1.1 200 OK\r\n".utf8))
+        #expect(told.withLockedValue { $0.isEmpty })
+
+        // A key that is not that of the certificate.
+        try Self.write(try TestAuthority().certificate(for: "dns.test").keyPEM, to: key)
+        try await withTimeLimit(.seconds(30), for: { "the failure" }) {
+            while told.withLockedValue({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
+        }
+        try await Self.presents(next, at: lab.endpoint)
+        _ = try lab.authority.certificate(for: "dns.test", "127.0.0.1").write(to: lab.folder)
+        try await Self.presents(lab.authority, at: lab.endpoint)
+        let errors = told.withLockedValue { $0 }
+        #expect(errors.map(\.code) == [.badCertificate] && errors.allSatisfy { $0.message.contains(key) }, "\(errors)")
+        await old.close()
+        running.cancel()
+        await running.value
+        await lab.stop()
+    }
+
+    @Test("a pair is not read between the writes of its two files")
+    func halfWritten() throws {
+        let folder = NSTemporaryDirectory() + "/beeline-certificate-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let authority = try TestAuthority()
+        let files = try authority.certificate(for: "dns.test").write(to: folder)
+        let certificate = try ServerCertificate(.init(certificate: files.chain, key: files.key), protocols: [])
+        let first = certificate.context
+        let next = try authority.certificate(for: "dns.test")
+        try Self.write(next.chainPEM, to: files.chain)
+        try certificate.reload()
+        try Self.write(next.keyPEM, to: files.key)
+        try certificate.reload()
+        #expect(certificate.context === first)
+        try certificate.reload()
+        #expect(certificate.context !== first)
+    }
+
+    @Test("the DNS server uses a renewed certificate for new connections")
+    func dns() async throws {
+        let folder = NSTemporaryDirectory() + "/beeline-certificate-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (authority, next) = (try TestAuthority(), try TestAuthority())
+        let files = try authority.certificate(for: "dns.test").write(to: folder)
+        let resolver = Resolver(ResolverConfiguration(upstreams: [], system: nil))
+        var configuration = DNSServerConfiguration()
+        configuration.listen = Endpoint(DNSLab.loopback, port: 0)
+        configuration.listenTLS = Endpoint(DNSLab.loopback, port: 0)
+        configuration.tls = .init(certificate: files.chain, key: files.key)
+        let server = try DNSServer(configuration, resolver: resolver)
+        let endpoint = try #require(try await server.start().tls)
+        let running = Task { await server.run() }
+        try await Self.presents(authority, at: endpoint)
+        _ = try next.certificate(for: "dns.test").write(to: folder)
+        try await Self.presents(next, at: endpoint)
+        running.cancel()
+        await running.value
+        await resolver.shutDown()
+    }
+}
