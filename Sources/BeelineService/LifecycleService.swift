@@ -57,10 +57,10 @@ public struct LifecycleService: Service {
     ///
     /// - Parameters:
     ///   - server: A server that was not started.
-    ///   - onStart: Called with the endpoint of UDP and TCP once the server listens.
+    ///   - onStart: Called with each endpoint of UDP and TCP once the server listens.
     public init(_ server: DNSServer, onStart: @escaping @Sendable (Endpoint) -> Void = { _ in }) {
         work = {
-            onStart(try await server.start().plain)
+            for endpoint in try await server.start().plain { onStart(endpoint) }
             await server.run()
         }
         end = { await server.stop() }

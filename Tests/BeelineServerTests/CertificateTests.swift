@@ -94,11 +94,11 @@ struct CertificateTests {
         let files = try authority.certificate(for: "dns.test").write(to: folder)
         let resolver = Resolver(ResolverConfiguration(upstreams: [], system: nil))
         var configuration = DNSServerConfiguration()
-        configuration.listen = Endpoint(DNSLab.loopback, port: 0)
-        configuration.listenTLS = Endpoint(DNSLab.loopback, port: 0)
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
+        configuration.listenTLS = [Endpoint(DNSLab.loopback, port: 0)]
         configuration.tls = .init(certificate: files.chain, key: files.key)
         let server = try DNSServer(configuration, resolver: resolver)
-        let endpoint = try #require(try await server.start().tls)
+        let endpoint = try #require(try await server.start().tls.first)
         let running = Task { await server.run() }
         try await Self.presents(authority, at: endpoint)
         _ = try next.certificate(for: "dns.test").write(to: folder)

@@ -15,7 +15,7 @@ struct DNSReportTests {
     ) throws -> (DNSServer, Resolver) {
         let resolver = resolver(double)
         var configuration = DNSServerConfiguration()
-        configuration.listen = Endpoint(DNSLab.loopback, port: 0)
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
         change(&configuration)
         return (try DNSServer(configuration, resolver: resolver), resolver)
     }
@@ -46,8 +46,8 @@ struct DNSReportTests {
         }
         let endpoints = try await server.start()
         let metrics = try #require(endpoints.metrics)
-        for _ in 0..<2 { _ = try await Self.ask("a.example", DNSLab.text, at: endpoints.plain) }
-        _ = try await Self.ask("1.0.168.192.in-addr.arpa", DNSLab.text, at: endpoints.plain)
+        for _ in 0..<2 { _ = try await Self.ask("a.example", DNSLab.text, at: endpoints.plain[0]) }
+        _ = try await Self.ask("1.0.168.192.in-addr.arpa", DNSLab.text, at: endpoints.plain[0])
         let text = try await Self.get("/metrics", at: metrics)
         for line in [
             "# TYPE beeline_server_questions_total counter",
@@ -85,7 +85,7 @@ struct DNSReportTests {
         }
         let error = await #expect(throws: ServerError.self) { try await server.start() }
         #expect(error?.code == .cannotListen && error?.message.contains("\(other.endpoint)") == true)
-        #expect(server.listeners.datagrams.channels.isEmpty)
+        #expect(server.listeners.datagrams[0].channels.isEmpty)
         await other.stop()
         await resolver.shutDown()
     }
@@ -96,7 +96,7 @@ struct DNSReportTests {
         let resolvers = doubles.map(Self.resolver)
         let (server, _) = try Self.server(doubles[0])
         try server.reload(resolver: resolvers[0], domains: ["a.example": resolvers[1], "b.example": resolvers[2]])
-        let endpoint = try await server.start().plain
+        let endpoint = try await server.start().plain[0]
         let names = ["www.example.com", "x.a.example", "x.b.example"]
         for name in names { #expect(try await Self.ask(name, DNSLab.text, at: endpoint).answers.count == 1) }
         #expect(doubles.map(\.questions.count) == [1, 1, 1, 0])
@@ -131,8 +131,8 @@ struct DNSReportTests {
         lists.remove()
         let other = Self.resolver(MessageDouble { _ in nil })
         #expect(throws: ServerError.self) { try server.reload(resolver: other) }
-        #expect(try await Self.ask("blocked.example", .a, at: endpoints.plain).flags.responseCode == .noSuchName)
-        #expect(try await Self.ask("a.example", DNSLab.text, at: endpoints.plain).answers.count == 1)
+        #expect(try await Self.ask("blocked.example", .a, at: endpoints.plain[0]).flags.responseCode == .noSuchName)
+        #expect(try await Self.ask("a.example", DNSLab.text, at: endpoints.plain[0]).answers.count == 1)
         let text = try await Self.get("/metrics", at: try #require(endpoints.metrics))
         #expect(text.contains("beeline_server_reload_failures_total 1\n"))
         await server.stop()

@@ -304,10 +304,10 @@ struct DNSServerTests {
     func sockets() async throws {
         let double = MessageDouble { MessageDouble.text($0, 200) }
         var configuration = DNSServerConfiguration()
-        configuration.listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 0)
+        configuration.listen = [Endpoint(IPAddress(v4: 0x7f00_0001), port: 0)]
         let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
         let server = try DNSServer(configuration, resolver: resolver)
-        let endpoint = try await server.start().plain
+        let endpoint = try await server.start().plain[0]
         let client = try DNSUpstream(at: [endpoint])
         let name = try #require(DNSName("Mixed.Case.Example"))
         let message = try await client.response(to: MessageQuery(DNSQuestion(name, Self.text)))

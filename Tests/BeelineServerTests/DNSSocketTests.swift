@@ -14,11 +14,11 @@ struct DNSSocketTests {
 
     private static func server(on address: IPAddress) async throws -> (DNSServer, Resolver, Endpoint) {
         var configuration = DNSServerConfiguration()
-        configuration.listen = Endpoint(address, port: 0)
+        configuration.listen = [Endpoint(address, port: 0)]
         let double = MessageDouble { MessageDouble.text($0) }
         let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
         let server = try DNSServer(configuration, resolver: resolver)
-        return (server, resolver, try await server.start().plain)
+        return (server, resolver, try await server.start().plain[0])
     }
 
     private static func ask(_ port: UInt16) async throws -> Int {
@@ -30,11 +30,35 @@ struct DNSSocketTests {
     @Test("a server on all addresses has a socket for each, so that replies come from the address that was asked")
     func addressOfReplies() async throws {
         let (server, resolver, endpoint) = try await Self.server(on: IPAddress(v4: 0))
-        let addresses = server.listeners.datagrams.channels.compactMap { $0.localAddress.flatMap { IPAddress($0) } }
+        let addresses = server.listeners.datagrams[0].channels.compactMap { $0.localAddress.flatMap { IPAddress($0) } }
         #expect(addresses.contains(DNSLab.loopback) && !addresses.contains { $0.isUnspecified })
         #expect(try await Self.ask(endpoint.port) == 1)
         await server.stop()
-        #expect(server.listeners.datagrams.channels.isEmpty)
+        #expect(server.listeners.datagrams[0].channels.isEmpty)
+        await resolver.shutDown()
+    }
+
+    @Test("a server listens on several endpoints, and each keeps its sockets")
+    func severalEndpoints() async throws {
+        var configuration = DNSServerConfiguration()
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0), Endpoint(DNSLab.loopback, port: 0)]
+        let double = MessageDouble { MessageDouble.text($0) }
+        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
+        let server = try DNSServer(configuration, resolver: resolver)
+        let endpoints = try await server.start().plain
+        #expect(Set(endpoints).count == 2)
+        for endpoint in endpoints { #expect(try await Self.ask(endpoint.port) == 1) }
+        let next = try DNSServer(configuration, resolver: resolver)
+        // A server that cannot have all of its endpoints keeps none.
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0), endpoints[1]]
+        let last = try DNSServer(configuration, resolver: resolver)
+        let error = await #expect(throws: ServerError.self) { try await last.start() }
+        #expect(error?.message.contains("\(endpoints[1])") == true)
+        #expect(last.listeners.datagrams.allSatisfy { $0.channels.isEmpty } && !last.listeners.isListening)
+        configuration.listen = []
+        #expect(throws: ServerError.self) { try DNSServer(configuration, resolver: resolver) }
+        await next.stop()
+        await server.stop()
         await resolver.shutDown()
     }
 
@@ -57,7 +81,7 @@ struct DNSSocketTests {
     @Test("a socket that a failed send has closed is bound again")
     func failedSend() async throws {
         let (server, resolver, endpoint) = try await Self.server(on: DNSLab.loopback)
-        let channels = server.listeners.datagrams.channels
+        let channels = server.listeners.datagrams[0].channels
         // No datagram can be sent to port 0.
         let nowhere = try SocketAddress(ipAddress: "127.0.0.1", port: 0)
         for channel in channels {
@@ -65,8 +89,8 @@ struct DNSSocketTests {
             try? await channel.writeAndFlush(envelope).get()
             try await channel.closeFuture.get()
         }
-        while server.listeners.datagrams.channels.count < channels.count { await Task.yield() }
-        let new = server.listeners.datagrams.channels
+        while server.listeners.datagrams[0].channels.count < channels.count { await Task.yield() }
+        let new = server.listeners.datagrams[0].channels
         #expect(new.allSatisfy { channel in !channels.contains { $0 === channel } })
         #expect(try await Self.ask(endpoint.port) == 1)
         await server.stop()

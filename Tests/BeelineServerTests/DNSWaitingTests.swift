@@ -69,9 +69,9 @@ struct DNSWaitingTests {
         settings.network.asksUpstreamsForNAT64 = true
         let resolver = Resolver(settings)
         var configuration = DNSServerConfiguration()
-        configuration.listen = Endpoint(DNSLab.loopback, port: 0)
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
         let server = try DNSServer(configuration, resolver: resolver)
-        let client = try DNSUpstream(at: [try await server.start().plain])
+        let client = try DNSUpstream(at: try await server.start().plain)
         itself.server.withLockedValue { $0 = client }
         await resolver.networkChanged(to: Network(id: "six", families: .v6))
         #expect(resolver.network.nat64.map(\.description) == ["64:ff9b::/96"])

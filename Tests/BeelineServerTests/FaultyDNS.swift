@@ -55,11 +55,11 @@ final class FaultyDNS: Sendable {
         settings.limits = limits
         resolver = Resolver(settings)
         var configuration = DNSServerConfiguration()
-        configuration.listen = Endpoint(DNSLab.loopback, port: 0)
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
         change(&configuration)
         server = try DNSServer(configuration, resolver: resolver)
         let endpoints = try await server.start()
-        (endpoint, metrics) = (endpoints.plain, endpoints.metrics)
+        (endpoint, metrics) = (endpoints.plain[0], endpoints.metrics)
     }
 
     /// Limits for upstreams that do not answer.

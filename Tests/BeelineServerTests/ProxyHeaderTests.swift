@@ -199,7 +199,7 @@ struct ProxyHeaderTests {
     func dns() async throws {
         let log = NIOLockedValueBox<[String]>([])
         var configuration = DNSServerConfiguration()
-        configuration.listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 0)
+        configuration.listen = [Endpoint(IPAddress(v4: 0x7f00_0001), port: 0)]
         configuration.proxyProtocol = Self.networks
         configuration.accessLog = { record in log.withLockedValue { $0.append("\(record.client)") } }
         let upstream = ScriptedUpstream("a") { _ in
@@ -207,7 +207,7 @@ struct ProxyHeaderTests {
         }
         let resolver = Resolver(ResolverConfiguration(upstreams: [upstream], system: nil))
         let server = try DNSServer(configuration, resolver: resolver)
-        let endpoint = try await server.start().plain
+        let endpoint = try await server.start().plain[0]
         let query = DNSLab.query("a.test", .a)
         let connection = try await RawConnection.connect(to: endpoint)
         try await connection.send(Self.header(Self.addresses) + [0, UInt8(query.count)] + query)

@@ -49,7 +49,7 @@ struct LifecycleServiceTests {
         var web = ServerConfiguration()
         web.listen = Self.anyPort
         var dns = DNSServerConfiguration()
-        dns.listen = Self.anyPort
+        dns.listen = [Self.anyPort]
         let resolver = Self.resolver
         let ports = NIOLockedValueBox<[Endpoint]>([])
         let add = { @Sendable (endpoint: Endpoint) in ports.withLockedValue { $0.append(endpoint) } }

@@ -93,6 +93,46 @@ extension ProcessTests {
             for client in begun.added + changed.added + moved.added { await client.shutDown() }
         }
 
+        @Test("--listen may be repeated; DNS over TLS is on port 853 of its addresses, and overlaps are refused")
+        func listening() throws {
+            let folder = try Folder()
+            let tls = ["--cert", try folder.write("", to: "cert"), "--key", try folder.write("", to: "key")]
+            func plan(_ line: [String]) throws -> DNSServerConfiguration {
+                try DNSPlan(DNSArguments.parse(line), NameOptions(), defaults: Defaults(), files: .real).configuration
+            }
+            let rows: [(line: [String], plain: [String], tls: [String])] = [
+                ([], ["127.0.0.1:53"], ["127.0.0.1:853"]),
+                (
+                    ["--listen", "192.0.2.1", "--listen", "[::1]:5353"], ["192.0.2.1:53", "[::1]:5353"],
+                    ["192.0.2.1:853", "[::1]:853"]
+                ),
+                (
+                    ["--listen", "127.0.0.1:5353", "--listen", "0.0.0.0"], ["127.0.0.1:5353", "0.0.0.0:53"],
+                    ["0.0.0.0:853"]
+                ),
+                (
+                    ["--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0", "--listen-tls", "192.0.2.1:1"],
+                    ["127.0.0.1:0", "127.0.0.1:0"], ["192.0.2.1:1"]
+                ),
+            ]
+            for row in rows {
+                let configuration = try plan(row.line + tls)
+                #expect(configuration.listen.map(\.description) == row.plain)
+                #expect(configuration.listenTLS.map(\.description) == row.tls)
+            }
+            for (one, other) in [
+                ("127.0.0.1:53", "127.0.0.1"), ("0.0.0.0:53", "192.0.2.1:53"), ("[::1]:53", "[::]:53"),
+                ("[::]:53", "0.0.0.0:53"),
+            ] {
+                let error = #expect(throws: CommandFailure.self) { try plan(["--listen", one, "--listen", other]) }
+                #expect(error?.message.contains("overlap") == true)
+            }
+            let both = try plan(["--listen", "0.0.0.0", "--listen", "[::1]"])
+            #expect(both.listen.count == 2)
+            let many = (0..<65).flatMap { ["--listen", "127.0.0.1:\(1_000 + $0)"] }
+            #expect(throws: CommandFailure.self) { try plan(many) }
+        }
+
         @Test("the configuration file cannot make the server ask itself, and --dns wins over it")
         func withoutHTTPDNS() throws {
             var defaults = Defaults()

@@ -51,9 +51,12 @@ struct DNSCommand: AsyncParsableCommand {
 /// Options of `dns` besides those for upstreams.
 struct DNSArguments: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Listen at this address for UDP and TCP; port 0 selects a free port", valueName: "addr:port")
+        help: ArgumentHelp(
+            "Listen at this address for UDP and TCP; port 0 selects a free port; may be repeated",
+            valueName: "addr:port"
+        )
     )
-    var listen = "127.0.0.1:53"
+    var listen = ["127.0.0.1:53"]
 
     @Option(
         help: ArgumentHelp("Send this domain to an upstream; may be repeated", valueName: "domain=spec")
@@ -91,11 +94,11 @@ struct DNSArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Listen here for DNS over TLS, with --cert and --key; default: the address of --listen, port 853",
+            "Listen here for DNS over TLS, with --cert and --key; may be repeated; default: the addresses of --listen, port 853",
             valueName: "addr:port"
         )
     )
-    var listenTls: String?
+    var listenTls: [String] = []
 
     @Option(
         help: ArgumentHelp(

@@ -50,7 +50,7 @@ struct DNSPlan: Sendable {
         }
         accessLog = arguments.log.accessLog
         accessLogFormat = arguments.log.accessLogFormat
-        configuration.listen = try Self.endpoint(arguments.listen, port: 53, option: "--listen")
+        configuration.listen = try Self.endpoints(arguments.listen, port: 53, option: "--listen")
         configuration.metrics = try arguments.metrics.map { text throws(CommandFailure) in
             try Self.endpoint(text, port: 9_153, option: "--metrics")
         }
@@ -100,14 +100,51 @@ struct DNSPlan: Sendable {
     private mutating func setTLS(_ arguments: DNSArguments) throws(CommandFailure) {
         configuration.tls = try arguments.tls.files()
         guard configuration.tls != nil else {
-            guard arguments.listenTls == nil else {
+            guard arguments.listenTls.isEmpty else {
                 throw CommandFailure(.usage, "--listen-tls needs --cert and --key")
             }
             return
         }
-        configuration.listenTLS = Endpoint(configuration.listen.address, port: 853)
-        if let text = arguments.listenTls {
-            configuration.listenTLS = try Self.endpoint(text, port: 853, option: "--listen-tls")
+        configuration.listenTLS = try Self.endpoints(arguments.listenTls, port: 853, option: "--listen-tls")
+        if configuration.listenTLS.isEmpty {
+            // Addresses with several ports, and those that 0.0.0.0 or `::` includes, have one endpoint for TLS.
+            let endpoints = configuration.listen.map { Endpoint($0.address, port: 853) }
+            for endpoint in endpoints.filter(\.address.isUnspecified) + endpoints
+            where !configuration.listenTLS.contains(where: { Self.overlap($0, endpoint) }) {
+                configuration.listenTLS.append(endpoint)
+            }
+        }
+    }
+
+    /// The maximum number of addresses of one option.
+    private static let maxEndpoints = 64
+
+    /// The endpoints of an option that may be repeated, which must not overlap.
+    private static func endpoints(
+        _ texts: [String],
+        port: UInt16,
+        option: String
+    ) throws(CommandFailure) -> [Endpoint] {
+        guard texts.count <= maxEndpoints else {
+            throw CommandFailure(.usage, "\(option): at most \(maxEndpoints) addresses may be given")
+        }
+        var endpoints: [Endpoint] = []
+        for text in texts {
+            let endpoint = try endpoint(text, port: port, option: option)
+            if let other = endpoints.first(where: { overlap($0, endpoint) }) {
+                throw CommandFailure(.usage, "\(option): \(other) and \(endpoint) overlap; leave one of them out")
+            }
+            endpoints.append(endpoint)
+        }
+        return endpoints
+    }
+
+    /// Whether two endpoints would receive the same questions. 0.0.0.0 has all IPv4 addresses, and `::` all addresses.
+    private static func overlap(_ one: Endpoint, _ other: Endpoint) -> Bool {
+        guard one.port == other.port, one.port != 0 else { return false }
+        if one.address == other.address { return true }
+        return [(one.address, other.address), (other.address, one.address)].contains { all, address in
+            all.isUnspecified && (all.family == .v6 || address.family == .v4)
         }
     }
 

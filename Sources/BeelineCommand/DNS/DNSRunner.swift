@@ -22,7 +22,7 @@ struct DNSRunner: Sendable {
         let (resolvers, first) = try use(plan).get()
         let log = try AccessLog(plan.accessLog, format: plan.accessLogFormat)
         let server: DNSServer
-        let endpoints: (plain: Endpoint, tls: Endpoint?, metrics: Endpoint?)
+        let endpoints: (plain: [Endpoint], tls: [Endpoint], metrics: Endpoint?)
         do throws(ServerError) {
             server = try DNSServer(
                 plan.configuration(domains: resolvers.domains, log: log?.add),
@@ -33,9 +33,10 @@ struct DNSRunner: Sendable {
             throw Self.failure(error)
         }
         do throws(CommandFailure) {
-            let tls = endpoints.tls.map { " and tls://\($0)" } ?? ""
-            let metrics = endpoints.metrics.map { " and http://\($0)" } ?? ""
-            try StandardOutput.writeLine("listening on dns://\(endpoints.plain)\(tls)\(metrics)")
+            let places =
+                endpoints.plain.map { "dns://\($0)" } + endpoints.tls.map { "tls://\($0)" }
+                + [endpoints.metrics].compactMap { $0.map { "http://\($0)" } }
+            try StandardOutput.writeLine("listening on \(places.joined(separator: " and "))")
         } catch {
             // Without this output, programs cannot find the server.
             await server.stop()

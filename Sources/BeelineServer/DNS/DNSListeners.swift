@@ -25,7 +25,8 @@ final class DNSListeners: Sendable {
     let certificate: ServerCertificate
     private let listening = NIOLockedValueBox<[any Channel]>([])
     private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
-    let datagrams: DatagramSockets
+    /// The UDP sockets of each endpoint of the configuration.
+    let datagrams: [DatagramSockets]
 
     /// The maximum number of ports to try if the system chooses one that is in use for UDP.
     private static let maxTries = 16
@@ -33,29 +34,38 @@ final class DNSListeners: Sendable {
     init(_ configuration: DNSServerConfiguration, _ service: DNSService) throws(ServerError) {
         self.configuration = configuration
         self.service = service
-        datagrams = DatagramSockets(service)
+        datagrams = configuration.listen.map { _ in DatagramSockets(service) }
         maxConnections = ServerListener.connections(
             allowed: configuration.maxConnections,
             descriptors: DescriptorLimit.current
         )
-        guard configuration.listenTLS == nil || configuration.tls != nil else {
+        guard !configuration.listen.isEmpty else {
+            throw ServerError(.cannotListen, "a DNS server needs at least one endpoint to listen on")
+        }
+        guard configuration.listenTLS.isEmpty || configuration.tls != nil else {
             throw ServerError(.badCertificate, "DNS over TLS needs a certificate and its key")
         }
-        let files = configuration.listenTLS == nil ? nil : configuration.tls
+        let files = configuration.listenTLS.isEmpty ? nil : configuration.tls
         certificate = try ServerCertificate(files, protocols: ["dot"])
     }
 
     // MARK: Listening
 
+    /// Whether the server listens.
+    var isListening: Bool { listening.withLockedValue { !$0.isEmpty } }
+
     /// Starts to listen. Returns the endpoints of UDP and TCP, and of TLS.
-    func start() async throws(ServerError) -> (plain: Endpoint, tls: Endpoint?) {
-        var place = configuration.listen
+    func start() async throws(ServerError) -> (plain: [Endpoint], tls: [Endpoint]) {
+        var place = configuration.listen[0]
         do {
-            let plain = try await startPlain()
-            var encrypted: Endpoint?
-            if let endpoint = configuration.listenTLS {
+            var (plain, encrypted): ([Endpoint], [Endpoint]) = ([], [])
+            for (endpoint, sockets) in zip(configuration.listen, datagrams) {
                 place = endpoint
-                encrypted = try Self.endpoint(of: try await listen(endpoint, .tls))
+                plain.append(try await startPlain(endpoint, sockets))
+            }
+            for endpoint in configuration.listenTLS {
+                place = endpoint
+                encrypted.append(try Self.endpoint(of: try await listen(endpoint, .tls)))
             }
             // `stop` may have run meanwhile.
             guard !service.isDraining else { throw ServerError(.cannotListen, "the server was stopped") }
@@ -77,18 +87,20 @@ final class DNSListeners: Sendable {
         }
     }
 
-    private func startPlain() async throws -> Endpoint {
+    private func startPlain(_ wanted: Endpoint, _ sockets: DatagramSockets) async throws -> Endpoint {
         var tries = 0
         while true {
             tries += 1
-            let channel = try await listen(configuration.listen, .tcp)
+            let channel = try await listen(wanted, .tcp)
             let endpoint = try Self.endpoint(of: channel)
             do {
-                try await datagrams.start(on: SocketAddress(endpoint))
+                try await sockets.start(on: SocketAddress(endpoint))
                 return endpoint
-            } catch  where configuration.listen.port == 0 && tries < Self.maxTries {
+            } catch  where wanted.port == 0 && tries < Self.maxTries {
                 // The port that the system chose for TCP is in use for UDP.
-                await close()
+                listening.withLockedValue { $0.removeAll { $0 === channel } }
+                try? await channel.close().get()
+                await sockets.close()
             }
         }
     }
@@ -119,7 +131,7 @@ final class DNSListeners: Sendable {
             return channels
         }
         for channel in channels { try? await channel.close().get() }
-        await datagrams.close()
+        for sockets in datagrams { await sockets.close() }
     }
 
     // MARK: Connections

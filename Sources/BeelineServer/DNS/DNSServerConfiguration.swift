@@ -15,13 +15,15 @@ public struct DNSServerConfiguration: Sendable {
         public static let unspecifiedAddress = BlockedAnswer(hasAddress: true)
     }
 
-    /// The endpoint for UDP and TCP. With port 0 the system chooses a port. Default: 127.0.0.1, port 53, which usually
-    /// needs the rights of an administrator.
-    public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 53)
-    /// The endpoint for DNS over TLS (RFC 7858), which needs ``tls``. Nil for no DNS over TLS. Default: nil.
-    public var listenTLS: Endpoint?
-    /// The endpoint for HTTP requests for `/metrics` (Prometheus) and `/health` (`ok`, or 503 while the server stops). All clients
-    /// that reach it may ask. Nil: none. Default: nil.
+    /// The endpoints for UDP and TCP; at least one. With port 0 the system chooses a port. Default: 127.0.0.1, port 53,
+    /// which usually needs the rights of an administrator.
+    public var listen = [Endpoint(IPAddress(v4: 0x7f00_0001), port: 53)]
+    /// The endpoints for DNS over TLS (RFC 7858), which need ``tls``. Default: none, so that there is no DNS over TLS.
+    public var listenTLS: [Endpoint] = []
+    /// The endpoint for HTTP requests for `/metrics` (Prometheus), `/health` (`ok`, or 503 while the server stops) and
+    /// `/ready` (503 from ``DNSServer/stop()`` on, and while all upstreams for names of no domain are down and there is
+    /// no zone). Upstreams of ``domains`` do not count: a load balancer would otherwise send no questions to any server
+    /// because one private network is down. All clients that reach the endpoint may ask. Nil: none. Default: nil.
     public var metrics: Endpoint?
     /// The TLS files. ``DNSServer/run()`` reads them again when they change. Default: nil.
     public var tls: ServerConfiguration.TLSFiles?
