@@ -119,6 +119,33 @@ struct DNSReportTests {
         #expect(try await lab.ask(DNSLab.query("a.example", DNSLab.text)).flags.responseCode == .noSuchName)
     }
 
+    @Test("a zone that was read again is used at once, even if a list cannot be read")
+    func zoneWithBadList() async throws {
+        let lists = try ListFolder("0.0.0.0 blocked.example")
+        let zone = try ListFolder(Self.zone("192.0.2.1"))
+        let (server, resolver) = try Self.server(MessageDouble { MessageDouble.text($0) }) {
+            ($0.lists, $0.zones) = ([lists.path], [zone.path])
+        }
+        let endpoint = try await server.start().plain[0]
+        // The encoded reply is kept for a second.
+        #expect(try await Self.addresses(of: "www.corp.test", at: endpoint) == [IPAddress(v4: 0xc000_0201)])
+        lists.remove()
+        try zone.replace(with: Self.zone("192.0.2.22"))
+        #expect(server.reloadChanges().map(\.code) == [.badList])
+        #expect(try await Self.addresses(of: "www.corp.test", at: endpoint) == [IPAddress(v4: 0xc000_0216)])
+        #expect(try await Self.ask("blocked.example", .a, at: endpoint).flags.responseCode == .noSuchName)
+        await server.stop()
+        await resolver.shutDown()
+    }
+
+    private static func zone(_ address: String) -> String {
+        "$ORIGIN corp.test.\n$TTL 60\n@ IN SOA ns hostmaster ( 1 2 3 4 5 )\nwww A \(address)\n"
+    }
+
+    private static func addresses(of name: String, at endpoint: Endpoint) async throws -> [IPAddress] {
+        ServerAnswer(try await ask(name, .a, at: endpoint)).addresses
+    }
+
     @Test("a reload with an unreadable list changes nothing, and is counted")
     func failedReload() async throws {
         let double = MessageDouble { MessageDouble.text($0) }

@@ -6,7 +6,11 @@ import Foundation
 final class ListFolder: Sendable {
     let path = NSTemporaryDirectory() + "/beeline-list-\(UUID().uuidString)"
 
-    init(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+    init(_ text: String) throws { try replace(with: text) }
+
+    func replace(with text: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    }
 
     deinit { remove() }
 

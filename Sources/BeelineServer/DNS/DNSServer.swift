@@ -94,15 +94,16 @@ public final class DNSServer: Sendable {
     }
 
     /// Reads the files again that have changed.
-    private func reloadChanges() -> [ServerError] {
+    func reloadChanges() -> [ServerError] {
         var (hasRead, failures) = zones.reload()
         do throws(ServerError) { try listeners.certificate.reload() } catch { failures.append(error) }
-        let change = Result { () throws(ServerError) in try lists.reload() }
-        guard case .success(let rules) = change else {
-            if case .failure(let error) = change { return failures + [error] }
-            return failures
+        do throws(ServerError) {
+            if try lists.reload() { hasRead = true }
+        } catch {
+            failures.append(error)
         }
-        if hasRead || rules != nil { service.use { if let rules { $0.rules = rules } } }
+        // Takes the rules when it sets them: `reload` may have read newer ones meanwhile.
+        if hasRead { service.use { [lists] in $0.rules = lists.rules } }
         return failures
     }
 

@@ -30,18 +30,17 @@ final class ListFiles: Sendable {
     /// Nil without files.
     var rules: NameRules? { state.withLockedValue { $0.rules } }
 
-    /// Reads all files if one has changed. Nil if none has.
-    func reload() throws(ServerError) -> NameRules? {
+    /// Reads all files if one has changed, and uses them. Returns whether it did.
+    func reload() throws(ServerError) -> Bool {
         let stamps = paths.map { FileStamp($0) }
-        guard stamps != state.withLockedValue({ $0.stamps }) else { return nil }
+        guard stamps != state.withLockedValue({ $0.stamps }) else { return false }
         let result = Result { () throws(ServerError) in try read() }
         // A file changed during the read, so the content may be incomplete. It is read again at the next check.
-        guard paths.map({ FileStamp($0) }) == stamps else { return nil }
+        guard paths.map({ FileStamp($0) }) == stamps else { return false }
         // An invalid file is not read again until it changes.
         state.withLockedValue { $0.stamps = stamps }
-        let reading = try result.get()
-        use(reading)
-        return reading?.rules
+        use(try result.get())
+        return true
     }
 
     /// Reads all files without using them. Call ``use(_:)`` to use the result. Nil without files.
