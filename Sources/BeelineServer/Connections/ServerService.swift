@@ -71,16 +71,9 @@ final class ServerService: Sendable {
             canAnswer: { zones.set.count > 0 || resolver.canAsk },
             probe: { resolver.probe() },
             report: { counters, isReady in
-                counters.text(
-                    ServerCounters.Surroundings(
-                        cache: resolver.counts,
-                        cachedNames: resolver.cachedNames,
-                        zoneNames: zones.set.count,
-                        addressTimes: resolver.upstreamTimes,
-                        messageTimes: forwarder.upstreamTimes,
-                        isReady: isReady
-                    )
-                )
+                var lookups = LookupReport(zoneNames: zones.set.count)
+                lookups.add(resolver, forwarder)
+                return counters.text(lookups, isReady: isReady)
             }
         )
         self.init(

@@ -154,15 +154,12 @@ public final class DNSServer: Sendable {
     ) -> DNSCounters.Surroundings {
         var surroundings = DNSCounters.Surroundings()
         for backend in backends {
-            surroundings.cache.add(backend.resolver.counts)
-            surroundings.cachedNames += backend.resolver.cachedNames
+            surroundings.lookups.add(backend.resolver, backend.forwarder)
             surroundings.cachedMessages += backend.forwarder.count
             surroundings.upstreamQuestions += backend.resolver.questionsSent + backend.forwarder.questionsSent
-            surroundings.addressTimes += backend.resolver.upstreamTimes
-            surroundings.messageTimes += backend.forwarder.upstreamTimes
         }
-        surroundings.zoneNames = zones.set.count
         surroundings.listNames = lists.rules?.count ?? 0
+        surroundings.lookups.zoneNames = zones.set.count
         return surroundings
     }
 }

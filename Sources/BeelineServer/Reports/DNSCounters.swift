@@ -6,15 +6,10 @@ import HTTPDNS
 struct DNSCounters: Sendable {
     /// Values of other parts of the server.
     struct Surroundings: Sendable {
-        var cache = CacheCounts()
-        var cachedNames = 0
+        var lookups = LookupReport()
         var cachedMessages = 0
         var upstreamQuestions = 0
-        var zoneNames = 0
         var listNames = 0
-        /// The response times of upstreams for addresses, and for messages with other records.
-        var addressTimes: [(name: String, times: UpstreamTimes)] = []
-        var messageTimes: [(name: String, times: UpstreamTimes)] = []
     }
 
     /// Questions by transport and response code. 24 response codes are in use.
@@ -73,11 +68,9 @@ struct DNSCounters: Sendable {
         text.gauge("server_connections_open", connectionsOpen, help: "TCP and TLS connections now.")
         text.counter("server_connections_refused_total", connectionsRefused, help: "Connections above the limit.")
         text.counter("server_reload_failures_total", reloadFailures, help: "Files that could not be read again.")
-        text.lookups(other.cache, cachedNames: other.cachedNames)
-        text.upstreams(addresses: other.addressTimes, messages: other.messageTimes)
+        other.lookups.write(to: &text)
         text.gauge("dns_cached_messages", other.cachedMessages, help: "Answers in the caches of messages.")
         text.counter("dns_upstream_questions_total", other.upstreamQuestions, help: "Questions sent to upstreams.")
-        text.gauge("server_zone_names", other.zoneNames, help: "Names with records in zone files.")
         text.gauge("server_list_names", other.listNames, help: "Names and domains in lists.")
         return text.text
     }

@@ -72,19 +72,8 @@ struct ServerCounters {
         return number * Outcome.allCases.count + outcome.rawValue
     }
 
-    /// The values of `/metrics` that the server does not count itself.
-    struct Surroundings {
-        var cache = CacheCounts()
-        var cachedNames = 0
-        var zoneNames = 0
-        /// The response times of upstreams for addresses, and for messages with other records.
-        var addressTimes: [(name: String, times: UpstreamTimes)] = []
-        var messageTimes: [(name: String, times: UpstreamTimes)] = []
-        var isReady = false
-    }
-
     /// The metrics in the text format of Prometheus.
-    func text(_ around: Surroundings) -> String {
+    func text(_ lookups: LookupReport, isReady: Bool) -> String {
         var text = PrometheusText()
         let counts = questions.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { form, codes in
             codes.sorted { $0.key < $1.key }.map {
@@ -106,10 +95,8 @@ struct ServerCounters {
         text.gauge("server_connections_open", connectionsOpen, help: "Connections now.")
         text.counter("server_connections_refused_total", connectionsRefused, help: "Connections above the limit.")
         text.counter("server_reload_failures_total", reloadFailures, help: "Files that could not be read again.")
-        text.gauge("server_ready", around.isReady ? 1 : 0, help: "Whether /ready answers 200.")
-        text.lookups(around.cache, cachedNames: around.cachedNames)
-        text.upstreams(addresses: around.addressTimes, messages: around.messageTimes)
-        text.gauge("server_zone_names", around.zoneNames, help: "Names with records in zone files.")
+        text.gauge("server_ready", isReady ? 1 : 0, help: "Whether /ready answers 200.")
+        lookups.write(to: &text)
         return text.text
     }
 }
