@@ -53,7 +53,8 @@ public struct LifecycleService: Service {
         end = { await server.stop() }
     }
 
-    /// A DNS server: starts it, and at the shutdown finishes pending answers. Its resolvers are services of their own.
+    /// A DNS server: starts it, and at the shutdown finishes pending answers within `DNSServerConfiguration.drainTime`,
+    /// after `DNSServerConfiguration.drainDelay`. Its resolvers are services of their own.
     ///
     /// - Parameters:
     ///   - server: A server that was not started.

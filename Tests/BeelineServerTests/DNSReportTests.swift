@@ -146,6 +146,60 @@ struct DNSReportTests {
         ServerAnswer(try await ask(name, .a, at: endpoint)).addresses
     }
 
+    @Test("while pending answers are finished, new connections learn from /health and /ready that the server stops")
+    func healthWhileStopping() async throws {
+        let gate = Gate()
+        let upstream = ScriptedUpstream("slow") { _ in
+            .hold(gate, Answer(v4: .addresses([FaultyDNS.correct], ttl: .seconds(60))))
+        }
+        var settings = ResolverConfiguration(upstreams: [upstream], system: nil)
+        settings.network.monitor = nil
+        (settings.limits.upstream, settings.limits.whole) = (.seconds(60), .seconds(60))
+        let resolver = Resolver(settings)
+        var configuration = DNSServerConfiguration()
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
+        configuration.metrics = Endpoint(DNSLab.loopback, port: 0)
+        configuration.drainTime = .seconds(60)
+        let server = try DNSServer(configuration, resolver: resolver)
+        let endpoints = try await server.start()
+        let metrics = try #require(endpoints.metrics)
+        let connection = try await RawConnection.connect(to: endpoints.plain[0])
+        let query = DNSLab.query("a.example", .a)
+        try await connection.send([0, UInt8(query.count)] + query)
+        try await gate.arrivals(atLeast: 1)
+        async let stopping: Void = server.stop()
+        try await withTimeLimit(.seconds(10), for: { "the stop" }) {
+            while try await !Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 503") { await Task.yield() }
+        }
+        #expect(try await Self.get("/ready", at: metrics).hasSuffix("draining\n"))
+        gate.open()
+        let length = try await connection.receive(count: 2)
+        let reply = try await connection.receive(count: Int(length[1]))
+        #expect(try DNSMessage(octets: reply).answers.count == 1)
+        await stopping
+        await #expect(throws: (any Error).self) { try await Self.get("/health", at: metrics) }
+        await resolver.shutDown()
+    }
+
+    @Test("during the drain delay questions are answered, and /ready says that the server stops")
+    func drainDelay() async throws {
+        let (server, resolver) = try Self.server(MessageDouble { MessageDouble.text($0) }) {
+            $0.metrics = Endpoint(DNSLab.loopback, port: 0)
+            $0.drainDelay = .seconds(2)
+        }
+        let endpoints = try await server.start()
+        let metrics = try #require(endpoints.metrics)
+        async let stopping: Void = server.stop()
+        try await withTimeLimit(.seconds(10), for: { "draining" }) {
+            while try await !Self.get("/ready", at: metrics).hasSuffix("draining\n") { await Task.yield() }
+        }
+        #expect(try await Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 200"))
+        #expect(try await Self.ask("a.example", DNSLab.text, at: endpoints.plain[0]).answers.count == 1)
+        await stopping
+        #expect(server.listeners.datagrams[0].channels.isEmpty)
+        await resolver.shutDown()
+    }
+
     @Test("a reload with an unreadable list changes nothing, and is counted")
     func failedReload() async throws {
         let double = MessageDouble { MessageDouble.text($0) }
@@ -165,34 +219,5 @@ struct DNSReportTests {
         await server.stop()
         await resolver.shutDown()
         await other.shutDown()
-    }
-
-    @Test("while a server finishes its questions, new connections for /health and /ready get 503")
-    func healthDuringDrain() async throws {
-        let silent = ScriptedUpstream("silent") { _ in .silence }
-        var settings = ResolverConfiguration(upstreams: [silent], system: nil)
-        settings.network.monitor = nil
-        let resolver = Resolver(settings)
-        var configuration = DNSServerConfiguration()
-        configuration.listen = Endpoint(DNSLab.loopback, port: 0)
-        configuration.metrics = Endpoint(DNSLab.loopback, port: 0)
-        configuration.drainTime = .seconds(2)
-        let server = try DNSServer(configuration, resolver: resolver)
-        let endpoints = try await server.start()
-        let metrics = try #require(endpoints.metrics)
-        #expect(try await Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 200"))
-        let question = Task { try? await Self.ask("a.example", .a, at: endpoints.plain) }
-        try await withTimeLimit(.seconds(10), for: { "the question" }) {
-            while try await !Self.get("/metrics", at: metrics).contains("\nbeeline_server_waiting 1\n") {}
-        }
-        let stopping = Task { await server.stop() }
-        try await withTimeLimit(.seconds(10), for: { "503" }) {
-            while try await !Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 503") {}
-        }
-        #expect(try await Self.get("/ready", at: metrics).hasPrefix("HTTP/1.1 503"))
-        await stopping.value
-        await #expect(throws: (any Error).self) { try await Self.get("/health", at: metrics) }
-        question.cancel()
-        await resolver.shutDown()
     }
 }

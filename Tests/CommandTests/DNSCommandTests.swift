@@ -127,8 +127,8 @@ extension ProcessTests {
                 let error = #expect(throws: CommandFailure.self) { try plan(["--listen", one, "--listen", other]) }
                 #expect(error?.message.contains("overlap") == true)
             }
-            let both = try plan(["--listen", "0.0.0.0", "--listen", "[::1]"])
-            #expect(both.listen.count == 2)
+            let both = try plan(["--listen", "0.0.0.0", "--listen", "[::1]", "--drain-delay", "2"])
+            #expect(both.listen.count == 2 && both.drainDelay == .seconds(2))
             let many = (0..<65).flatMap { ["--listen", "127.0.0.1:\(1_000 + $0)"] }
             #expect(throws: CommandFailure.self) { try plan(many) }
         }
@@ -248,6 +248,7 @@ extension ProcessTests {
             let rows: [([String], Int32, String)] = [
                 (["--listen", "nonsense"], 64, "--listen"), (["--cert", "x"], 64, "go together"),
                 (["--listen-tls", "127.0.0.1:0"], 64, "needs --cert and --key"), (["--metrics", "x"], 64, "--metrics"),
+                (["--drain-delay", "-1"], 64, "--drain-delay"),
                 (["--listen", "192.0.2.1:0"], 7, "no interface of this machine has the address now"),
                 (["--list", "missing"], 64, "missing"), (["--dns-file", "missing"], 26, "missing"),
             ]

@@ -135,5 +135,13 @@ struct DNSArguments: ParsableArguments {
     )
     var metrics: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "After SIGTERM, answer /ready with 503 for this time before new connections are refused",
+            valueName: "seconds"
+        )
+    )
+    var drainDelay = 0.0
+
     @OptionGroup var log: ServerLogArguments
 }

@@ -69,6 +69,7 @@ struct DNSPlan: Sendable {
             throw CommandFailure(.usage, "--rate: write 0 or more")
         }
         configuration.questionsPerSecond = arguments.rate == 0 ? nil : arguments.rate
+        configuration.drainDelay = try ServePlan.drainDelay(arguments.drainDelay)
     }
 
     private static func source(

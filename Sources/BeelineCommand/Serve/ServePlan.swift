@@ -37,10 +37,7 @@ struct ServePlan: Sendable {
         }
         configuration.trustedProxies = try Self.networks(arguments.trustProxy, of: "--trust-proxy")
         configuration.proxyProtocol = try Self.networks(arguments.proxyProtocol, of: "--proxy-protocol")
-        guard (0...3_600).contains(arguments.drainDelay) else {
-            throw CommandFailure(.usage, "--drain-delay: write 0 to 3600 seconds")
-        }
-        configuration.drainDelay = .seconds(arguments.drainDelay)
+        configuration.drainDelay = try Self.drainDelay(arguments.drainDelay)
         configuration.privateNames = try Self.privateNames(arguments.privateNames)
         configuration.listeningSocket = socket
         configuration.zones = arguments.zone
@@ -72,6 +69,13 @@ struct ServePlan: Sendable {
             }
             return network
         }
+    }
+
+    static func drainDelay(_ seconds: Double) throws(CommandFailure) -> Duration {
+        guard (0...3_600).contains(seconds) else {
+            throw CommandFailure(.usage, "--drain-delay: write 0 to 3600 seconds")
+        }
+        return .seconds(seconds)
     }
 
     static func privateNames(_ text: String) throws(CommandFailure) -> ServerConfiguration.PrivateNames {

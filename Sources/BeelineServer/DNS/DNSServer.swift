@@ -74,7 +74,7 @@ public final class DNSServer: Sendable {
         do throws(ServerError) {
             return (endpoints.plain, endpoints.tls, try await reports?.start())
         } catch {
-            await stop()
+            await close()
             throw error
         }
     }
@@ -138,10 +138,19 @@ public final class DNSServer: Sendable {
         }
     }
 
-    /// Stops the server: refuses new connections, finishes pending answers, then closes the sockets. `/health` answers 503 until
-    /// then.
+    /// Stops the server. `/ready` answers 503 for ``DNSServerConfiguration/drainDelay``. Then the server refuses new
+    /// connections, finishes pending answers within ``DNSServerConfiguration/drainTime`` and closes the sockets.
+    /// `/health` answers 503 meanwhile, and the endpoint for metrics is closed last.
     public func stop() async {
-        reports?.retire()
+        let wasReady = reports?.retire() ?? listeners.isListening
+        if wasReady, configuration.drainDelay > .zero {
+            // In a separate task, because the calling one is usually cancelled, and then cannot sleep.
+            await Task { [delay = configuration.drainDelay] in try? await ContinuousClock().sleep(for: delay) }.value
+        }
+        await close()
+    }
+
+    private func close() async {
         await listeners.stop()
         for backend in backends.withLockedValue({ $0.all }) { backend.forwarder.close() }
         await reports?.stop()
@@ -153,13 +162,13 @@ public final class DNSServer: Sendable {
         lists: ListFiles
     ) -> DNSCounters.Surroundings {
         var surroundings = DNSCounters.Surroundings()
+        surroundings.lookups.zoneNames = zones.set.count
         for backend in backends {
             surroundings.lookups.add(backend.resolver, backend.forwarder)
             surroundings.cachedMessages += backend.forwarder.count
             surroundings.upstreamQuestions += backend.resolver.questionsSent + backend.forwarder.questionsSent
         }
         surroundings.listNames = lists.rules?.count ?? 0
-        surroundings.lookups.zoneNames = zones.set.count
         return surroundings
     }
 }

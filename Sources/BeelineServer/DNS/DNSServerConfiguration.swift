@@ -74,7 +74,10 @@ public struct DNSServerConfiguration: Sendable {
     package var questionsPerConnection = 64
     /// The time that a connection may stay open without a question, and that a client may take to read a reply. Default: 10 s.
     public var idleTimeout = Duration.seconds(10)
-    /// The time that ``DNSServer/stop()`` waits for pending answers. Default: 5 s.
+    /// The time for which ``DNSServer/stop()`` first answers all questions, and `/ready` with 503, so that load
+    /// balancers choose other servers. Default: 0 s.
+    public var drainDelay = Duration.zero
+    /// The time that ``DNSServer/stop()`` then waits for pending answers. Default: 5 s.
     public var drainTime = Duration.seconds(5)
     /// Whether upstreams receive the network that a client names (RFC 7871), cut to 24 bits for IPv4 and 56 for IPv6. Default:
     /// false.

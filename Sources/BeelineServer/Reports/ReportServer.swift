@@ -27,8 +27,9 @@ struct ReportServer: Sendable {
         return endpoint
     }
 
-    /// Answers `/ready` with 503 from now on. ``stop()`` refuses new connections.
-    func retire() { _ = service.retire() }
+    /// Answers `/ready` with 503 from now on. Returns whether it did not before.
+    func retire() -> Bool { service.retire() }
 
+    /// Refuses connections and closes the open ones.
     func stop() async { await listener.stop() }
 }
