@@ -52,6 +52,40 @@ struct AnswerCacheTests {
         #expect(cache.count == 800)
     }
 
+    private static func use(_ cache: inout AnswerCache, _ name: String) -> Bool {
+        cache.find(key(name)) { $0.uses &+= 1 } != nil
+    }
+
+    @Test("a flood of names that are asked once does not evict names that were asked again")
+    func floodOfUnusedNames() {
+        var cache = AnswerCache(maxEntries: 100, maxOctets: .max)
+        let used = (0..<75).map { "used\($0)" }
+        for name in used {
+            cache.store(Self.entry(0), for: Self.key(name))
+            #expect(Self.use(&cache, name))
+        }
+        for index in 0..<20_000 { cache.store(Self.entry(index), for: Self.key("other\(index)")) }
+        #expect(cache.count == 100)
+        #expect(used.allSatisfy { cache.peek(Self.key($0)) != nil })
+        #expect((19_975..<20_000).allSatisfy { cache.peek(Self.key("other\($0)")) != nil })
+    }
+
+    @Test("names that were asked again leave a quarter of the cache to new names, in entries and in octets")
+    func roomForNewNames() {
+        for (entries, octets) in [(100, Int.max), (Int.max, 40_000)] {
+            var cache = AnswerCache(maxEntries: entries, maxOctets: octets)
+            for index in 0..<1_000 {
+                cache.store(Self.entry(index), for: Self.key("used\(index)"))
+                #expect(Self.use(&cache, "used\(index)"))
+            }
+            // The oldest names that were asked again are evicted like others.
+            #expect(cache.peek(Self.key("used0")) == nil && cache.peek(Self.key("used999")) != nil)
+            #expect(cache.count <= 100 + 100 && cache.octets <= octets)
+            for index in 0..<20 { cache.store(Self.entry(index), for: Self.key("new\(index)")) }
+            #expect((0..<20).allSatisfy { cache.peek(Self.key("new\($0)")) != nil })
+        }
+    }
+
     @Test("the cache keeps one entry for each name and scope")
     func scopes() {
         var cache = AnswerCache(maxEntries: 9, maxOctets: .max)

@@ -2,9 +2,47 @@
 
 /// A bounded cache that drops the older half of its values at once. Lookups and inserts therefore take constant time.
 ///
-/// A lookup moves a value to the younger half. The cache has at most twice `maxCount` values and twice `maxCost` of
-/// cost.
+/// Values that were found again are kept apart from values that were only stored. A flood of keys that are asked for
+/// once therefore does not displace those that are asked for again. The cache has at most about twice `maxCount` values
+/// and twice `maxCost` of cost.
 struct GenerationCache<Key: Hashable, Value> {
+    /// Values that were stored and not found yet.
+    private var stored: Generations<Key, Value>
+    /// Values that were found at least once.
+    private var found: Generations<Key, Value>
+
+    /// - Parameters:
+    ///   - maxCount: The maximum number of values of one half.
+    ///   - maxCost: The maximum cost of the values of one half.
+    init(maxCount: Int, maxCost: Int, cost: @escaping @Sendable (Value) -> Int) {
+        stored = Generations(maxCount: maxCount / 2, maxCost: maxCost / 2, cost: cost)
+        found = stored
+    }
+
+    var count: Int { stored.count + found.count }
+
+    mutating func find(_ key: Key) -> Value? {
+        if let value = found.find(key) { return value }
+        guard let value = stored.remove(key) else { return nil }
+        found.store(value, for: key)
+        return value
+    }
+
+    /// Adds or replaces a value. A value that costs more than half of `maxCost` is not stored.
+    mutating func store(_ value: Value, for key: Key) {
+        if found.remove(key) != nil { found.store(value, for: key) } else { stored.store(value, for: key) }
+    }
+
+    mutating func removeAll() {
+        stored.removeAll()
+        found.removeAll()
+    }
+}
+
+extension GenerationCache: Sendable where Key: Sendable, Value: Sendable {}
+
+/// Values in a younger and an older half. A lookup moves a value to the younger one.
+private struct Generations<Key: Hashable, Value> {
     private let maxCount: Int
     private let maxCost: Int
     private var young: [Key: Value] = [:]
@@ -13,9 +51,6 @@ struct GenerationCache<Key: Hashable, Value> {
     private var cost = 0
     private let costOf: @Sendable (Value) -> Int
 
-    /// - Parameters:
-    ///   - maxCount: The maximum number of values of one half.
-    ///   - maxCost: The maximum cost of the values of one half.
     init(maxCount: Int, maxCost: Int, cost: @escaping @Sendable (Value) -> Int) {
         self.maxCount = max(1, maxCount)
         self.maxCost = maxCost
@@ -44,9 +79,13 @@ struct GenerationCache<Key: Hashable, Value> {
         cost += own
     }
 
-    mutating func remove(_ key: Key) {
-        if let value = young.removeValue(forKey: key) { cost -= costOf(value) }
-        old[key] = nil
+    /// Removes a value and returns it.
+    mutating func remove(_ key: Key) -> Value? {
+        if let value = young.removeValue(forKey: key) {
+            cost -= costOf(value)
+            return value
+        }
+        return old.removeValue(forKey: key)
     }
 
     mutating func removeAll() {
@@ -56,4 +95,4 @@ struct GenerationCache<Key: Hashable, Value> {
     }
 }
 
-extension GenerationCache: Sendable where Key: Sendable, Value: Sendable {}
+extension Generations: Sendable where Key: Sendable, Value: Sendable {}

@@ -2,11 +2,15 @@
 
 import Names
 
-/// An LRU cache of answers, bounded by entries and by octets. The order among the most recently used eighth is not
-/// maintained. Threads that use the same names therefore rarely write to it.
+/// A cache of answers, bounded by entries and by octets, that a flood of other names does not empty.
 ///
-/// A hash table of indices into one array of nodes, which also form a linked list by use. An entry with one address
-/// takes about 300 octets, and a lookup allocates nothing.
+/// It has two lists in the order of use. A new entry is in the list of those that were never found. When it is found
+/// within its TTL, it moves to the other list, which has at most three quarters of the cache. Entries that were never
+/// found are evicted first, so that names that are asked once do not displace names that are asked again. The order
+/// among the most recently used eighth is not maintained. Threads that use the same names therefore rarely write to it.
+///
+/// A hash table of indices into one array of nodes, which also form the linked lists. An entry with one address takes
+/// about 300 octets, and a lookup allocates nothing.
 struct AnswerCache {
     /// Identifies an entry.
     struct Key: Equatable {
@@ -78,16 +82,6 @@ struct AnswerCache {
         var until = Moment.past
     }
 
-    private struct Node {
-        var key: Key
-        var entry: Entry
-        var newer: Int32 = -1
-        var older: Int32 = -1
-        var cost: Int32 = 0
-        /// The value of ``AnswerCache/links`` when the node became the newest.
-        var linkedAt: UInt32 = 0
-    }
-
     private let maxEntries: Int
     private let maxOctets: Int
     /// Index into `nodes` plus one; 0 is empty. The size is a power of two; at most two thirds are in use.
@@ -95,8 +89,10 @@ struct AnswerCache {
     private var nodes: ContiguousArray<Node> = []
     /// Unused nodes.
     private var free: [Int32] = []
-    private var newest: Int32 = -1
-    private var oldest: Int32 = -1
+    /// The entries that were not found within their TTL yet.
+    private var unfound = List()
+    /// The entries that were.
+    private var found = List()
     /// How often an entry became the newest, modulo 2³².
     private var links: UInt32 = 0
     /// How many other entries may have become the newest before a found entry is moved to the front: an eighth of the
@@ -104,9 +100,9 @@ struct AnswerCache {
     private var slack: UInt32 = 0
 
     /// The estimated size of the entries, in octets.
-    private(set) var octets = 0
+    var octets: Int { unfound.octets + found.octets }
     /// The number of entries.
-    var count: Int { nodes.count - free.count }
+    var count: Int { unfound.count + found.count }
 
     init(maxEntries: Int, maxOctets: Int) {
         self.maxEntries = max(1, maxEntries)
@@ -115,15 +111,25 @@ struct AnswerCache {
 
     /// Lets `body` read and change the entry of a key and marks it as used; nil if there is none.
     ///
-    /// `body` must not make the entry larger; use ``store(_:for:)`` for that.
+    /// `body` must not make the entry larger; use ``store(_:for:)`` for that. It adds to ``Entry/uses`` if it found an
+    /// answer within its TTL.
     mutating func find<Result>(_ key: Key, _ body: (inout Entry) -> Result) -> Result? {
         guard let slot = slot(of: key) else { return nil }
         let index = slots[slot] - 1
-        if links &- nodes[Int(index)].linkedAt > slack {
-            unlink(index)
-            link(index)
+        let uses = nodes[Int(index)].entry.uses
+        let result = body(&nodes[Int(index)].entry)
+        if !nodes[Int(index)].isFound, nodes[Int(index)].entry.uses != uses {
+            move(index, isFound: true)
+            // Its oldest entries get another chance among those that were never found.
+            while isFoundFull { move(found.oldest, isFound: false) }
+        } else if links &- nodes[Int(index)].linkedAt > slack {
+            move(index, isFound: nodes[Int(index)].isFound)
         }
-        return body(&nodes[Int(index)].entry)
+        return result
+    }
+
+    private var isFoundFull: Bool {
+        found.count > 0 && (found.count > maxEntries - maxEntries / 4 || found.octets > maxOctets - maxOctets / 4)
     }
 
     /// Reads an entry without marking it as used.
@@ -131,23 +137,24 @@ struct AnswerCache {
         slot(of: key).map { nodes[Int(slots[$0] - 1)].entry }
     }
 
-    /// Adds or replaces an entry, then evicts the oldest entries until the bounds hold.
+    /// Adds or replaces an entry, then evicts the oldest other entries until the bounds hold.
     mutating func store(_ entry: Entry, for key: Key) {
-        let cost = Self.cost(of: entry, for: key)
+        let cost = Int32(clamping: Self.cost(of: entry, for: key))
+        let index: Int32
         if let slot = slot(of: key) {
-            let index = Int(slots[slot] - 1)
-            octets += cost - Int(nodes[index].cost)
-            nodes[index].entry = entry
-            nodes[index].cost = Int32(clamping: cost)
-            if newest != index {
-                unlink(Int32(index))
-                link(Int32(index))
-            }
+            index = slots[slot] - 1
+            let (isFound, more) = (nodes[Int(index)].isFound, Int(cost) - Int(nodes[Int(index)].cost))
+            if isFound { found.octets += more } else { unfound.octets += more }
+            nodes[Int(index)].entry = entry
+            nodes[Int(index)].cost = cost
+            if index != (isFound ? found : unfound).newest { move(index, isFound: isFound) }
         } else {
-            octets += cost
-            insert(Node(key: key, entry: entry, cost: Int32(clamping: cost)))
+            index = insert(Node(key: key, entry: entry, cost: cost))
         }
-        while count > maxEntries || (octets > maxOctets && count > 1) { remove(nodes[Int(oldest)].key) }
+        while count > maxEntries || (octets > maxOctets && count > 1) {
+            let oldest = unfound.oldest >= 0 && unfound.oldest != index ? unfound.oldest : found.oldest
+            remove(nodes[Int(oldest)].key)
+        }
         slack = UInt32(clamping: min(maxEntries, maxOctets / (octets / count)) / 8)
     }
 
@@ -169,7 +176,6 @@ struct AnswerCache {
         }
         slots[hole] = 0
         unlink(index)
-        octets -= Int(nodes[Int(index)].cost)
         nodes[Int(index)].entry = Self.nothing
         free.append(index)
         return true
@@ -185,14 +191,16 @@ struct AnswerCache {
         for node in all() where body(node.key, node.entry) { remove(node.key) }
     }
 
-    /// All entries or the first `limit`, the newest first.
+    /// All entries or the first `limit`: those that were found first, and the newest of each list first.
     func all(atMost limit: Int = .max) -> [(key: Key, entry: Entry)] {
         var result: [(Key, Entry)] = []
-        var index = newest
-        while index >= 0, result.count < limit {
-            let node = nodes[Int(index)]
-            result.append((node.key, node.entry))
-            index = node.older
+        for list in [found, unfound] {
+            var index = list.newest
+            while index >= 0, result.count < limit {
+                let node = nodes[Int(index)]
+                result.append((node.key, node.entry))
+                index = node.older
+            }
         }
         return result
     }
@@ -211,7 +219,7 @@ struct AnswerCache {
         return nil
     }
 
-    private mutating func insert(_ node: Node) {
+    private mutating func insert(_ node: Node) -> Int32 {
         if (count + 1) * 3 > slots.count * 2 { grow() }
         let index: Int32
         if let reused = free.popLast() {
@@ -223,14 +231,17 @@ struct AnswerCache {
         }
         place(index)
         link(index)
+        return index
     }
 
     private mutating func grow() {
         slots = [Int32](repeating: 0, count: max(16, slots.count * 2))
-        var index = newest
-        while index >= 0 {
-            place(index)
-            index = nodes[Int(index)].older
+        for list in [found, unfound] {
+            var index = list.newest
+            while index >= 0 {
+                place(index)
+                index = nodes[Int(index)].older
+            }
         }
     }
 
@@ -241,21 +252,23 @@ struct AnswerCache {
         slots[slot] = index + 1
     }
 
-    // MARK: LRU order
+    // MARK: The order of use
+
+    /// Makes a node the newest of a list.
+    private mutating func move(_ index: Int32, isFound: Bool) {
+        unlink(index)
+        nodes[Int(index)].isFound = isFound
+        link(index)
+    }
 
     private mutating func link(_ index: Int32) {
-        nodes[Int(index)].older = newest
-        nodes[Int(index)].newer = -1
-        if newest >= 0 { nodes[Int(newest)].newer = index } else { oldest = index }
-        newest = index
         links &+= 1
         nodes[Int(index)].linkedAt = links
+        if nodes[Int(index)].isFound { found.link(index, in: &nodes) } else { unfound.link(index, in: &nodes) }
     }
 
     private mutating func unlink(_ index: Int32) {
-        let (newer, older) = (nodes[Int(index)].newer, nodes[Int(index)].older)
-        if newer >= 0 { nodes[Int(newer)].older = older } else { newest = older }
-        if older >= 0 { nodes[Int(older)].newer = newer } else { oldest = newer }
+        if nodes[Int(index)].isFound { found.unlink(index, in: &nodes) } else { unfound.unlink(index, in: &nodes) }
     }
 
     // MARK: Cost

@@ -77,7 +77,8 @@ public struct ResolverConfiguration: Sendable {
 
     /// Which answers are kept, and for how long.
     public struct Cache: Sendable {
-        /// The maximum number of cached names; the least recently used is evicted first. Default: 10,000.
+        /// The maximum number of cached names. Names that were not found again within their TTL are evicted first, then
+        /// the least recently used. Default: 10,000.
         public var maxNames = 10_000
         /// The maximum estimated size of the cache, in octets. Default: 16 MiB.
         public var maxOctets = 16 << 20
