@@ -434,6 +434,24 @@ struct ResolverTests {
         _ = try await first
     }
 
+    @Test("a flood that takes all lookups does not cost an answer past its TTL")
+    func staleWithoutRoom() async throws {
+        let (clock, gate) = (ManualClock(), Gate())
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .hold(gate, v4("192.0.2.2")))
+        let resolver = Self.resolver([upstream], clock: clock) { $0.limits.maxLookups = 1 }
+        _ = try await resolver.resolve(host("a.example"))
+        clock.advance(by: .seconds(61))
+        #expect(resolver.hasRoom(host("b.example"), families: .v4, subnet: nil))
+        async let other = resolver.resolve(host("b.example"))
+        try await gate.arrivals(atLeast: 1)
+        #expect(!resolver.hasRoom(host("a.example"), families: .v4, subnet: nil))
+        #expect(resolver.hasRoom(host("b.example"), families: .v4, subnet: nil))
+        #expect(resolver.stale(host("a.example"), families: .v4, subnet: nil)?.source == .stale)
+        #expect(try await resolver.resolve(host("a.example")).source == .stale)
+        gate.open()
+        _ = try await other
+    }
+
     @Test("a forgotten name is asked for again")
     func forget() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }

@@ -41,93 +41,13 @@ struct Answerer: Sendable {
         return answerer
     }
 
-    /// Where a question is answered.
-    private enum Route {
-        case here(ServerAnswer)
-        /// The resolver.
-        case addresses(NameBackend, Host, IPAddress.Family)
-        /// The user's tables if they have the host, otherwise an upstream that carries messages.
-        case message(NameBackend, Host?)
-        /// Tables only, because this client may not ask this machine's resolver.
-        case tables(NameBackend, Host)
-        /// This machine's resolver. It has addresses only, so for other types it tells only whether the name exists.
-        case existence(NameBackend, Host)
-    }
-
-    /// A question, and the aliases in the zones that lead to it.
-    private struct Step {
-        var query: MessageQuery
-        var finding: ZoneSet.Finding?
-        var route: Route
-    }
-
-    private func step(_ query: MessageQuery) -> Step {
-        let (name, type) = (query.question.name, query.question.type)
-        if let answer = rules?.answer(name, type) { return Step(query: query, route: .here(answer)) }
-        let finding = zones.set.lookUp(name, type)
-        if let finding, finding.outside == nil { return Step(query: query, route: .here(finding.answer)) }
-        var query = query
-        if let target = finding?.outside { query.question.name = target }
-        return Step(query: query, finding: finding, route: route(query, isPublished: finding != nil))
-    }
-
-    /// - Parameter isPublished: Whether an alias in a zone leads to the name. All clients then get an answer, even if
-    ///   the name is private.
-    private func route(_ query: MessageQuery, isPublished: Bool) -> Route {
-        let (name, type) = (query.question.name, query.question.type)
-        if type == .any { return .here(.refusalOfAny(name)) }
-        let family = Self.family(type)
-        guard let key = NameHost(name) else {
-            // The root has no addresses.
-            if name == .root, SpecialName.isUnasked(type) { return .here(ServerAnswer(.noError)) }
-            guard family == nil, backend.isForwarding else {
-                return .here(ServerAnswer(family == nil ? .notImplemented : .noSuchName))
-            }
-            return .message(backend, nil)
-        }
-        let host = key.host
-        // A domain of the main resolver is an exception from a larger domain. Its names are as private as others.
-        let group = domains[host].flatMap { $0 === self.backend ? nil : $0 }
-        let backend = group ?? self.backend
-        if group == nil, let answer = SpecialName.answer(name, host: host, type: type) { return .here(answer) }
-        // A single label is private as a host. As a zone it is public, and validators ask for its records.
-        let isZone = SpecialName.isOfZones(type) && name.labels.count == 1
-        let isKept = group == nil && !host.isLocalhost && !isZone && backend.resolver.isKeptFromUpstreams(host)
-        // This machine's resolver and tables know hosts only.
-        if isKept, !key.isName { return .here(ServerAnswer(.noSuchName)) }
-        if isKept, !asksSystem, !isPublished {
-            guard backend.resolver.hasTables else { return .here(ServerAnswer(.refused, errors: [.prohibited])) }
-            return .tables(backend, host)
-        }
-        // Validators need the signatures, which only messages have.
-        let needsMessage = family == nil || query.wantsSignatures || query.isUnchecked || !key.isName
-        if needsMessage, !isKept, !host.isLocalhost, backend.isForwarding {
-            return .message(backend, key.isName ? host : nil)
-        }
-        guard key.isName else { return .here(ServerAnswer(family == nil ? .notImplemented : .noSuchName)) }
-        let asked = isKept || backend.mayAskSystem ? host.absolute : host
-        if let family { return .addresses(backend, asked, family) }
-        if isKept || host.isLocalhost { return .existence(backend, asked) }
-        return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
-    }
-
-    /// The name and family to ask this machine's resolver for; nil if it is not asked.
-    func systemQuestion(_ query: MessageQuery) -> DNSQuestion? {
-        let step = step(query)
-        switch step.route {
-        case .addresses(let backend, let host, let family):
-            guard backend === self.backend, backend.resolver.isKeptFromUpstreams(host), !host.isLocalhost else {
-                return nil
-            }
-            return DNSQuestion(step.query.question.name, family == .v4 ? .a : .aaaa)
-        case .existence: return DNSQuestion(step.query.question.name, .a)
-        case .here, .message, .tables: return nil
-        }
-    }
+    // MARK: Answers without waiting
 
     /// The answer, if it is available without waiting. Nil if an upstream must be asked.
-    func known(_ query: MessageQuery) -> ServerAnswer? {
-        let step = step(query)
+    func known(_ query: MessageQuery) -> ServerAnswer? { known(step(query)) }
+
+    /// The answer, if it is available without waiting. Nil if an upstream must be asked.
+    func known(_ step: Step) -> ServerAnswer? {
         switch step.route {
         case .here(let answer): return prepending(step.finding, to: answer)
         case .message(let backend, let host):
@@ -135,18 +55,56 @@ struct Answerer: Sendable {
             if host != nil, backend.resolver.hasTables { return nil }
             return backend.forwarder.known(step.query).map { prepending(step.finding, to: $0) }
         case .addresses(let backend, let host, let family):
-            let cached = backend.resolver.current(host, families: Families(family), subnet: query.subnet)
+            let subnet = step.query.subnet
             let name = step.query.question.name
-            return cached.map {
-                prepending(step.finding, to: answer(from: $0, by: backend.resolver, name: name, family: family))
+            guard let cached = backend.resolver.current(host, families: Families(family), subnet: subnet) else {
+                return nil
             }
+            let answer =
+                switch cached {
+                case .success(let found): answer(from: found, by: backend.resolver, name: name, family: family)
+                case .failure(let error): ServerAnswer(error)
+                }
+            // IPv6 addresses may have to be made from IPv4 ones, which are another question.
+            if needsSynthesis(answer, by: backend.resolver, family: family) { return nil }
+            return answer.isFailure ? answer : prepending(step.finding, to: answer)
         case .tables, .existence: return nil
         }
     }
 
+    /// The answer past its TTL for a question that cannot be looked up now (RFC 8767). Nil if there is none.
+    func stale(_ step: Step) -> ServerAnswer? {
+        switch step.route {
+        case .message(let backend, _):
+            return backend.forwarder.stale(step.query).map { prepending(step.finding, to: $0) }
+        case .addresses(let backend, let host, let family):
+            let subnet = step.query.subnet
+            let cached = backend.resolver.stale(host, families: Families(family), subnet: subnet)
+            let name = step.query.question.name
+            return cached.map {
+                prepending(step.finding, to: answer(from: $0, by: backend.resolver, name: name, family: family))
+            }
+        case .here, .tables, .existence: return nil
+        }
+    }
+
+    /// Whether an upstream can be asked the question now, as far as the number of concurrent lookups is concerned.
+    func hasRoom(_ step: Step) -> Bool {
+        switch step.route {
+        case .message(let backend, _): backend.forwarder.hasRoom(step.query)
+        case .addresses(let backend, let host, let family):
+            backend.resolver.hasRoom(host, families: Families(family), subnet: step.query.subnet)
+        case .here, .tables, .existence: true
+        }
+    }
+
+    // MARK: Answers of upstreams
+
     /// The answer. Asks an upstream if necessary.
-    func answer(_ query: MessageQuery) async -> ServerAnswer {
-        let step = step(query)
+    func answer(_ query: MessageQuery) async -> ServerAnswer { await answer(step(query)) }
+
+    /// The answer. Asks an upstream if necessary.
+    func answer(_ step: Step) async -> ServerAnswer {
         let name = step.query.question.name
         switch step.route {
         case .here(let answer): return prepending(step.finding, to: answer)
@@ -160,10 +118,11 @@ struct Answerer: Sendable {
             let answer = await tableAnswer(backend.resolver, host, name: name, type: step.query.question.type)
             return answer ?? ServerAnswer(.refused, errors: [.prohibited])
         case .addresses(let backend, let host, let family):
-            var answer = await addresses(backend.resolver, host, name: name, family: family, subnet: query.subnet)
-            let prefixes = synthesizes && family == .v6 ? backend.resolver.network.nat64 : []
-            if !prefixes.isEmpty, answer.code == .noError, answer.addresses.isEmpty {
-                let v4 = await addresses(backend.resolver, host, name: name, family: .v4, subnet: query.subnet)
+            let subnet = step.query.subnet
+            var answer = await addresses(backend.resolver, host, name: name, family: family, subnet: subnet)
+            if needsSynthesis(answer, by: backend.resolver, family: family) {
+                let prefixes = backend.resolver.network.nat64
+                let v4 = await addresses(backend.resolver, host, name: name, family: .v4, subnet: subnet)
                 if !v4.addresses.isEmpty { answer = v4.synthesized(with: prefixes) }
             }
             return answer.isFailure ? answer : prepending(step.finding, to: answer)
@@ -186,14 +145,14 @@ struct Answerer: Sendable {
             let resolution = try await resolver.resolve(host, families: Families(family), subnet: subnet)
             return answer(from: resolution, by: resolver, name: name, family: family)
         } catch {
-            switch error.code {
-            case .noSuchName: return ServerAnswer(.noSuchName, source: "upstream")
-            case .noAddress: return ServerAnswer(.noError, source: "upstream")
-            default:
-                let reasons = [ExtendedError(error.code)].compactMap(\.self)
-                return ServerAnswer(.serverFailure, source: error.code.description, errors: reasons)
-            }
+            return ServerAnswer(error)
         }
+    }
+
+    /// Whether an answer without IPv6 addresses gets synthesized ones.
+    private func needsSynthesis(_ answer: ServerAnswer, by resolver: Resolver, family: IPAddress.Family) -> Bool {
+        synthesizes && family == .v6 && answer.code == .noError && answer.addresses.isEmpty
+            && !resolver.network.nat64.isEmpty
     }
 
     private func answer(_ name: DNSName, type: DNSType, subnet: IPNetwork?) async -> ServerAnswer {
@@ -282,12 +241,23 @@ struct Answerer: Sendable {
         return originals
     }
 
-    private static func family(_ type: DNSType) -> IPAddress.Family? {
+    static func family(_ type: DNSType) -> IPAddress.Family? {
         type == .a ? .v4 : type == .aaaa ? .v6 : nil
     }
 }
 
 extension ServerAnswer {
+    /// The answer for a name whose addresses could not be found.
+    fileprivate init(_ error: ResolutionError) {
+        switch error.code {
+        case .noSuchName: self.init(.noSuchName, source: "upstream")
+        case .noAddress: self.init(.noError, source: "upstream")
+        default:
+            let reasons = [ExtendedError(error.code)].compactMap(\.self)
+            self.init(.serverFailure, source: error.code.description, errors: reasons)
+        }
+    }
+
     /// The answer with IPv6 addresses in place of IPv4 ones (RFC 6147 §5.1.7).
     func synthesized(with prefixes: [NAT64Prefix]) -> ServerAnswer {
         var answer = self

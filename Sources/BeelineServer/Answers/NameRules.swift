@@ -60,9 +60,12 @@ struct NameRules: Sendable {
 
     /// The answer for a name; nil if no rule applies.
     func answer(_ name: DNSName, _ type: DNSType) -> ServerAnswer? {
-        guard count > 0, let key = NameHost(name),
-            let addresses = (key.isName ? names[key.host] : nil) ?? domains[key.host]
-        else { return nil }
+        NameHost(name).flatMap { answer(name, host: $0, type) }
+    }
+
+    /// The answer for a name whose host is known; nil if no rule applies.
+    func answer(_ name: DNSName, host key: NameHost, _ type: DNSType) -> ServerAnswer? {
+        guard count > 0, let addresses = (key.isName ? names[key.host] : nil) ?? domains[key.host] else { return nil }
         var answer = ServerAnswer()
         answer.source = UpstreamKind.fixed.description
         if addresses.isEmpty {

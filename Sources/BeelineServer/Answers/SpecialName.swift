@@ -36,11 +36,16 @@ enum SpecialName {
 
 /// Names below `in-addr.arpa` and `ip6.arpa`.
 enum ReverseName {
+    /// The label `arpa` and the root.
+    private static let ending: [UInt8] = [4, 0x61, 0x72, 0x70, 0x61, 0]
+
     /// The network that a reverse name stands for. Each label is one octet (IPv4) or four bits (IPv6).
     ///
     /// `isWhole` is false if other labels precede these, as in `b._dns-sd._udp.0.1.168.192.in-addr.arpa` and
     /// `0-63.1.168.192.in-addr.arpa` (RFC 2317). Nil for other names, and for names without a label of the network.
     static func network(_ name: DNSName) -> (network: IPNetwork, isWhole: Bool)? {
+        // Nearly all names end here, so this makes no strings.
+        guard name.wire.suffix(6).elementsEqual(ending, by: { $0 == $1 || $0 | 0x20 == $1 }) else { return nil }
         let labels = name.labels.map { String(decoding: $0, as: UTF8.self).lowercased() }
         guard labels.count > 2, labels.last == "arpa" else { return nil }
         let parts = labels.dropLast(2).reversed()

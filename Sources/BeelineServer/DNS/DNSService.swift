@@ -29,31 +29,8 @@ final class DNSService: Sendable {
         case later(@Sendable () async -> [UInt8])
     }
 
-    /// Identifies queries whose replies differ only in ID, flags, letter case and EDNS.
-    private struct Key: Hashable, Sendable {
-        /// The question in lower case, followed by DO, CD and the client's rights.
-        let octets: [UInt8]
-
-        init(_ query: QueryHead, asksSystem: Bool) {
-            var octets = Array(query.octets[12...])
-            for index in octets.indices.dropLast(4) where (0x41...0x5a).contains(octets[index]) {
-                octets[index] |= 0x20
-            }
-            octets.append(
-                (query.options.wantsSignatures ? 1 : 0) | (query.isUnchecked ? 2 : 0) | (asksSystem ? 4 : 0)
-            )
-            self.octets = octets
-        }
-    }
-
-    private struct Memo {
-        var body: ReplyBody
-        var outcome: DNSResponseCode
-        var expiresAt: NIODeadline
-    }
-
     /// A lookup by this machine's resolver.
-    private struct SystemLookup {
+    struct SystemLookup {
         let client: IPAddress
         /// The ID of the query.
         let id: [UInt8]
@@ -61,7 +38,8 @@ final class DNSService: Sendable {
         var joined: [AsyncStream<Void>.Continuation] = []
     }
 
-    private struct State {
+    /// What changes while the server runs.
+    struct State {
         var replies = GenerationCache<Key, Memo>(maxCount: 16_384, maxCost: 16 << 20) { $0.body.size + 128 }
         var limiter: RateLimiter?
         var counters = DNSCounters()
@@ -82,14 +60,12 @@ final class DNSService: Sendable {
     let configuration: DNSServerConfiguration
     private let answerer: NIOLockedValueBox<Answerer>
     /// Guards all mutable state. Nothing slow runs under the lock.
-    private let state: NIOLockedValueBox<State>
+    let state: NIOLockedValueBox<State>
 
     /// How long an encoded reply is reused for other clients. A popular name then needs no lookup and no encoding. The
     /// TTL of such a reply is wrong by less than this time.
     private static let memoTime = TimeAmount.seconds(1)
     private static let memoTTL: UInt32 = 1
-    /// The maximum number of questions that wait for one private name.
-    private static let maxJoined = 256
 
     init(_ configuration: DNSServerConfiguration, answerer: Answerer) {
         self.configuration = configuration
@@ -135,7 +111,7 @@ final class DNSService: Sendable {
         case .limited:
             var form = form
             form.maxSize = 0
-            let body = ReplyBody(ServerAnswer(), question: query.hasQuestion ? query.question : nil)
+            let body = ReplyBody(ServerAnswer(), question: query.onlyQuestion)
             return body.map { .reply($0.reply(to: query, form)) } ?? .silence
         }
         if let memo { return .reply(memo.body.reply(to: query, form)) }
@@ -152,7 +128,7 @@ final class DNSService: Sendable {
     }
 
     /// A query with its client, transport and time.
-    private struct Arrival: Sendable {
+    struct Arrival: Sendable {
         var query: QueryHead
         /// Nil if the reply is for this client only.
         var key: Key?
@@ -171,113 +147,43 @@ final class DNSService: Sendable {
         var asked = MessageQuery(query)
         if configuration.passesSubnets { asked.subnet = query.options.subnet.flatMap(SubnetPolicy.standard.allowed) }
         let answerer = answerer.withLockedValue { $0 }.serving(arrival.client)
-        if let answer = answerer.known(asked) { return .reply(finish(answer)) }
+        let step = answerer.step(asked)
+        if let answer = answerer.known(step) { return .reply(finish(answer)) }
         let isLimited = configuration.questionsPerSecond != nil && !arrival.client.isLoopback
         let subscriber = isLimited ? arrival.client.ofSubscriber : nil
-        let system = answerer.systemQuestion(asked)
-        let admission = state.withLockedValue { admit(arrival, system, of: subscriber, in: &$0) }
-        switch admission {
+        let system = answerer.systemQuestion(step)
+        switch admit(arrival, system, of: subscriber, hasRoom: answerer.hasRoom(step)) {
         case .copy: return .silence
+        case .busy: return .reply(finish(answerer.stale(step) ?? Self.busy))
         case .refused(let answer): return .reply(finish(answer))
         case .first:
-            return .later { [asked, self] in
-                let answer = await answerer.answer(asked)
+            return .later { [self] in
+                let answer = await answerer.answer(step)
                 left(system, of: subscriber)
                 return finish(answer)
             }
         case .joined(let first):
-            return .later { [asked, self] in
+            return .later { [self] in
                 let hasEnded = await Self.hasEnded(first, within: configuration.loopTime)
                 // The answer to the first question is in the cache now.
-                let answer = hasEnded ? await answerer.answer(asked) : Self.loop
+                let answer = hasEnded ? await answerer.answer(step) : Self.loop
                 left(nil, of: subscriber)
                 return finish(answer)
             }
         }
     }
 
-    // MARK: Waiting
-
-    private enum Admission {
-        case first
-        /// Another question already asks this machine's resolver for the same name. The stream ends when that question
-        /// is answered.
-        case joined(AsyncStream<Void>)
-        case refused(ServerAnswer)
-        /// The client has sent its question again.
-        case copy
-    }
-
-    private static let loop = ServerAnswer(.refused, source: "loop", errors: [.prohibited])
-
-    /// Counts a question that waits for upstreams, unless there are too many.
-    private func admit(
-        _ arrival: Arrival,
-        _ system: DNSQuestion?,
-        of subscriber: IPAddress?,
-        in state: inout State
-    ) -> Admission {
-        let own = subscriber.flatMap { state.waitingOf[$0] } ?? 0
-        guard state.waiting < configuration.maxWaiting, own < configuration.waitingPerClient else {
-            state.counters.busy += 1
-            return .refused(ServerAnswer(.serverFailure, source: "busy"))
-        }
-        var admission = Admission.first
-        if let system {
-            let id = Array(arrival.query.octets.prefix(2))
-            if let lookup = state.askingSystem[system] {
-                // The reply to the first is on its way. A refusal of the copy would arrive before it.
-                if arrival.transport == .udp, lookup.client == arrival.client, lookup.id == id { return .copy }
-                guard lookup.joined.count < Self.maxJoined else { return .refused(Self.loop) }
-                let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-                state.askingSystem[system]?.joined.append(continuation)
-                admission = .joined(stream)
-            } else {
-                state.askingSystem[system] = SystemLookup(client: arrival.client, id: id)
-            }
-        }
-        if let subscriber { state.waitingOf[subscriber] = own + 1 }
-        state.waiting += 1
-        return admission
-    }
-
-    /// Records that a question was answered.
-    private func left(_ system: DNSQuestion?, of subscriber: IPAddress?) {
-        let joined = state.withLockedValue { state in
-            if let subscriber, let own = state.waitingOf[subscriber] {
-                state.waitingOf[subscriber] = own > 1 ? own - 1 : nil
-            }
-            return system.flatMap { state.askingSystem.removeValue(forKey: $0)?.joined } ?? []
-        }
-        for continuation in joined { continuation.finish() }
-    }
-
-    /// Waits until a stream ends. Returns false if that takes too long.
-    private static func hasEnded(_ stream: AsyncStream<Void>, within limit: Duration) async -> Bool {
-        await withTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                for await _ in stream {}
-                return !Task.isCancelled
-            }
-            group.addTask {
-                try? await ContinuousClock().sleep(for: limit)
-                return false
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
-        }
-    }
-
+    /// Makes a reply, keeps it for other clients and counts it.
     private func reply(to arrival: Arrival, with answer: ServerAnswer) -> [UInt8] {
         let query = arrival.query
-        let question = query.hasQuestion ? query.question : nil
         var answer = answer
-        var body = ReplyBody(answer, question: question)
-        if body == nil {
-            answer = ServerAnswer(.serverFailure)
-            body = ReplyBody(answer, question: question)
+        let body: ReplyBody
+        if !answer.isFailure, let whole = ReplyBody(answer, question: query.onlyQuestion) {
+            body = whole
+        } else {
+            if !answer.isFailure { answer = ServerAnswer(.serverFailure) }
+            body = ReplyBody(failure: answer.code, errors: answer.errors, to: query)
         }
-        guard let body else { return ReplyBody.header(query.octets, .serverFailure) }
         let now = NIODeadline.now()
         let time = Duration.nanoseconds((now - arrival.time).nanoseconds)
         state.withLockedValue { state in
@@ -289,6 +195,7 @@ final class DNSService: Sendable {
         }
         let octets = body.reply(to: query, arrival.form)
         if let log = configuration.accessLog {
+            let question = query.onlyQuestion
             log(
                 AccessRecord(
                     client: arrival.client,
@@ -343,83 +250,9 @@ final class DNSService: Sendable {
         return counters.text(surroundings, waiting: waiting, connectionsOpen: open)
     }
 
-    // MARK: Limits
-
-    private enum Permission { case allowed, limited, refused }
-
-    private static func permission(
-        _ client: IPAddress,
-        _ transport: Transport,
-        now: NIODeadline,
-        in state: inout State
-    ) -> Permission {
-        guard state.limiter != nil, !client.isLoopback else { return .allowed }
-        let isAllowed = state.limiter?.allows(client, now: Int64(clamping: now.uptimeNanoseconds)) ?? true
-        if isAllowed { return .allowed }
-        state.counters.limited += 1
-        state.answersLimited.toggle()
-        return transport == .udp && state.answersLimited ? .limited : .refused
-    }
-
-    /// Counts a connection. Returns false if the server or this client has too many.
-    ///
-    /// - Parameter client: Nil for a proxy that will report its client; see ``identified(_:)``.
-    func opened(_ client: IPAddress?, limit: Int) -> Bool {
-        state.withLockedValue { state in
-            let own = client.map { state.connections[$0] ?? 0 } ?? 0
-            guard state.connectionCount < limit, own < configuration.connectionsPerClient,
-                !state.isDraining
-            else {
-                state.counters.connectionsRefused += 1
-                return false
-            }
-            if let client { state.connections[client] = own + 1 }
-            state.connectionCount += 1
-            state.counters.connections += 1
-            return true
-        }
-    }
-
-    /// Counts the client of a connection that a proxy opened. Returns false if it has too many connections.
-    func identified(_ client: IPAddress) -> Bool {
-        state.withLockedValue { state in
-            let own = state.connections[client] ?? 0
-            guard own < configuration.connectionsPerClient else {
-                state.counters.connectionsRefused += 1
-                return false
-            }
-            state.connections[client] = own + 1
-            return true
-        }
-    }
-
-    /// - Parameter client: The client that ``opened(_:limit:)`` or ``identified(_:)`` counted.
-    func closed(_ client: IPAddress?) {
-        state.withLockedValue { state in
-            state.connectionCount -= 1
-            guard let client, let own = state.connections[client] else { return }
-            state.connections[client] = own > 1 ? own - 1 : nil
-        }
-    }
-
     /// The number of answers that wait for upstreams.
     var waiting: Int { state.withLockedValue { $0.waiting } }
     var isDraining: Bool { state.withLockedValue { $0.isDraining } }
     func drain() { state.withLockedValue { $0.isDraining = true } }
     var counters: DNSCounters { state.withLockedValue { $0.counters } }
-}
-
-/// Determines which networks of clients are sent to upstreams.
-struct SubnetPolicy: Sendable {
-    /// The longest prefixes, for IPv4 and IPv6 (RFC 7871 §11.1).
-    var prefixes: (v4: Int, v6: Int)
-
-    static let standard = SubnetPolicy(prefixes: (24, 56))
-
-    /// The network cut to the longest allowed prefix. Nil for a prefix of length 0.
-    func allowed(_ subnet: IPNetwork) -> IPNetwork? {
-        guard subnet.prefixLength > 0 else { return nil }
-        let limit = subnet.first.family == .v4 ? prefixes.v4 : prefixes.v6
-        return IPNetwork(subnet.first, prefixLength: min(subnet.prefixLength, limit))
-    }
 }

@@ -4,16 +4,37 @@ import NIOCore
 import Names
 
 /// Answers the datagrams of one UDP socket.
+///
+/// Answers that are known are sent at once. Questions that need an upstream are started a few at a time, so that a
+/// flood of them does not delay the reading of the socket: the system keeps few datagrams, and drops the others with
+/// the questions for cached names among them.
 final class DatagramHandler: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     typealias OutboundOut = AddressedEnvelope<ByteBuffer>
 
+    /// A question that needs an upstream. Without its datagram, which shares a buffer with those that were read with
+    /// it.
+    private struct Held {
+        let peer: SocketAddress
+        let answer: @Sendable () async -> [UInt8]
+    }
+
     private let service: DNSService
+    /// The questions that are not started yet, at most ``DNSServerConfiguration/maxWaiting``.
+    private var held = CircularBuffer<Held>()
+    private var timer: Scheduled<Void>?
+    /// Whether the last timer was late and started nothing.
+    private var hasWaited = false
 
     /// The largest query to read, in octets. A larger one is cut, which makes it malformed.
     static let maxQuery = 2_048
-    /// The maximum number of datagrams that one system call reads.
+    /// The maximum number of datagrams that one system call reads. The loop reads four times as many before it runs
+    /// tasks.
     static let batch = 32
+    /// The maximum number of questions that are started after a read, or after a pause without one. Starting takes
+    /// about ten times as long as a known answer.
+    static let starts = 8
+    static let pause = TimeAmount.milliseconds(2)
 
     init(_ service: DNSService) {
         self.service = service
@@ -27,34 +48,67 @@ final class DatagramHandler: ChannelInboundHandler {
         let handling = service.handle(Array(envelope.data.readableBytesView), from: client, .udp, now: .now())
         switch handling {
         case .silence: return
-        case .reply(let octets): write(octets, to: envelope, context: context)
-        case .later(let wait):
-            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-            let place = NIOLoopBound(context, eventLoop: context.eventLoop)
-            let loop = context.eventLoop
-            _ = ServerService.task(on: loop) { [service] in
-                let octets = await wait()
-                loop.execute {
-                    bound.value.write(octets, to: envelope, context: place.value)
-                    place.value.flush()
-                    service.ended()
-                }
+        case .reply(let octets): write(octets, to: peer, context: context)
+        case .later(let answer): held.append(Held(peer: peer, answer: answer))
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+        startHeld(context)
+    }
+
+    // The held questions are counted, so they are answered although the replies cannot be sent any more.
+    func channelInactive(context: ChannelHandlerContext) {
+        startHeld(context)
+        context.fireChannelInactive()
+    }
+
+    /// Starts a few of the held questions, and the others later.
+    private func startHeld(_ context: ChannelHandlerContext) {
+        for _ in 0..<Self.starts {
+            guard let next = held.popFirst() else { break }
+            start(next, context)
+        }
+        if !held.isEmpty, timer == nil { startLater(context) }
+    }
+
+    private func startLater(_ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let due = context.eventLoop.now + Self.pause
+        timer = context.eventLoop.scheduleTask(deadline: due) {
+            let (handler, context) = bound.value
+            handler.timer = nil
+            // A loop reads no socket while tasks are due. If this one is late, the loop was busy for the whole pause, so
+            // it reads first.
+            handler.hasWaited = context.eventLoop.now - due > Self.pause && !handler.hasWaited
+            if handler.hasWaited { handler.startLater(context) } else { handler.startHeld(context) }
+        }
+    }
+
+    private func start(_ question: Held, _ context: ChannelHandlerContext) {
+        let loop = context.eventLoop
+        let bound = NIOLoopBound((self, context), eventLoop: loop)
+        _ = ServerService.task(on: loop) { [service] in
+            let octets = await question.answer()
+            loop.execute {
+                let (handler, context) = bound.value
+                handler.write(octets, to: question.peer, context: context)
+                context.flush()
+                service.ended()
             }
         }
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) { context.flush() }
-
     /// Sends a reply. If the socket cannot take it, the reply is dropped, as any datagram may be. Queued replies would
     /// take memory without bound.
-    private func write(_ octets: [UInt8], to query: AddressedEnvelope<ByteBuffer>, context: ChannelHandlerContext) {
+    private func write(_ octets: [UInt8], to peer: SocketAddress, context: ChannelHandlerContext) {
         guard context.channel.isActive else { return }
         // The replies to the queries of one read may exceed the buffer.
         if !context.channel.isWritable { context.flush() }
         guard context.channel.isWritable else { return service.dropped() }
         let buffer = context.channel.allocator.buffer(bytes: octets)
-        let reply = AddressedEnvelope(remoteAddress: query.remoteAddress, data: buffer)
-        context.write(wrapOutboundOut(reply), promise: nil)
+        context.write(wrapOutboundOut(AddressedEnvelope(remoteAddress: peer, data: buffer)), promise: nil)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -39,6 +39,9 @@ final class DatagramSockets: Sendable {
 
     /// The maximum number of sockets of an address. The system distributes the clients among them.
     private static let maxSockets = 4
+    /// The octets of received datagrams that the system keeps, if it allows so many. Its default is about 300
+    /// datagrams, which a flood sends in 3 ms.
+    private static let receiveBuffer = SocketOptionValue(1 << 20)
     /// The interval between checks for missing sockets and new addresses.
     private static let checkInterval = TimeAmount.seconds(2)
     /// The maximum number of checks between two periodic ones, so that a socket that always fails cannot keep a
@@ -115,6 +118,7 @@ final class DatagramSockets: Sendable {
     private func bind(_ address: SocketAddress) -> EventLoopFuture<Void> {
         let bootstrap = DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
             .channelOption(.datagramVectorReadMessageCount, value: DatagramHandler.batch)
+            .channelOption(.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
             .channelOption(
                 .recvAllocator,
                 value: FixedSizeRecvByteBufferAllocator(capacity: DatagramHandler.batch * DatagramHandler.maxQuery)

@@ -26,37 +26,7 @@ final class MessageForwarder: Sendable {
         }
     }
 
-    /// The limits of the cache and of queries.
-    struct Limits: Sendable {
-        /// The maximum number and the maximum estimated octets of the answers in each half of the cache.
-        var maxAnswers = 10_000
-        var maxOctets = 16 << 20
-        /// The maximum number of concurrent queries. Further questions fail.
-        var maxQueries = 1_024
-        /// The time limits for one upstream, and for all of them together.
-        var upstream = Duration.seconds(2)
-        var whole = Duration.seconds(5)
-        /// The maximum time that an answer is cached, and the maximum time after its TTL that it may be used.
-        var maxTTL = Duration.seconds(86_400)
-        var maxStale = Duration.seconds(43_200)
-        /// The maximum time that the absence of records is cached.
-        var maxNegativeTTL = Duration.seconds(300)
-        /// How long another upstream is asked first after the preferred one has failed.
-        var failover = Duration.seconds(60)
-        /// The questions without a response in a row after which another upstream is asked first.
-        var silencesUntilDown = 3
-        /// The maximum number of concurrent queries while no upstream responds. Without this bound, a flood of names would
-        /// open hundreds of sockets a second, which delays the answers for cached names.
-        var maxQueriesWhileDown = 16
-        /// How long a question waits for upstreams if there is an answer past its TTL (RFC 8767 §5).
-        var staleAnswerDelay = Duration.milliseconds(1_800)
-        /// How long a failure is cached (RFC 9520 §3.2), and how long a stale answer is used before upstreams are asked
-        /// again.
-        var failureTTL = Duration.seconds(1)
-        var staleRecheck = Duration.seconds(30)
-    }
-
-    private struct Entry {
+    struct Entry {
         var answer: ServerAnswer
         var storedAt: ContinuousClock.Instant
         var expiresAt: ContinuousClock.Instant
@@ -65,19 +35,19 @@ final class MessageForwarder: Sendable {
     }
 
     /// A query to the upstreams, and the questions that wait for it.
-    private struct Query {
+    struct Query {
         var task: Task<Void, Never>?
         var waiters: [AsyncStream<ServerAnswer>.Continuation] = []
     }
 
     /// What is known of an upstream.
-    private struct Health {
+    struct Health {
         /// The questions without a response since the last response.
         var silences = 0
         var respondedAt: ContinuousClock.Instant?
     }
 
-    private struct State {
+    struct State {
         var answers: GenerationCache<Key, Entry>
         var queries: [Key: Query] = [:]
         var health: [Health]
@@ -90,12 +60,12 @@ final class MessageForwarder: Sendable {
         var questionsSent = 0
     }
 
-    private let upstreams: [any MessageUpstream]
-    private let check: AnswerCheck
-    private let limits: Limits
+    let upstreams: [any MessageUpstream]
+    let check: AnswerCheck
+    let limits: Limits
     private let network: @Sendable () -> String
-    private let clock = ContinuousClock()
-    private let state: NIOLockedValueBox<State>
+    let clock = ContinuousClock()
+    let state: NIOLockedValueBox<State>
 
     /// - Parameter network: The identity of the current network. Answers are cached separately for each network,
     ///   because upstreams may give different answers in different networks.
@@ -153,12 +123,38 @@ final class MessageForwarder: Sendable {
     /// The TTL of a stale answer, in seconds (RFC 8767 §4).
     private static let staleTTL: UInt32 = 30
 
-    private static func stale(_ entry: Entry) -> ServerAnswer {
+    static func stale(_ entry: Entry) -> ServerAnswer {
         var answer = entry.answer
         answer.limitTTL(to: staleTTL)
         answer.errors = [answer.code == .noSuchName ? .staleAbsence : .staleAnswer]
         answer.source = "stale"
         return answer
+    }
+
+    /// The answer past its TTL; nil if there is none that may be used.
+    func stale(_ query: MessageQuery) -> ServerAnswer? {
+        let (key, now) = (Key(query, in: network()), clock.now)
+        return state.withLockedValue { usableStale(key, now: now, in: &$0) }.map(Self.stale)
+    }
+
+    /// The answer past its TTL that may be used; nil if there is none.
+    func usableStale(_ key: Key, now: ContinuousClock.Instant, in state: inout State) -> Entry? {
+        guard let entry = state.answers.find(key), !entry.answer.isFailure, now - entry.expiresAt < limits.maxStale
+        else { return nil }
+        return entry
+    }
+
+    /// Whether a query may start now, or is under way.
+    func hasRoom(_ query: MessageQuery) -> Bool {
+        let key = Key(query, in: network())
+        return state.withLockedValue { $0.queries[key] != nil || hasRoom($0) }
+    }
+
+    /// Whether a further query may start now.
+    private func hasRoom(_ state: State) -> Bool {
+        let areDown = state.health.allSatisfy { $0.silences >= limits.silencesUntilDown }
+        let most = areDown ? min(limits.maxQueriesWhileDown, limits.maxQueries) : limits.maxQueries
+        return state.queries.count < most && !state.isClosed
     }
 
     /// The answer. Asks upstreams if necessary. If they take long and there is an answer past its TTL, that is used, and the query
@@ -171,9 +167,7 @@ final class MessageForwarder: Sendable {
         let (isAsking, stale) = state.withLockedValue { state -> (Bool, Entry?) in
             let stale = usableStale(key, now: now, in: &state)
             if state.queries[key] == nil {
-                let areDown = state.health.allSatisfy { $0.silences >= limits.silencesUntilDown }
-                let maxQueries = areDown ? min(limits.maxQueriesWhileDown, limits.maxQueries) : limits.maxQueries
-                guard state.queries.count < maxQueries, !state.isClosed else { return (false, stale) }
+                guard hasRoom(state) else { return (false, stale) }
                 state.queries[key] = Query()
                 state.queries[key]?.task = Task { await self.ask(query, key: key) }
             }
@@ -199,149 +193,5 @@ final class MessageForwarder: Sendable {
             return state.queries.values.compactMap(\.task)
         }
         for task in tasks { task.cancel() }
-    }
-
-    // MARK: Asking
-
-    private func ask(_ query: MessageQuery, key: Key) async {
-        let found = await askUpstreams(query)
-        let now = clock.now
-        let (answer, waiters) = state.withLockedValue { state in
-            let waiters = state.queries.removeValue(forKey: key)?.waiters ?? []
-            guard let found, !found.isFailure else {
-                return (fallBack(key, failure: found, now: now, in: &state), waiters)
-            }
-            let ttl = min(Duration.seconds(found.ttl), limits.maxTTL)
-            state.answers.store(Entry(answer: found, storedAt: now, expiresAt: now + ttl), for: key)
-            return (found, waiters)
-        }
-        for waiter in waiters {
-            waiter.yield(answer)
-            waiter.finish()
-        }
-    }
-
-    /// The answer past its TTL that may be used; nil if there is none.
-    private func usableStale(_ key: Key, now: ContinuousClock.Instant, in state: inout State) -> Entry? {
-        guard let entry = state.answers.find(key), !entry.answer.isFailure, now - entry.expiresAt < limits.maxStale
-        else { return nil }
-        return entry
-    }
-
-    /// The stale answer, or the failure if there is none. Either is used for a while without asking again.
-    private func fallBack(
-        _ key: Key,
-        failure: ServerAnswer?,
-        now: ContinuousClock.Instant,
-        in state: inout State
-    ) -> ServerAnswer {
-        if var entry = usableStale(key, now: now, in: &state) {
-            entry.recheckAt = now + limits.staleRecheck
-            state.answers.store(entry, for: key)
-            return Self.stale(entry)
-        }
-        var answer = failure ?? ServerAnswer(.serverFailure, errors: [.noReachableServer])
-        answer.source = failure == nil ? "allUpstreamsFailed" : "upstream"
-        state.answers.store(Entry(answer: answer, storedAt: now, expiresAt: now + limits.failureTTL), for: key)
-        return answer
-    }
-
-    /// Asks the upstreams in turn until one answers. If none does, returns the last failure response, or nil if there
-    /// was no response.
-    private func askUpstreams(_ query: MessageQuery) async -> ServerAnswer? {
-        let start = clock.now
-        let first = state.withLockedValue { state in
-            if let preferredAt = state.preferredAt, preferredAt <= start { (state.first, state.preferredAt) = (0, nil) }
-            return state.first
-        }
-        var query = query
-        // The cached answer keeps AD for later clients that ask for it.
-        query.wantsVerdict = true
-        var failure: ServerAnswer?
-        for step in upstreams.indices {
-            let left = limits.whole - (clock.now - start)
-            guard left > .zero, !Task.isCancelled else { break }
-            let index = (first + step) % upstreams.count
-            let upstream = upstreams[index]
-            let askedAt = clock.now
-            state.withLockedValue { $0.questionsSent += 1 }
-            let response = await Self.within(min(limits.upstream, left), on: clock) { [query] () -> DNSMessage? in
-                try? await upstream.response(to: query)
-            }
-            let time = clock.now - askedAt
-            state.withLockedValue { $0.times[index].record(time, isAnswer: response != nil) }
-            note(hasResponded: response != nil, index, askedAt: askedAt)
-            guard let response, let answer = usable(response, query, isTrusted: upstream.isAuthenticated) else {
-                continue
-            }
-            guard !answer.isFailure else {
-                failure = answer
-                continue
-            }
-            if step > 0 { prefer(index, to: first) }
-            return answer
-        }
-        return failure
-    }
-
-    /// Records whether an upstream has responded. A missing response does not count if the upstream has since responded to another
-    /// question: then the servers of the name's zone are at fault, which the upstream waits for.
-    private func note(hasResponded: Bool, _ index: Int, askedAt: ContinuousClock.Instant) {
-        guard !Task.isCancelled else { return }
-        let now = clock.now
-        state.withLockedValue { state in
-            if hasResponded {
-                state.health[index] = Health(silences: 0, respondedAt: now)
-            } else if state.health[index].respondedAt.map({ $0 < askedAt }) ?? true {
-                state.health[index].silences += 1
-            }
-        }
-    }
-
-    /// Asks an upstream first for a while, if the one that was asked first does not respond any more. One that reports failures
-    /// stays first: they may be the fault of a single name.
-    private func prefer(_ index: Int, to first: Int) {
-        let preferredAt = index == 0 ? nil : clock.now + limits.failover
-        state.withLockedValue { state in
-            guard state.health[first].silences >= limits.silencesUntilDown else { return }
-            (state.first, state.preferredAt) = (index, preferredAt)
-        }
-    }
-
-    /// The answer of a response; nil if the response fails the checks of addresses and aliases.
-    ///
-    /// - Parameter isTrusted: Whether the transport protects the response against changes.
-    private func usable(_ message: DNSMessage, _ query: MessageQuery, isTrusted: Bool) -> ServerAnswer? {
-        var answer = ServerAnswer(message)
-        if !isTrusted { answer.isVerified = false }
-        guard !answer.isFailure else {
-            // The records of a failure mean nothing, and are not checked.
-            (answer.answers, answer.authorities, answer.additionals, answer.isVerified) = ([], [], [], false)
-            return answer
-        }
-        guard message.questions == [query.question], answer.keepRecords(of: query.question.name),
-            answer.answers.allSatisfy(check.accepts)
-        else { return nil }
-        answer.authorities.removeAll { !check.accepts($0) }
-        answer.additionals.removeAll { !check.accepts($0) }
-        let bound = answer.isNegative ? min(limits.maxTTL, limits.maxNegativeTTL) : limits.maxTTL
-        answer.limitTTL(to: UInt32(clamping: bound.components.seconds))
-        return answer
-    }
-
-    private static func within<Value: Sendable>(
-        _ limit: Duration,
-        on clock: ContinuousClock,
-        _ work: @escaping @Sendable () async -> Value?
-    ) async -> Value? {
-        await withTaskGroup(of: Value?.self) { group in
-            group.addTask { await work() }
-            group.addTask {
-                try? await clock.sleep(for: limit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
-        }
     }
 }

@@ -56,6 +56,9 @@ struct QueryHead: Sendable {
     var nameOctets: ArraySlice<UInt8> { octets[Self.headerSize..<(octets.count - 4)] }
     var question: DNSQuestion { DNSQuestion(DNSName(wire: Array(nameOctets)), type, recordClass: recordClass) }
 
+    /// Nil for a message with another opcode, whose question is not read.
+    var onlyQuestion: DNSQuestion? { hasQuestion ? question : nil }
+
     private func number(atEnd offset: Int) -> UInt16 {
         let place = octets.count - offset
         return UInt16(octets[place]) << 8 | UInt16(octets[place + 1])

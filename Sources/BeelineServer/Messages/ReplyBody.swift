@@ -30,6 +30,14 @@ struct ReplyBody: Sendable {
         errors = answer.errors
     }
 
+    /// A reply without records, which needs no encoding. A server that is flooded sends many of them.
+    init(failure code: DNSResponseCode, errors: [ExtendedError] = [], to query: QueryHead) {
+        let count: UInt8 = query.hasQuestion ? 1 : 0
+        octets = [0, 0, 0x80, 0x80 | code.rawValue & 0xf, 0, count, 0, 0, 0, 0, 0, 0] + query.octets[12...]
+        self.code = code
+        self.errors = errors
+    }
+
     /// How a reply is sent.
     struct Form: Sendable {
         /// The maximum size of a reply in octets.

@@ -19,7 +19,7 @@ struct DNSCounters: Sendable {
     /// Questions that were answered with an encoded reply.
     private(set) var memos = 0
     var limited = 0
-    /// Questions that were refused because too many waited for upstreams.
+    /// Questions that were not looked up because too many waited for upstreams.
     var busy = 0
     /// Replies over UDP that the socket could not take.
     var dropped = 0
@@ -61,7 +61,7 @@ struct DNSCounters: Sendable {
             samples: [([], times)]
         )
         text.gauge("server_waiting", waiting, help: "Questions that wait for upstreams now.")
-        text.counter("server_busy_total", busy, help: "Questions refused because too many waited for upstreams.")
+        text.counter("server_busy_total", busy, help: "Questions not looked up because too many waited.")
         text.counter("server_limited_total", limited, help: "Questions above a client's limit.")
         text.counter("server_dropped_total", dropped, help: "Replies that the UDP socket could not take.")
         text.counter("server_connections_total", connections, help: "TCP and TLS connections accepted.")

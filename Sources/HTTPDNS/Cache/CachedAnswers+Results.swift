@@ -107,10 +107,10 @@ extension CachedAnswers {
         return (.success(LookupResult(entry: entry, source: source, time: now)), true)
     }
 
-    /// The cached answer that callers get because the upstreams take long; nil if there is none.
-    mutating func staleResult(of context: LookupContext, now: Moment) -> LookupResult? {
-        let (families, rules) = (context.request.families, rules)
-        return cache.find(AnswerCache.Key(context.request, scope: context.scope)) { entry -> LookupResult? in
+    /// The cached answer that callers get because the upstreams take long, or cannot be asked; nil if there is none.
+    mutating func staleResult(for request: LookupRequest, in scope: CacheScope, now: Moment) -> LookupResult? {
+        let (families, rules) = (request.families, rules)
+        return cache.find(AnswerCache.Key(request, scope: scope)) { entry -> LookupResult? in
             guard entry.isUsable(for: families, now: now, maxStale: rules.maxStale) else { return nil }
             return LookupResult(entry: entry, source: entry.source(for: families, now: now), time: now)
         } ?? nil
@@ -127,7 +127,7 @@ extension CachedAnswers {
     ) -> LookupResult? {
         let key = AnswerCache.Key(context.request, scope: context.scope)
         let families = context.request.families
-        if let stale = staleResult(of: context, now: now) {
+        if let stale = staleResult(for: context.request, in: context.scope, now: now) {
             // The pause ends with the usable answer: after that, callers would only get the old failure.
             let end = stale.entry.usableUntil(families, maxStale: rules.maxStale)
             let pause = max(now + rules.failureTTL, min(now + rules.staleRecheck, end))

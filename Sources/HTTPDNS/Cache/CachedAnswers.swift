@@ -16,8 +16,13 @@ struct CachedAnswers {
         /// No usable entry.
         case unknown
 
-        var isCurrent: Bool {
-            if case .current = self { true } else { false }
+        /// Whether the result is used without asking.
+        var isFinal: Bool {
+            switch self {
+            case .current, .absent: true
+            case .stale(_, let mayAsk): !mayAsk
+            case .unknown: false
+            }
         }
     }
 
@@ -65,7 +70,7 @@ struct CachedAnswers {
             cache.find(AnswerCache.Key(request, scope: scope)) { entry in
                 rules.evaluate(&entry, for: request, port: port, now: now, ranking: ranking)
             } ?? .unknown
-        if countsMisses || found.isCurrent { counts.add(found) }
+        if countsMisses || found.isFinal { counts.add(found) }
         return found
     }
 

@@ -36,6 +36,10 @@ extension LookupMachine {
         }
         if checksCache, let result = known.result { return resume([caller].compactMap { $0 }, with: result) }
         guard lookups.count < configuration.limits.maxLookups else {
+            // A flood of other names must not cost an answer that is only past its TTL (RFC 8767).
+            if let caller, let stale = answers.staleResult(for: request, in: scope, now: now) {
+                return resume([caller], with: .success(stale))
+            }
             let count = configuration.limits.maxLookups
             return refuse(
                 caller,
@@ -48,6 +52,11 @@ extension LookupMachine {
         join(lookup, caller: caller, staleAt: staleAt, now: now)
         perform(first, of: lookup, now: now)
         if let probe = route.probe { startProbe(of: probe, with: request, now: now) }
+    }
+
+    /// Whether a lookup may start now, or is under way.
+    func hasRoom(for request: LookupRequest) -> Bool {
+        lookups.count < configuration.limits.maxLookups || lookups[LookupKey(request, scope: scope)] != nil
     }
 
     /// Ends a lookup that has delivered an answer, if a fresh one is wanted and no caller waits for the rest.
@@ -190,7 +199,7 @@ extension LookupMachine {
     /// (RFC 8767 §5).
     private mutating func deliverStale(to id: LookupID, now: Moment) {
         guard let context = lookups[id]?.context, context.scope.isKept,
-            let stale = answers.staleResult(of: context, now: now)
+            let stale = answers.staleResult(for: context.request, in: context.scope, now: now)
         else { return lookups.keepLateCallers(of: id) }
         lookups.change(id) { $0.isForCache = true }
         resume(lookups.takeLateCallers(of: id, now: now), with: .success(stale))

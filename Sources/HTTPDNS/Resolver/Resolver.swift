@@ -88,11 +88,12 @@ public final class Resolver: Sendable {
         _ request: LookupRequest,
         port: UInt16,
         isFresh: Bool,
-        now: Moment
+        now: Moment,
+        countsMisses: Bool = true
     ) throws(ResolutionError) -> Resolution? {
         if let literal = literal(request.host, port: port) { return literal }
         if !isFresh {
-            switch find(request, port: port, now: now) {
+            switch find(request, port: port, now: now, countsMisses: countsMisses) {
             case .current(let resolution, let isDue):
                 if isDue { handle(.refreshDue(request), now: now) }
                 return resolution
@@ -150,19 +151,36 @@ public final class Resolver: Sendable {
         }
     }
 
-    /// The cached resolution of a name within its TTL; nil otherwise. Starts a refresh in the background if the TTL is
-    /// nearly over.
+    /// The result of ``resolve(_:port:families:subnet:fresh:)`` if it needs no upstream: a cached answer, or that the
+    /// name is known to have no address. Nil otherwise. Starts a refresh in the background if the TTL is nearly over.
     ///
     /// A miss asks no upstream and is not counted: ``resolve(_:port:families:subnet:fresh:)`` does both.
-    package func current(_ host: Host, families: Families, subnet: IPNetwork?) -> Resolution? {
-        if let literal = literal(host, port: 0) { return literal }
+    package func current(
+        _ host: Host,
+        families: Families,
+        subnet: IPNetwork?
+    ) -> Result<Resolution, ResolutionError>? {
         let request = LookupRequest(host: host, families: families, subnet: subnet)
-        let now = time.now()
-        guard case .current(let resolution, let isDue) = find(request, port: 0, now: now, countsMisses: false) else {
-            return nil
+        do throws(ResolutionError) {
+            let known = try known(request, port: 0, isFresh: false, now: time.now(), countsMisses: false)
+            return known.map { .success($0) }
+        } catch {
+            return .failure(error)
         }
-        if isDue { handle(.refreshDue(request), now: now) }
+    }
+
+    /// The cached resolution of a name past its TTL, for a caller that cannot wait for a new one. Nil if there is none.
+    package func stale(_ host: Host, families: Families, subnet: IPNetwork?) -> Resolution? {
+        let request = LookupRequest(host: host, families: families, subnet: subnet)
+        let found = find(request, port: 0, now: time.now(), countsMisses: false)
+        guard case .stale(let resolution, _) = found else { return nil }
         return resolution
+    }
+
+    /// Whether a lookup of a name may start now, or is under way: see ``ResolverConfiguration/Limits/maxLookups``.
+    package func hasRoom(_ host: Host, families: Families, subnet: IPNetwork?) -> Bool {
+        let request = LookupRequest(host: host, families: families, subnet: subnet)
+        return state.withLockedValue { $0.machine.hasRoom(for: request) }
     }
 
     /// Looks up a name in the cache.

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// Decides where a question is answered: here, by the resolver, or by an upstream that carries messages.
+extension Answerer {
+    /// Where a question is answered.
+    enum Route {
+        case here(ServerAnswer)
+        /// The resolver.
+        case addresses(NameBackend, Host, IPAddress.Family)
+        /// The user's tables if they have the host, otherwise an upstream that carries messages.
+        case message(NameBackend, Host?)
+        /// Tables only, because this client may not ask this machine's resolver.
+        case tables(NameBackend, Host)
+        /// This machine's resolver. It has addresses only, so for other types it tells only whether the name exists.
+        case existence(NameBackend, Host)
+    }
+
+    /// A question, and the aliases in the zones that lead to it.
+    ///
+    /// Computed once for each question, because rules, zones and domains are searched for it.
+    struct Step {
+        var query: MessageQuery
+        var finding: ZoneSet.Finding?
+        var route: Route
+    }
+
+    /// Finds out where a question is answered.
+    func step(_ query: MessageQuery) -> Step {
+        let (name, type) = (query.question.name, query.question.type)
+        let host = NameHost(name)
+        if let host, let answer = rules?.answer(name, host: host, type) {
+            return Step(query: query, route: .here(answer))
+        }
+        let finding = zones.set.lookUp(name, type)
+        if let finding, finding.outside == nil { return Step(query: query, route: .here(finding.answer)) }
+        var query = query
+        if let target = finding?.outside { query.question.name = target }
+        let key = query.question.name == name ? host : NameHost(query.question.name)
+        return Step(query: query, finding: finding, route: route(query, key, isPublished: finding != nil))
+    }
+
+    /// - Parameter isPublished: Whether an alias in a zone leads to the name. All clients then get an answer, even if
+    ///   the name is private.
+    private func route(_ query: MessageQuery, _ key: NameHost?, isPublished: Bool) -> Route {
+        let (name, type) = (query.question.name, query.question.type)
+        if type == .any { return .here(.refusalOfAny(name)) }
+        let family = Self.family(type)
+        guard let key else {
+            // The root has no addresses.
+            if name == .root, SpecialName.isUnasked(type) { return .here(ServerAnswer(.noError)) }
+            guard family == nil, backend.isForwarding else {
+                return .here(ServerAnswer(family == nil ? .notImplemented : .noSuchName))
+            }
+            return .message(backend, nil)
+        }
+        let host = key.host
+        // A domain of the main resolver is an exception from a larger domain. Its names are as private as others.
+        let group = domains[host].flatMap { $0 === self.backend ? nil : $0 }
+        let backend = group ?? self.backend
+        if group == nil, let answer = SpecialName.answer(name, host: host, type: type) { return .here(answer) }
+        // A single label is private as a host. As a zone it is public, and validators ask for its records.
+        let isZone = SpecialName.isOfZones(type) && name.labels.count == 1
+        let isKept = group == nil && !host.isLocalhost && !isZone && backend.resolver.isKeptFromUpstreams(host)
+        // This machine's resolver and tables know hosts only.
+        if isKept, !key.isName { return .here(ServerAnswer(.noSuchName)) }
+        if isKept, !asksSystem, !isPublished {
+            guard backend.resolver.hasTables else { return .here(ServerAnswer(.refused, errors: [.prohibited])) }
+            return .tables(backend, host)
+        }
+        // Validators need the signatures, which only messages have.
+        let needsMessage = family == nil || query.wantsSignatures || query.isUnchecked || !key.isName
+        if needsMessage, !isKept, !host.isLocalhost, backend.isForwarding {
+            return .message(backend, key.isName ? host : nil)
+        }
+        guard key.isName else { return .here(ServerAnswer(family == nil ? .notImplemented : .noSuchName)) }
+        let asked = isKept || backend.mayAskSystem ? host.absolute : host
+        if let family { return .addresses(backend, asked, family) }
+        if isKept || host.isLocalhost { return .existence(backend, asked) }
+        return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
+    }
+
+    /// The name and family to ask this machine's resolver for; nil if it is not asked.
+    func systemQuestion(_ step: Step) -> DNSQuestion? {
+        switch step.route {
+        case .addresses(let backend, let host, let family):
+            guard backend === self.backend, backend.resolver.isKeptFromUpstreams(host), !host.isLocalhost else {
+                return nil
+            }
+            return DNSQuestion(step.query.question.name, family == .v4 ? .a : .aaaa)
+        case .existence: return DNSQuestion(step.query.question.name, .a)
+        case .here, .message, .tables: return nil
+        }
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOCore
+import Names
+
+/// The limits of clients: their questions a second and their connections.
+extension DNSService {
+    /// Whether a client's question is answered.
+    enum Permission { case allowed, limited, refused }
+
+    static func permission(
+        _ client: IPAddress,
+        _ transport: Transport,
+        now: NIODeadline,
+        in state: inout State
+    ) -> Permission {
+        guard state.limiter != nil, !client.isLoopback else { return .allowed }
+        let isAllowed = state.limiter?.allows(client, now: Int64(clamping: now.uptimeNanoseconds)) ?? true
+        if isAllowed { return .allowed }
+        state.counters.limited += 1
+        state.answersLimited.toggle()
+        return transport == .udp && state.answersLimited ? .limited : .refused
+    }
+
+    /// Counts a connection. Returns false if the server or this client has too many.
+    ///
+    /// - Parameter client: Nil for a proxy that will report its client; see ``identified(_:)``.
+    func opened(_ client: IPAddress?, limit: Int) -> Bool {
+        state.withLockedValue { state in
+            let own = client.map { state.connections[$0] ?? 0 } ?? 0
+            guard state.connectionCount < limit, own < configuration.connectionsPerClient,
+                !state.isDraining
+            else {
+                state.counters.connectionsRefused += 1
+                return false
+            }
+            if let client { state.connections[client] = own + 1 }
+            state.connectionCount += 1
+            state.counters.connections += 1
+            return true
+        }
+    }
+
+    /// Counts the client of a connection that a proxy opened. Returns false if it has too many connections.
+    func identified(_ client: IPAddress) -> Bool {
+        state.withLockedValue { state in
+            let own = state.connections[client] ?? 0
+            guard own < configuration.connectionsPerClient else {
+                state.counters.connectionsRefused += 1
+                return false
+            }
+            state.connections[client] = own + 1
+            return true
+        }
+    }
+
+    /// - Parameter client: The client that ``opened(_:limit:)`` or ``identified(_:)`` counted.
+    func closed(_ client: IPAddress?) {
+        state.withLockedValue { state in
+            state.connectionCount -= 1
+            guard let client, let own = state.connections[client] else { return }
+            state.connections[client] = own > 1 ? own - 1 : nil
+        }
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import NIOConcurrencyHelpers
+
+/// Questions to the upstreams.
+extension MessageForwarder {
+    /// Asks the upstreams, stores the answer and gives it to the questions that wait.
+    func ask(_ query: MessageQuery, key: Key) async {
+        let found = await askUpstreams(query)
+        let now = clock.now
+        let (answer, waiters) = state.withLockedValue { state in
+            let waiters = state.queries.removeValue(forKey: key)?.waiters ?? []
+            guard let found, !found.isFailure else {
+                return (fallBack(key, failure: found, now: now, in: &state), waiters)
+            }
+            let ttl = min(Duration.seconds(found.ttl), limits.maxTTL)
+            state.answers.store(Entry(answer: found, storedAt: now, expiresAt: now + ttl), for: key)
+            return (found, waiters)
+        }
+        for waiter in waiters {
+            waiter.yield(answer)
+            waiter.finish()
+        }
+    }
+
+    /// The stale answer, or the failure if there is none. Either is used for a while without asking again.
+    private func fallBack(
+        _ key: Key,
+        failure: ServerAnswer?,
+        now: ContinuousClock.Instant,
+        in state: inout State
+    ) -> ServerAnswer {
+        if var entry = usableStale(key, now: now, in: &state) {
+            entry.recheckAt = now + limits.staleRecheck
+            state.answers.store(entry, for: key)
+            return Self.stale(entry)
+        }
+        var answer = failure ?? ServerAnswer(.serverFailure, errors: [.noReachableServer])
+        answer.source = failure == nil ? "allUpstreamsFailed" : "upstream"
+        state.answers.store(Entry(answer: answer, storedAt: now, expiresAt: now + limits.failureTTL), for: key)
+        return answer
+    }
+
+    /// Asks the upstreams in turn until one answers. If none does, returns the last failure response, or nil if there
+    /// was no response.
+    private func askUpstreams(_ query: MessageQuery) async -> ServerAnswer? {
+        let start = clock.now
+        let first = state.withLockedValue { state in
+            if let preferredAt = state.preferredAt, preferredAt <= start { (state.first, state.preferredAt) = (0, nil) }
+            return state.first
+        }
+        var query = query
+        // The cached answer keeps AD for later clients that ask for it.
+        query.wantsVerdict = true
+        var failure: ServerAnswer?
+        for step in upstreams.indices {
+            let left = limits.whole - (clock.now - start)
+            guard left > .zero, !Task.isCancelled else { break }
+            let index = (first + step) % upstreams.count
+            let upstream = upstreams[index]
+            let askedAt = clock.now
+            state.withLockedValue { $0.questionsSent += 1 }
+            let response = await Self.within(min(limits.upstream, left), on: clock) { [query] () -> DNSMessage? in
+                try? await upstream.response(to: query)
+            }
+            let time = clock.now - askedAt
+            state.withLockedValue { $0.times[index].record(time, isAnswer: response != nil) }
+            note(hasResponded: response != nil, index, askedAt: askedAt)
+            guard let response, let answer = usable(response, query, isTrusted: upstream.isAuthenticated) else {
+                continue
+            }
+            guard !answer.isFailure else {
+                failure = answer
+                continue
+            }
+            if step > 0 { prefer(index, to: first) }
+            return answer
+        }
+        return failure
+    }
+
+    /// Records whether an upstream has responded. A missing response does not count if the upstream has since responded
+    /// to another question: then the servers of the name's zone are at fault, which the upstream waits for.
+    private func note(hasResponded: Bool, _ index: Int, askedAt: ContinuousClock.Instant) {
+        guard !Task.isCancelled else { return }
+        let now = clock.now
+        state.withLockedValue { state in
+            if hasResponded {
+                state.health[index] = Health(silences: 0, respondedAt: now)
+            } else if state.health[index].respondedAt.map({ $0 < askedAt }) ?? true {
+                state.health[index].silences += 1
+            }
+        }
+    }
+
+    /// Asks an upstream first for a while, if the one that was asked first does not respond any more. One that reports
+    /// failures stays first: they may be the fault of a single name.
+    private func prefer(_ index: Int, to first: Int) {
+        let preferredAt = index == 0 ? nil : clock.now + limits.failover
+        state.withLockedValue { state in
+            guard state.health[first].silences >= limits.silencesUntilDown else { return }
+            (state.first, state.preferredAt) = (index, preferredAt)
+        }
+    }
+
+    /// The answer of a response; nil if the response fails the checks of addresses and aliases.
+    ///
+    /// - Parameter isTrusted: Whether the transport protects the response against changes.
+    private func usable(_ message: DNSMessage, _ query: MessageQuery, isTrusted: Bool) -> ServerAnswer? {
+        var answer = ServerAnswer(message)
+        if !isTrusted { answer.isVerified = false }
+        guard !answer.isFailure else {
+            // The records of a failure mean nothing, and are not checked.
+            (answer.answers, answer.authorities, answer.additionals, answer.isVerified) = ([], [], [], false)
+            return answer
+        }
+        guard message.questions == [query.question], answer.keepRecords(of: query.question.name),
+            answer.answers.allSatisfy(check.accepts)
+        else { return nil }
+        answer.authorities.removeAll { !check.accepts($0) }
+        answer.additionals.removeAll { !check.accepts($0) }
+        let bound = answer.isNegative ? min(limits.maxTTL, limits.maxNegativeTTL) : limits.maxTTL
+        answer.limitTTL(to: UInt32(clamping: bound.components.seconds))
+        return answer
+    }
+
+    /// The result of some work; nil if it takes longer than a limit.
+    static func within<Value: Sendable>(
+        _ limit: Duration,
+        on clock: ContinuousClock,
+        _ work: @escaping @Sendable () async -> Value?
+    ) async -> Value? {
+        await withTaskGroup(of: Value?.self) { group in
+            group.addTask { await work() }
+            group.addTask {
+                try? await clock.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPDNS
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("A flood of names", .timeLimit(.minutes(1)))
+struct DNSFloodTests {
+    @Test("a flood of keys that are asked for once does not displace values that were found again")
+    func cache() {
+        var cache = GenerationCache<Int, Int>(maxCount: 100, maxCost: 10_000) { _ in 10 }
+        for key in 0..<40 {
+            cache.store(key, for: key)
+            #expect(cache.find(key) == key)
+        }
+        for key in 1_000..<20_000 { cache.store(key, for: key) }
+        #expect((0..<40).allSatisfy { cache.find($0) == $0 })
+        #expect(cache.count <= 200)
+        // A value that was found is replaced where it is.
+        cache.store(-1, for: 0)
+        for key in 20_000..<30_000 { cache.store(key, for: key) }
+        #expect(cache.find(0) == -1)
+    }
+
+    @Test("that a name has no address is known without waiting", arguments: [DNSType.a, .aaaa])
+    func absence(_ type: DNSType) async throws {
+        let double = MessageDouble { query in
+            let record = DNSRecord(query.question.name, ttl: 60, .address(IPAddress(v4: 0xc000_0201)))
+            return MessageDouble.reply(query, query.question.type == .a ? [record] : [])
+        }
+        // With an access log, no reply is reused.
+        let lab = try DNSLab([double]) { $0.accessLog = { _ in } }
+        let first = try await lab.ask(DNSLab.query("a.example", type))
+        guard case .reply(let octets) = lab.handle(DNSLab.query("a.example", type)) else {
+            Issue.record("the cached answer was not known")
+            return
+        }
+        #expect(try DNSMessage(octets: octets).answers.count == first.answers.count)
+        #expect(double.questions.count == 1)
+        await lab.resolver.shutDown()
+    }
+
+    /// An upstream with records of TTL 0, and names that wait for a gate.
+    private static func lab(_ gate: Gate, change: (inout DNSServerConfiguration) -> Void) throws -> DNSLab {
+        try DNSLab([SlowUpstream(gate)], change: change)
+    }
+
+    private final class SlowUpstream: MessageUpstream {
+        let name = "slow"
+        let answersOneFamily = true
+        let isAuthenticated = true
+        private let gate: Gate
+
+        init(_ gate: Gate) { self.gate = gate }
+
+        func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
+            try await wait(query.question.name.description)
+            return MessageDouble.text(query, ttl: 0)
+        }
+
+        func answer(_ question: HTTPDNS.Question) async throws(UpstreamError) -> Answer {
+            try await wait(question.host.text)
+            return Answer(v4: .addresses([IPAddress(v4: 0xc633_6401)], ttl: .zero))
+        }
+
+        private func wait(_ name: String) async throws(UpstreamError) {
+            guard name.lowercased().hasPrefix("slow") else { return }
+            do {
+                try await gate.wait()
+            } catch {
+                throw UpstreamError(.cancelled, "cancelled")
+            }
+        }
+    }
+
+    @Test("a question above the limit gets the answer past its TTL, or SERVFAIL", arguments: [DNSType.a, DNSLab.text])
+    func withoutRoom(_ type: DNSType) async throws {
+        let gate = Gate()
+        let lab = try Self.lab(gate) { $0.maxWaiting = 1 }
+        #expect(try await lab.ask(DNSLab.query("a.example", type)).answers.count == 1)
+        let handling = lab.handle(DNSLab.query("slow.example", type))
+        async let slow = lab.reply(handling)
+        try await gate.arrivals(atLeast: 1)
+        let stale = try await lab.ask(DNSLab.query("a.example", type))
+        #expect(stale.answers.count == 1 && ExtendedError.errors(in: stale) == [.staleAnswer])
+        let other = try await lab.ask(DNSLab.query("b.example", type))
+        #expect(other.flags.responseCode == .serverFailure && other.questions.count == 1)
+        #expect(lab.service.counters.busy == 2)
+        gate.open()
+        #expect(try await slow.answers.count == 1)
+        await lab.resolver.shutDown()
+    }
+
+    @Test("questions that are started later are answered although no datagram follows them")
+    func heldQuestions() async throws {
+        let gate = Gate()
+        let resolver = Resolver(ResolverConfiguration(upstreams: [SlowUpstream(gate)], system: nil))
+        var configuration = DNSServerConfiguration()
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
+        let server = try DNSServer(configuration, resolver: resolver)
+        let client = try DNSUpstream(at: try await server.start().plain)
+        let count = DatagramHandler.starts * 8
+        let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<count {
+                let name = try #require(DNSName("slow\(number).example"))
+                group.addTask {
+                    try await client.response(to: MessageQuery(DNSQuestion(name, DNSLab.text))).answers.count
+                }
+            }
+            try await gate.arrivals(atLeast: count)
+            gate.open()
+            return try await group.reduce(0, +)
+        }
+        #expect(answers == count)
+        await server.stop()
+        await resolver.shutDown()
+    }
+}
