@@ -27,6 +27,11 @@ extension FileDescriptor {
         }
     }
 
+    /// The names in a folder. Empty if it cannot be read.
+    static func names(in folder: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    }
+
     /// Removes the regular file at a path and ignores errors. A symbolic link such as `/dev/stdout` stays, and its file
     /// becomes empty. Returns whether a file was removed.
     static func discard(_ path: String) -> Bool {

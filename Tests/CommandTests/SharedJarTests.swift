@@ -128,6 +128,75 @@ extension ProcessTests {
                 await lab.stop()
             }
         }
+
+        @Test func aLoginThatWritesAFreshFileKeepsTheCookiesOfOtherSites() async throws {
+            try await Self.withServer { port in
+                let lab = try await CommandLab()
+                let jar = ["--jar", "redis://127.0.0.1:\(port)/shop"]
+                for (url, cookie) in [("https://other.test/", "other=1"), ("https://shop.test/", "old=1")] {
+                    #expect(try await lab.beeline(["cookies", "set"] + jar + [url, cookie]).text == "kept\n")
+                }
+                let program = #"printf 'shop.test\tFALSE\t/\tTRUE\t0\tsession\t42\n' > "$BEELINE_JAR""#
+                let options = ["--origin", "https://shop.test/", "--cookie", "session", "--", "sh", "-c", program]
+                #expect(try await lab.beeline(["login"] + jar + options).status == 0)
+                for (url, header) in [("https://other.test/", "other=1\n"), ("https://shop.test/", "session=42\n")] {
+                    #expect(try await lab.beeline(["cookies", "header"] + jar + [url]).text == header)
+                }
+                await lab.stop()
+            }
+        }
+
+        @Test func theCookiesOfAKilledLoginAreDeletedByTheNext() async throws {
+            try await Self.withServer { port in
+                let lab = try await CommandLab()
+                let temporary = "\(lab.folder.path)/temporary"
+                try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
+                @Sendable func leftovers() throws -> [String] {
+                    try FileManager.default.contentsOfDirectory(atPath: temporary)
+                }
+                @Sendable func login(_ origin: String, _ program: String) -> [String] {
+                    let jar = "redis://127.0.0.1:\(port)/shop"
+                    return ["login", "--jar", jar, "--origin", origin, "--cookie", "a", "--", "sh", "-c", program]
+                }
+                let number = "\(lab.folder.path)/number"
+                let environment = ["TMPDIR": temporary]
+                let killed = try await CommandRun.run(
+                    CommandRun.beeline,
+                    login("https://a.test/", "echo $$ > new && mv new number && exec sleep 600"),
+                    in: lab.folder,
+                    environment: environment
+                ) { process in
+                    try await withTimeLimit(.seconds(60), for: { "the start of the program" }) {
+                        while !FileManager.default.fileExists(atPath: number) {
+                            try await Task.sleep(for: .milliseconds(5))
+                        }
+                    }
+                    // A login beside it, which must not delete the folder that is in use.
+                    let beside = try await CommandRun.run(
+                        CommandRun.beeline,
+                        login("https://b.test/", "exit 9"),
+                        in: lab.folder,
+                        environment: environment
+                    )
+                    #expect(beside.status == 9)
+                    #expect(try leftovers().count == 1)
+                    kill(process, SIGKILL)
+                }
+                #expect(killed.status == 128 + SIGKILL)
+                let program = try String(contentsOfFile: number, encoding: .utf8).filter(\.isNumber)
+                kill(try #require(pid_t(program)), SIGKILL)
+                #expect(try leftovers().count == 1)
+                let next = try await CommandRun.run(
+                    CommandRun.beeline,
+                    login("https://b.test/", "exit 9"),
+                    in: lab.folder,
+                    environment: environment
+                )
+                #expect(next.status == 9)
+                #expect(try leftovers() == [])
+                await lab.stop()
+            }
+        }
     }
 }
 #endif

@@ -30,6 +30,12 @@ package enum FileKind: Hashable, Sendable {
         self = fstat(descriptor, &status) == 0 ? FileKind(status) : .none
     }
 
+    /// Whether the file of a descriptor belongs to this process's user.
+    package static func isOfThisUser(descriptor: CInt) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_uid == geteuid()
+    }
+
     private init(_ status: stat) {
         switch status.st_mode & S_IFMT {
         case S_IFREG: self = .file(size: Int64(status.st_size))
