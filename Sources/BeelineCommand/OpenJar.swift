@@ -130,6 +130,7 @@ extension CommandFailure {
         let statuses: [RedisError.Code: CommandStatus] = [
             .badName: .usage, .badURL: .usage, .badKey: .readFailed, .badSecret: .readFailed,
             .unavailable: .connectFailed, .timedOut: .timedOut, .leaseLost: .unavailable, .tooManyChanges: .tooLarge,
+            .notLoggedIn: .httpError,
         ]
         self.init(statuses[error.code] ?? .internalFault, error.message)
     }

@@ -21,6 +21,8 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let timedOut = Code(description: "timedOut")
         /// The lease of a login ended before the login did. Its changes were discarded.
         public static let leaseLost = Code(description: "leaseLost")
+        /// A login ended, but the jar is not logged in. Its changes were kept.
+        public static let notLoggedIn = Code(description: "notLoggedIn")
         /// A login changed more than 1,000 cookies. Its changes were discarded.
         public static let tooManyChanges = Code(description: "tooManyChanges")
         /// The jar was closed.

@@ -48,6 +48,10 @@ struct JarHostilityTests {
         two.jar.store("b=2; Max-Age=3600", from: try HTTPURL("https://shop.test/"))
         try await two.synchronize()
         try await one.has("a=1", "b=2")
+        // Nor does it keep its cookie from later changes.
+        one.jar.store("a=3; Max-Age=3600", from: try HTTPURL("https://shop.test/"))
+        try await one.synchronize()
+        try await two.has("a=3", "b=2")
         for jar in [one, two] { try? await jar.close(within: .seconds(10)) }
     }
 

@@ -120,7 +120,8 @@ struct JarTests {
         await relay.cut()
         try await one.has("old=one", "new=two", "only=two")
         try await two.has("old=one", "new=two", "only=two")
-        #expect(!told.withLockedValue { $0.isEmpty } && two.state.failure == nil)
+        #expect(!told.withLockedValue { $0.isEmpty })
+        try await two.state { $0.failure == nil }
         await Self.close(one, two)
         await relay.stop()
         server.stop()

@@ -18,30 +18,44 @@ struct JarValueTests {
     func comparison() {
         let names = ["newer", "older", "equal", "lost", "old", "gone", "oldGone", "expired", "pending"]
         let keys = Dictionary(uniqueKeysWithValues: names.map { ($0, CookieKey(Self.cookie($0))) })
-        func known(_ name: String, _ version: Int64, _ isRemoved: Bool = false) -> (CookieKey, KnownVersion) {
-            (keys[name] ?? CookieKey(Self.cookie(name)), KnownVersion(version: version, isRemoved: isRemoved))
+        func known(
+            _ name: String,
+            _ version: Int64,
+            _ kind: KnownVersion.Kind = .stored
+        ) -> (CookieKey, KnownVersion) {
+            (keys[name] ?? CookieKey(Self.cookie(name)), KnownVersion(version: version, kind: kind))
         }
         func update(_ name: String, _ version: Int64) -> JarUpdate {
             let cookie = Self.cookie(name, "server")
             return JarUpdate(key: CookieKey(cookie), version: version, cookie: cookie)
         }
-        let comparison = JarComparison(
-            server: [update("newer", 20), update("older", 5), update("equal", 10), update("unknown", 3)],
-            pruned: 7,
-            known: Dictionary(
-                uniqueKeysWithValues: [
-                    known("newer", 10), known("older", 10), known("equal", 10), known("lost", 8), known("old", 7),
-                    known("gone", 9, true), known("oldGone", 6, true), known("expired", 12),
-                    known("pending", 2),
-                ]
-            ),
-            pending: Set([keys["pending"]].compactMap(\.self)),
-            cookies: names.filter { !["gone", "oldGone", "expired"].contains($0) }.map { Self.cookie($0) }
-        )
-        #expect(comparison.updates.map(\.version) == [3, 20])
+        func compare(drops: Bool) -> JarComparison {
+            JarComparison(
+                server: [
+                    update("newer", 20), update("older", 5), update("equal", 10), update("unknown", 3),
+                    update("missing", 11),
+                ],
+                pruned: 7,
+                drops: drops,
+                known: Dictionary(
+                    uniqueKeysWithValues: [
+                        known("newer", 10), known("older", 10), known("equal", 10), known("lost", 8), known("old", 7),
+                        known("gone", 9, .removed), known("oldGone", 6, .removed), known("expired", 12, .absent),
+                        known("missing", 11, .absent), known("pending", 2),
+                    ]
+                ),
+                pending: Set([keys["pending"]].compactMap(\.self)),
+                cookies: names.filter { !["gone", "oldGone", "expired"].contains($0) }.map { Self.cookie($0) }
+            )
+        }
+        let comparison = compare(drops: true)
+        #expect(comparison.updates.map(\.version) == [3, 11, 20])
         #expect(comparison.pushes.map(\.cookie.name) == ["lost", "gone", "older"])
         #expect(comparison.pushes.map(\.kind) == [.stored, .removed, .stored])
-        #expect(Set(comparison.dropped.keys.map { String(decoding: $0.name, as: UTF8.self) }) == ["old", "oldGone"])
+        #expect(comparison.dropped.keys.map { String(decoding: $0.name, as: UTF8.self) } == ["old"])
+        let doubting = compare(drops: false)
+        #expect(doubting.pushes.map(\.cookie.name) == ["pending", "old", "lost", "gone", "older"])
+        #expect(doubting.dropped.isEmpty)
     }
 
     @Test("a row holds all attributes, and no octets make its reader trap")

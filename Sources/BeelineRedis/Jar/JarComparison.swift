@@ -11,18 +11,20 @@ struct JarComparison: Hashable, Sendable {
     /// This process's states that the server lacks: the server lost them, or they were never written.
     private(set) var pushes: [PendingChanges.Entry] = []
     /// Cookies that were deleted elsewhere so long ago that the server has no record of it, and their known versions.
-    private(set) var dropped: [CookieKey: KnownVersion] = [:]
+    private(set) var dropped: [CookieKey: Int64] = [:]
 
     /// - Parameters:
     ///   - server: All records of the server.
     ///   - pruned: The newest version among the deletion records that the server no longer has. It has all newer ones. So a cookie
     ///     that it lacks with a version above this one was lost, and a cookie with a version up to this one was deleted.
+    ///   - drops: Whether to believe the latter. If not, all cookies that the server lacks were lost.
     ///   - known: The versions that this process knows.
     ///   - pending: The cookies with changes of this process that are not written yet. None of them is dropped.
     ///   - cookies: The cookies of this process's jar.
     init(
         server: [JarUpdate],
         pruned: Int64,
+        drops: Bool,
         known: [CookieKey: KnownVersion],
         pending: Set<CookieKey>,
         cookies: [Cookie]
@@ -30,17 +32,22 @@ struct JarComparison: Hashable, Sendable {
         let cookies = Dictionary(cookies.map { (CookieKey($0), $0) }) { $1 }
         var rest = known
         for update in server {
-            guard let own = rest.removeValue(forKey: update.key), own.version >= update.version else {
+            guard let own = rest.removeValue(forKey: update.key) else {
                 updates.append(update)
                 continue
             }
-            if own.version > update.version { push(update.key, own, from: cookies) }
+            let isMissing = own.kind == .absent && update.cookie != nil
+            if own.version < update.version || (own.version == update.version && isMissing) {
+                updates.append(update)
+            } else if own.version > update.version {
+                push(update.key, own, from: cookies)
+            }
         }
         for (key, own) in rest {
-            if own.version > pruned {
+            if own.version > pruned || (own.kind != .removed && !drops) {
                 push(key, own, from: cookies)
-            } else if !pending.contains(key) {
-                dropped[key] = own
+            } else if own.kind != .removed, !pending.contains(key) {
+                dropped[key] = own.version
             }
         }
         updates.sort { $0.version < $1.version }
@@ -48,7 +55,7 @@ struct JarComparison: Hashable, Sendable {
     }
 
     private mutating func push(_ key: CookieKey, _ own: KnownVersion, from cookies: [CookieKey: Cookie]) {
-        if own.isRemoved {
+        if own.kind == .removed {
             let entry = PendingChanges.Entry(
                 cookie: key.cookie,
                 kind: .removed,
@@ -56,8 +63,7 @@ struct JarComparison: Hashable, Sendable {
                 order: own.version
             )
             pushes.append(entry)
-        } else if let cookie = cookies[key] {
-            // Otherwise the cookie has expired, or the jar refused it.
+        } else if own.kind == .stored, let cookie = cookies[key] {
             let entry = PendingChanges.Entry(cookie: cookie, kind: .stored, updated: own.version, order: own.version)
             pushes.append(entry)
         }

@@ -20,23 +20,34 @@ struct JarContext: Sendable {
         guard !updates.isEmpty else { return }
         let updates = Dictionary(updates.map { ($0.key, $0) }) { $0.version > $1.version ? $0 : $1 }
         let ordered = updates.values.sorted { $0.version < $1.version }
-        jar.merge(
+        var taken: [JarUpdate] = []
+        let addition = jar.merge(
             stored: ordered.compactMap(\.cookie),
             removed: ordered.filter { $0.cookie == nil }.map(\.key.cookie),
             source: recorder.source,
             unless: { [recorder] cookie in
                 guard let update = updates[CookieKey(cookie)] else { return true }
-                return recorder.keepsOwn(update, winsTies: winsTies)
+                if recorder.keepsOwn(update, winsTies: winsTies) { return true }
+                if update.cookie != nil { taken.append(update) }
+                return false
             }
         )
+        for (update, outcome) in zip(taken, addition.outcomes) {
+            switch outcome {
+            case .kept, .replaced: break
+            case .deleted, .rejected: recorder.mark(update.key, .absent, ifVersion: update.version)
+            }
+        }
     }
 
     /// Reads a record, and reports one that cannot be read.
     func update(field: [UInt8], record: [UInt8]) -> JarUpdate? {
         if let update = coding.update(field: field, record: record) {
             // A change of the future would outrank every change until then, by each process that has seen it.
-            let limit = clock().microseconds + JarUpdate.maxLead
-            if update.version <= limit { return update }
+            if update.version <= latestVersion { return update }
+            progress.update { $0.unreadable += 1 }
+            report("the jar \(configuration.name) has changes of the future; a machine's clock is wrong")
+            return nil
         }
         progress.update { $0.unreadable += 1 }
         report(
@@ -47,15 +58,20 @@ struct JarContext: Sendable {
         return nil
     }
 
+    /// The highest version to believe now.
+    var latestVersion: Int64 { clock().advanced(bySeconds: JarUpdate.maxLead).microseconds }
+
     /// Reports a problem once.
     func report(_ problem: String) {
         if progress.isNew(problem) { configuration.onProblem?(problem) }
     }
 
     /// Records that the server cannot be used, and reports the reason once.
-    func fail(_ fault: RedisFault) {
+    ///
+    /// - Parameter direction: The direction that fails until it is tried again. Nil if the caller alone is concerned.
+    func fail(_ fault: RedisFault, _ direction: JarProgress.Direction?) {
         guard !progress.values.isClosed else { return }
-        progress.update { $0.failure = fault.reason }
+        if let direction { progress.update { $0.failures[direction] = fault.reason } }
         if progress.isNew(fault.reason) { configuration.redis.onUnavailable?(fault.reason) }
     }
 }

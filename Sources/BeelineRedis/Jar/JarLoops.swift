@@ -20,13 +20,18 @@ struct JarLoops: Sendable {
     }
 
     private func read() async {
-        var pause = RetryPause(context.configuration.redis.retryDelay)
+        let bounds = context.configuration.redis.retryDelay
+        var pause = RetryPause(bounds)
+        // Each client of the server can make the whole jar be read: by a gap in the feed, or a counter that is set.
+        var rest = ContinuousClock.now
         while !Task.isCancelled {
+            if reader.needsSurvey { try? await ContinuousClock().sleep(until: rest) }
             switch await reading.run({ [reader] in reader.step(in: $0) }) {
-            case .some(nil): pause.reset()
-            case .some(let fault?):
-                context.fail(fault)
-                try? await Task.sleep(for: pause.next().asWait)
+            case .surveyed: rest = .now + pause.next().asWait
+            case .followed: if ContinuousClock.now > rest + bounds.upperBound.asWait { pause.reset() }
+            case .failed(let fault):
+                context.fail(fault, .reading)
+                rest = .now + pause.next().asWait
             case nil: return
             }
         }
@@ -35,26 +40,39 @@ struct JarLoops: Sendable {
     private func write() async {
         var pause = RetryPause(context.configuration.redis.retryDelay)
         while !Task.isCancelled {
+            let values = context.progress.values
             // Before the first survey, a change could overwrite newer ones of others that it should have seen.
-            guard context.recorder.count > 0, context.progress.values.isCurrent else {
+            guard values.isCurrent, context.recorder.count > 0 || values.failures[.writing] != nil else {
                 await context.recorder.wakeSignal.wait(until: .now + .seconds(60), clock: ContinuousClock())
                 continue
             }
-            switch await writing.run({ [writer] in writer.write(in: $0) }) {
-            case .written:
-                pause.reset()
-                if context.progress.values.failure != nil {
-                    context.progress.update { if $0.isCurrent { $0.failure = nil } }
-                }
-            case .overrun:
-                reader.invalidate()
-                reading.interrupt()
-            case .failed(let fault):
-                context.fail(fault)
-                try? await Task.sleep(for: pause.next().asWait)
+            switch await writePending() {
+            case .written: pause.reset()
+            case .overrun: break
+            case .failed: try? await Task.sleep(for: pause.next().asWait)
             case nil: return
             }
         }
+    }
+
+    /// Writes all pending changes. Nil if the session has ended.
+    func writePending() async -> JarWriter.Outcome? {
+        let outcome = await writing.run { [writer] in writer.write(in: $0) }
+        switch outcome {
+        case .written:
+            if context.progress.values.failures[.writing] != nil {
+                context.progress.update { $0.failures[.writing] = nil }
+            }
+        case .overrun:
+            // The reader notices it after its present wait for the feed.
+            reader.invalidate()
+        case .failed(let fault):
+            context.fail(fault, .writing)
+            // The loop tries again, even if nothing is pending.
+            context.recorder.wakeSignal.signal()
+        case nil: break
+        }
+        return outcome
     }
 }
 #endif

@@ -5,6 +5,11 @@ import NIOConcurrencyHelpers
 
 /// What a shared jar has read and written, for those who wait for it.
 final class JarProgress: Sendable {
+    /// The work of one connection.
+    enum Direction: Hashable, Sendable {
+        case reading, writing
+    }
+
     struct Values: Sendable {
         /// Whether the whole jar of the server was read, and the connection that follows its changes is open.
         var isCurrent = false
@@ -14,8 +19,10 @@ final class JarProgress: Sendable {
         var surveys = 0
         /// The number of records that could not be read in the last survey, and since.
         var unreadable = 0
-        /// Why the server cannot be used; nil if it can.
-        var failure: String?
+        /// Why the server cannot be used. Each direction removes its own reason when it works again.
+        var failures: [Direction: String] = [:]
+        /// One of the reasons.
+        var failure: String? { failures[.reading] ?? failures[.writing] }
         var isClosed = false
     }
 

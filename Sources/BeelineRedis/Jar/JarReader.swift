@@ -8,7 +8,8 @@ import NIOConcurrencyHelpers
 ///
 /// A new connection first reads the whole jar, because changes may have been lost on either side in the meantime: the server may
 /// have restarted from older data, and the feed may have been cut. Afterwards it reads the feed. Changes have serial numbers, so
-/// a gap in the feed shows, and the whole jar is read again.
+/// a gap in the feed shows, and the whole jar is read again. It is also read from time to time, for cookies that this
+/// process lacks because a clock was wrong for a while, or that the server had no room for.
 final class JarReader: Sendable {
     private struct Position {
         /// The last place in the feed that was read; nil before the whole jar was read.
@@ -16,6 +17,20 @@ final class JarReader: Sendable {
         var serial: Int64 = 0
         /// Whether the server's counter differed from the feed at the last check.
         var isDoubtful = false
+        /// Counts the calls of ``JarReader/invalidate()``, so that none is lost while a step runs.
+        var revision = 0
+        /// When the jar and the server's were last equal. Nil before the first survey.
+        var followed: ContinuousClock.Instant?
+        /// When the whole jar is read without a reason.
+        var nextSurvey = ContinuousClock.now
+    }
+
+    /// The result of a step.
+    enum Step: Sendable {
+        case surveyed
+        /// Changes were read, or there were none. A gap among them makes the next step a survey.
+        case followed
+        case failed(RedisFault)
     }
 
     /// The maximum number of changes in one read of the feed.
@@ -31,28 +46,37 @@ final class JarReader: Sendable {
     init(_ context: JarContext) { self.context = context }
 
     /// Forgets the place in the feed, so that the next step reads the whole jar.
-    func invalidate() { position.withLockedValue { $0.place = nil } }
+    func invalidate() {
+        position.withLockedValue { position in
+            position.place = nil
+            position.revision += 1
+        }
+    }
 
-    /// Reads the whole jar or waits for changes in the feed. Nil if it succeeded.
-    func step(in session: RedisSession) -> RedisFault? {
+    /// Whether the next step reads the whole jar.
+    var needsSurvey: Bool { position.withLockedValue { $0.place == nil || $0.nextSurvey <= .now } }
+
+    /// Reads the whole jar or waits for changes in the feed.
+    func step(in session: RedisSession) -> Step {
         do throws(RedisFault) {
             if !session.isOpen { invalidate() }
-            guard let place = position.withLockedValue({ $0.place }) else {
-                try survey(in: session)
-                return nil
+            let before = position.withLockedValue { $0 }
+            guard let place = before.place, before.nextSurvey > .now else {
+                try survey(in: session, before)
+                return .surveyed
             }
-            try follow(after: place, in: session)
-            return nil
+            try follow(after: place, in: session, before)
+            return .followed
         } catch {
             invalidate()
             context.progress.update { $0.isCurrent = false }
-            return error
+            return .failed(error)
         }
     }
 
     // MARK: The whole jar
 
-    private func survey(in session: RedisSession) throws(RedisFault) {
+    private func survey(in session: RedisSession, _ before: Position) throws(RedisFault) {
         let limits = RedisReplyReader.Limits(octets: 4_096, elements: 3)
         let keys = [context.keys.state, context.keys.feed]
         let reply = try JarScripts.survey.run(in: session, keys: keys, arguments: [], limits: limits)
@@ -68,6 +92,7 @@ final class JarReader: Sendable {
         let comparison = JarComparison(
             server: records,
             pruned: pruned,
+            drops: believes(pruned, before),
             known: known,
             pending: pending,
             cookies: context.jar.allCookies(now: context.clock())
@@ -75,15 +100,36 @@ final class JarReader: Sendable {
         context.apply(comparison.updates)
         drop(comparison.dropped)
         context.recorder.putBack(comparison.pushes)
-        position.withLockedValue { $0 = Position(place: place, serial: serial) }
+        let isValid = position.withLockedValue { position in
+            // A share at random, so that the processes of a jar do not all read it at once.
+            let interval = context.configuration.surveyInterval.asWait * Double.random(in: 0.5...1)
+            position.nextSurvey = .now + interval
+            guard position.revision == before.revision else { return false }
+            position.followed = .now
+            // A feed without a gap goes on at its place: it has the changes since then.
+            if before.place == nil { (position.place, position.serial, position.isDoubtful) = (place, serial, false) }
+            return true
+        }
         context.progress.forgetReports(unless: { $0.unreadable > 0 })
         context.progress.update { values in
-            values.isCurrent = true
-            values.failure = nil
-            values.serial = serial
+            values.isCurrent = isValid
+            values.failures[.reading] = nil
+            if before.place == nil { values.serial = serial }
             values.surveys += 1
         }
         context.recorder.wakeSignal.signal()
+    }
+
+    /// Whether cookies that the server lacks count as deleted, if their versions are up to `pruned`.
+    private func believes(_ pruned: Int64, _ before: Position) -> Bool {
+        // A process that has seen all changes has seen all deletions. Before its first survey it has only cookies of
+        // its own.
+        guard before.place == nil, let followed = before.followed else { return false }
+        guard context.configuration.key != nil else { return pruned <= context.latestVersion }
+        // The server can name any number, unlike a record. Only a process that was away for longer than deletions are
+        // kept has to believe it.
+        let absence = followed.duration(to: .now)
+        return pruned <= context.clock().microseconds && absence >= context.configuration.deletionLifetime
     }
 
     /// The maximum number of replies of one scan, each with at least one record.
@@ -100,7 +146,8 @@ final class JarReader: Sendable {
             let command = ["HSCAN", nil, cursor, "COUNT", "\(Self.scanCount)"]
             let words = command.map { $0.map { Array($0.utf8) } ?? context.keys.cookies }
             // A small hash is returned whole, whatever the count: the server keeps up to 512 short fields so.
-            let limits = RedisReplyReader.Limits(octets: Self.maxOctets, elements: 8 * context.configuration.maxRecords)
+            let most = context.configuration.boundedMaxRecords
+            let limits = RedisReplyReader.Limits(octets: Self.maxOctets, elements: 8 * most)
             let reply = try session.call([words], limits: limits).first
             guard let parts = reply?.elements, parts.count == 2, let next = parts[0].text,
                 let fields = parts[1].elements,
@@ -111,7 +158,7 @@ final class JarReader: Sendable {
                 size += field.count + record.count
                 if let update = context.update(field: field, record: record) { updates.append(update) }
             }
-            guard size <= Self.maxOctets, updates.count <= 4 * context.configuration.maxRecords else {
+            guard size <= Self.maxOctets, updates.count <= 4 * most else {
                 throw RedisFault(reason: "the jar on the server is larger than \(Self.maxOctets >> 20) MiB; delete it")
             }
             cursor = next
@@ -119,23 +166,21 @@ final class JarReader: Sendable {
         return updates
     }
 
-    private func drop(_ dropped: [CookieKey: KnownVersion]) {
-        let cookies = dropped.filter { !$0.value.isRemoved }.keys.map(\.cookie)
+    private func drop(_ dropped: [CookieKey: Int64]) {
         context.jar.merge(
             stored: [],
-            removed: cookies,
+            removed: dropped.keys.map(\.cookie),
             source: context.recorder.source,
             unless: { [recorder = context.recorder] cookie in
                 let key = CookieKey(cookie)
-                return !recorder.forget(key, version: dropped[key]?.version ?? 0)
+                return !recorder.mark(key, .removed, ifVersion: dropped[key] ?? 0)
             }
         )
-        for (key, known) in dropped where known.isRemoved { _ = context.recorder.forget(key, version: known.version) }
     }
 
     // MARK: The feed
 
-    private func follow(after place: [UInt8], in session: RedisSession) throws(RedisFault) {
+    private func follow(after place: [UInt8], in session: RedisSession, _ before: Position) throws(RedisFault) {
         let wait = context.configuration.feedWait
         let words = ["XREAD", "COUNT", "\(Self.feedCount)", "BLOCK", "\(max(wait.milliseconds, 1))", "STREAMS"]
         let limits = RedisReplyReader.Limits(
@@ -153,13 +198,13 @@ final class JarReader: Sendable {
             guard let entries = streams.first?.elements?.last?.elements else {
                 throw RedisFault(reason: "the reply to XREAD is malformed")
             }
-            try apply(entries)
+            try apply(entries, before)
         default: throw RedisFault(reason: reply?.refusal ?? "the reply to XREAD is malformed")
         }
     }
 
-    private func apply(_ entries: [RedisValue]) throws(RedisFault) {
-        var now = position.withLockedValue { $0 }
+    private func apply(_ entries: [RedisValue], _ before: Position) throws(RedisFault) {
+        var now = before
         var updates: [JarUpdate] = []
         for entry in entries {
             guard let parts = entry.elements, parts.count == 2, let place = parts[0].octets,
@@ -171,8 +216,8 @@ final class JarReader: Sendable {
             if let update = context.update(field: field, record: record) { updates.append(update) }
         }
         context.apply(updates)
-        now.isDoubtful = false
-        position.withLockedValue { [now] in $0 = now }
+        (now.isDoubtful, now.followed) = (false, .now)
+        position.withLockedValue { [now] in if $0.revision == now.revision { $0 = now } }
         context.progress.update { [now] in $0.serial = now.serial }
     }
 
@@ -184,6 +229,7 @@ final class JarReader: Sendable {
         let isEqual = position.withLockedValue { position in
             let isEqual = (reply?.number ?? 0) == position.serial
             defer { position.isDoubtful = !isEqual }
+            if isEqual { position.followed = .now }
             return isEqual || !position.isDoubtful
         }
         if !isEqual { invalidate() }

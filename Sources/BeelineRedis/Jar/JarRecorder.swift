@@ -24,7 +24,8 @@ final class JarRecorder: CookieFollower {
 
     /// - Parameters:
     ///   - capacity: The maximum number of pending changes.
-    ///   - maxKnown: The number of known versions above which those of removed cookies are forgotten, the oldest first.
+    ///   - maxKnown: The number of known versions above which the oldest are forgotten, first those of cookies that
+    ///     the jar does not have.
     init(capacity: Int, maxKnown: Int, clock: @escaping @Sendable () -> CookieTime) {
         state = NIOLockedValueBox(State(pending: PendingChanges(capacity: capacity)))
         self.maxKnown = maxKnown
@@ -35,16 +36,23 @@ final class JarRecorder: CookieFollower {
 
     func finish() { state.withLockedValue { $0.isFinished = true } }
 
-    func note(_ changes: [CookieChange]) {
+    /// The time for versions. A clock that no version can hold is wrong; then versions follow those that were seen.
+    private func time() -> CookieTime {
         let now = clock()
+        return (1...JarUpdate.maxVersion).contains(now.microseconds) ? now : CookieTime(microseconds: 1)
+    }
+
+    func note(_ changes: [CookieChange]) {
+        let now = time()
         let isNews = state.withLockedValue { state in
             guard !state.isFinished else { return false }
             var isNews = false
             for change in changes {
                 let key = CookieKey(change.cookie)
                 switch change.kind {
-                // The server drops expired cookies itself.
-                case .removed(.expired): state.known[key] = nil
+                // The server drops expired cookies itself. The version stays known, so that no older one returns.
+                case .removed(.expired):
+                    if state.known[key]?.kind == .stored { state.known[key]?.kind = .absent }
                 case .removed(.evicted):
                     // Just above the version that was evicted, so that each change by another process restores the cookie.
                     let version = (state.known[key]?.version ?? 0) + 1
@@ -55,13 +63,17 @@ final class JarRecorder: CookieFollower {
                         order: version
                     )
                     state.pending.put(entry)
-                    state.known[key] = KnownVersion(version: version, isRemoved: true)
+                    state.known[key] = KnownVersion(version: version, kind: .removed)
                     isNews = true
                 case .added, .replaced, .removed:
-                    guard change.source != source else { continue }
-                    let version = state.pending.note(change, at: now) ?? state.pending.stamp(at: now)
                     let isRemoved = if case .removed = change.kind { true } else { false }
-                    state.known[key] = KnownVersion(version: version, isRemoved: isRemoved)
+                    guard change.source != source else {
+                        // An expired cookie made room for this one in the same step.
+                        if !isRemoved, state.known[key]?.kind == .absent { state.known[key]?.kind = .stored }
+                        continue
+                    }
+                    let version = state.pending.note(change, at: now) ?? state.pending.stamp(at: now)
+                    state.known[key] = KnownVersion(version: version, kind: isRemoved ? .removed : .stored)
                     isNews = true
                 }
             }
@@ -76,7 +88,7 @@ final class JarRecorder: CookieFollower {
 
     /// Returns a time for a change made now, later than all versions that were seen.
     func stamp() -> Int64 {
-        let now = clock()
+        let now = time()
         return state.withLockedValue { $0.pending.stamp(at: now) }
     }
 
@@ -87,11 +99,13 @@ final class JarRecorder: CookieFollower {
     func keepsOwn(_ update: JarUpdate, winsTies: Bool) -> Bool {
         state.withLockedValue { state in
             if let known = state.known[update.key] {
-                guard known.version < update.version || (winsTies && known.version == update.version) else {
+                let winsTie = winsTies || (known.kind == .absent && update.cookie != nil)
+                guard known.version < update.version || (winsTie && known.version == update.version) else {
                     return true
                 }
             }
-            state.known[update.key] = KnownVersion(version: update.version, isRemoved: update.cookie == nil)
+            let kind: KnownVersion.Kind = update.cookie == nil ? .removed : .stored
+            state.known[update.key] = KnownVersion(version: update.version, kind: kind)
             _ = state.pending.outranks(update.key, updated: update.version)
             state.pending.noteUpdate(update.version)
             forgetOldest(&state)
@@ -114,21 +128,24 @@ final class JarRecorder: CookieFollower {
         state.withLockedValue { ($0.known, $0.pending.keys) }
     }
 
-    /// Forgets a cookie if its version is still the given one. Returns whether it was.
-    func forget(_ key: CookieKey, version: Int64) -> Bool {
+    /// Records that the jar has no cookie, or none any more, if its version is still the given one. The version stays
+    /// known, so that an older record does not bring the cookie back. Returns whether it was the given one.
+    @discardableResult
+    func mark(_ key: CookieKey, _ kind: KnownVersion.Kind, ifVersion version: Int64) -> Bool {
         state.withLockedValue { state in
             guard state.known[key]?.version == version else { return false }
-            state.known[key] = nil
+            state.known[key]?.kind = kind
             return true
         }
     }
 
-    /// Bounds the memory for versions: forgets a quarter, removed cookies first, then those that the jar may have refused. A forgotten
-    /// cookie can return for a moment, until its next record arrives by the feed.
+    /// Bounds the memory for versions: forgets a quarter, first those of cookies that the jar does not have. A
+    /// forgotten cookie can return for a moment, until its next record arrives by the feed.
     private func forgetOldest(_ state: inout State) {
         guard state.known.count > maxKnown else { return }
         let oldest = state.known.sorted { left, right in
-            (left.value.isRemoved ? 0 : 1, left.value.version) < (right.value.isRemoved ? 0 : 1, right.value.version)
+            (left.value.kind == .stored ? 1 : 0, left.value.version)
+                < (right.value.kind == .stored ? 1 : 0, right.value.version)
         }
         for (key, _) in oldest.prefix(max(maxKnown / 4, 1)) { state.known[key] = nil }
     }

@@ -28,6 +28,12 @@ enum JarScripts {
             if not record then return 0 end
             return tonumber(string.match(record, '^(%d+):')) or 0
         end
+        -- A version of the future, which the processes ignore, does not block versions up to now.
+        local limit = (time[1] + 86400) * 1000000
+        local function isOlder(new, record)
+            local old = version(record)
+            return new <= old and (old <= limit or new > limit)
+        end
         local function forget(field)
             local last = version(redis.call('HGET', cookies, field))
             redis.call('HDEL', cookies, field)
@@ -49,7 +55,7 @@ enum JarScripts {
             local current = redis.call('HGET', cookies, field)
             if current == record then
                 reply[#reply + 1] = 1
-            elseif current and new <= version(current) then
+            elseif current and isOlder(new, current) then
                 reply[#reply + 1] = current
             else
                 if not current and redis.call('HLEN', cookies) >= most then

@@ -14,13 +14,22 @@ struct JarUpdate: Hashable, Sendable {
     /// The highest version to accept: a year after 2100. Versions above it are from a clock that is wrong, and Lua could not
     /// compare them exactly.
     static let maxVersion: Int64 = 1 << 52
-    /// How far a version may be ahead of the local clock, in microseconds: one day.
-    static let maxLead: Int64 = 86_400_000_000
+    /// How far a version may be ahead of the local clock, in seconds: one day.
+    static let maxLead: Int64 = 86_400
 }
 
 /// What a process knows about a cookie: the last change that it made or applied.
 struct KnownVersion: Hashable, Sendable {
+    /// What the change left in the jar.
+    enum Kind: Hashable, Sendable {
+        case stored
+        case removed
+        /// The change stored a cookie, but the jar has none: it has expired by the local clock, or the jar refused it.
+        /// The next survey offers it again, because the clock may have been wrong.
+        case absent
+    }
+
     var version: Int64
-    var isRemoved: Bool
+    var kind: Kind
 }
 #endif

@@ -33,7 +33,11 @@ struct JarWriter: Sendable {
 
     /// Writes all pending changes.
     func write(in session: RedisSession) -> Outcome {
-        guard case .changes(var rest) = context.recorder.take() else { return .overrun }
+        guard case .changes(var rest) = context.recorder.take() else {
+            // At once, because a write that follows would seem to have written everything.
+            context.progress.update { $0.isCurrent = false }
+            return .overrun
+        }
         var serial: Int64 = 0
         repeat {
             let batch = Array(rest.prefix(Self.batchSize))
@@ -62,7 +66,7 @@ struct JarWriter: Sendable {
         var keys = context.keys.written
         if let lease { keys += context.keys.lease(lease.label) }
         var arguments = [
-            configuration.maxRecords, configuration.feedLength, configuration.deletionLifetime.milliseconds,
+            configuration.boundedMaxRecords, configuration.feedLength, configuration.deletionLifetime.milliseconds,
             configuration.idleLifetime.milliseconds,
         ].map { Array("\(max($0, 1))".utf8) }
         arguments += [Array((lease?.value ?? "").utf8), Array("\(lease?.fence ?? 0)".utf8)]

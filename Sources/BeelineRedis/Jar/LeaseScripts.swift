@@ -8,12 +8,13 @@ enum LeaseScripts {
     ///
     /// Keys: lease, fence, state. Arguments: the token, the life of the lease and of the fence in milliseconds.
     /// Reply: the fence, or 0 if another process has the lease; the remaining life of the lease; the serial number of the jar's last
-    /// change.
+    /// change. The fence stays a text, because Lua would round it as a number.
     static let acquire = RedisScript(
         """
         local serial = tonumber(redis.call('HGET', KEYS[3], 'serial') or '0')
         if redis.call('EXISTS', KEYS[1]) == 1 then return {0, redis.call('PTTL', KEYS[1]), serial} end
-        local fence = redis.call('INCR', KEYS[2])
+        redis.call('INCR', KEYS[2])
+        local fence = redis.call('GET', KEYS[2])
         redis.call('PEXPIRE', KEYS[2], ARGV[3])
         redis.call('SET', KEYS[1], fence .. ':' .. ARGV[1], 'NX', 'PX', ARGV[2])
         return {fence, tonumber(ARGV[2]), serial}

@@ -10,19 +10,13 @@ final class LoginDraft: CookieFollower {
     static let maxChanges = 1_000
 
     private let clock: @Sendable () -> CookieTime
-    private let pending: NIOLockedValueBox<PendingChanges>
+    private let pending = NIOLockedValueBox(PendingChanges(capacity: maxChanges))
 
-    /// - Parameter stamp: A time later than all versions that the shared jar knows.
-    private init(clock: @escaping @Sendable () -> CookieTime, stamp: Int64) {
-        var changes = PendingChanges(capacity: Self.maxChanges)
-        changes.noteUpdate(stamp)
-        pending = NIOLockedValueBox(changes)
-        self.clock = clock
-    }
+    private init(clock: @escaping @Sendable () -> CookieTime) { self.clock = clock }
 
     /// Copies a shared jar, and follows the changes of the copy.
     static func copy(of context: JarContext, limits: CookieJarConfiguration) -> (jar: CookieJar, draft: LoginDraft) {
-        let draft = LoginDraft(clock: context.clock, stamp: context.recorder.stamp())
+        let draft = LoginDraft(clock: context.clock)
         let jar = CookieJar(configuration: limits, clock: context.clock)
         jar.insert(context.jar.allCookies())
         jar.follow(draft)
@@ -41,10 +35,16 @@ final class LoginDraft: CookieFollower {
         }
     }
 
-    /// The changes. Nil if there were too many.
-    func take() -> [PendingChanges.Entry]? {
+    /// The changes in order. Nil if there were too many.
+    ///
+    /// - Parameter stamp: Returns the version of the next change. Those of the draft are as old as the login's
+    ///   requests, and changes that others made since then would win against them.
+    func take(at stamp: () -> Int64) -> [PendingChanges.Entry]? {
         guard case .changes(let changes) = pending.withLockedValue({ $0.take() }) else { return nil }
-        return changes
+        return changes.map { change in
+            let version = stamp()
+            return PendingChanges.Entry(cookie: change.cookie, kind: change.kind, updated: version, order: version)
+        }
     }
 }
 #endif

@@ -9,7 +9,7 @@ extension RedisJar {
     ///
     /// One process logs in under a lease on the server. The others wait for its cookies. If it ends or loses the server, the lease
     /// ends, and the next process logs in. The login works on a copy of the jar, and its changes are written in one step when it
-    /// has succeeded. Under a lease that has ended, nothing is written.
+    /// has succeeded. They count as made then. Under a lease that has ended, nothing is written.
     ///
     /// ```swift
     /// let outcome = try await shared.withLogin(for: url.origin) { jar in
@@ -24,11 +24,12 @@ extension RedisJar {
     /// - Parameters:
     ///   - origin: The origin of the login. Each origin has its own lease.
     ///   - limit: The maximum time to wait for another process's login. An own login may take longer. Default: 60 seconds.
-    ///   - isLoggedIn: Whether the cookies of a jar are those of a login. Called again after changes of the jar.
-    ///   - logIn: Logs in with the given jar, a copy of ``jar``. Cancelled if the lease is lost.
+    ///   - isLoggedIn: Whether the cookies of a jar are those of a login. Called again after changes of the jar, and
+    ///     after the login.
+    ///   - logIn: Logs in with the given jar, a copy of ``jar``. Cancelled if the lease is lost or the jar is closed.
     /// - Returns: Whether this process logged in.
-    /// - Throws: The errors of the closures, and ``RedisError``: `unavailable` without the server, `timedOut`, `leaseLost`,
-    ///   `closed`.
+    /// - Throws: The errors of the closures, `CancellationError`, and ``RedisError``: `unavailable` without the server,
+    ///   `timedOut`, `leaseLost`, `notLoggedIn`, `tooManyChanges`, `closed`.
     public func withLogin(
         for origin: Origin,
         within limit: Duration = .seconds(60),
@@ -56,10 +57,17 @@ extension RedisJar {
                         continue
                     }
                     try await run(logIn, under: taken, of: lease, until: end)
+                    guard try await isLoggedIn(jar) else {
+                        throw RedisError(
+                            .notLoggedIn,
+                            "the login at \(origin) ended, but the jar is not logged in; check the login"
+                        )
+                    }
                     await release(lease, taken)
                     return .loggedIn
                 } catch {
-                    await release(lease, taken)
+                    // A lease that was lost need not be given back, and the server may not answer.
+                    if (error as? RedisError)?.code != .leaseLost { await release(lease, taken) }
                     throw error
                 }
             case .held(let left):
@@ -79,30 +87,49 @@ extension RedisJar {
     }
 
     /// Waits until the changes up to a serial number are in the jar.
-    private func read(upTo serial: Int64, until deadline: ContinuousClock.Instant) async throws(RedisError) {
+    private func read(upTo serial: Int64, until deadline: ContinuousClock.Instant) async throws {
         let surveys = context.progress.values.surveys
         let isRead = await context.progress.wait(until: deadline) {
-            $0.isCurrent && ($0.serial >= serial || $0.surveys > surveys)
+            $0.isClosed || ($0.isCurrent && ($0.serial >= serial || $0.surveys > surveys))
         }
+        try Task.checkCancellation()
+        guard !context.progress.values.isClosed else { throw closed }
         guard isRead else { throw unavailable(within: configuration.redis.timeout) }
     }
 
-    private func acquire(_ lease: LoginLease) async throws(RedisError) -> LoginLease.Outcome {
-        let result = await leases.run { session -> Result<LoginLease.Outcome, RedisFault> in
-            Result { () throws(RedisFault) in try lease.acquire(in: session) }
+    /// Takes the lease if it is free.
+    ///
+    /// - Throws: `CancellationError`, and ``RedisError``: `unavailable`, `closed`.
+    func acquire(_ lease: LoginLease) async throws -> LoginLease.Outcome {
+        try await call { session throws(RedisFault) in try lease.acquire(in: session) }
+    }
+
+    /// Runs a call on the connection for leases.
+    private func call<Reply: Sendable>(
+        _ body: @escaping @Sendable (RedisSession) throws(RedisFault) -> Reply
+    ) async throws -> Reply {
+        let result = await leases.run { session -> Result<Reply, RedisFault> in
+            Result { () throws(RedisFault) in try body(session) }
         }
         switch result {
-        case .success(let outcome): return outcome
+        case .success(let reply): return reply
         case .failure(let fault):
-            context.fail(fault)
-            throw unavailable(within: configuration.redis.timeout)
-        case nil: throw RedisError(.closed, "the jar \(configuration.name) was closed; open it again")
+            context.fail(fault, nil)
+            throw unavailable(within: configuration.redis.timeout, fault.reason)
+        case nil:
+            // The session does not start a call for a cancelled task.
+            try Task.checkCancellation()
+            throw closed
         }
     }
 
+    /// Gives a lease back, for as long as it can last.
     private func release(_ lease: LoginLease, _ taken: JarWriter.Lease) async {
+        let end = ContinuousClock.now + configuration.boundedLeaseLifetime
         // In a task of its own: a cancelled login gives its lease back too.
-        _ = await Task { [leases] in await leases.run { lease.release(taken, in: $0) } }.value
+        await Task { [leases] in
+            _ = await result(before: end) { await leases.run { lease.release(taken, in: $0) } }
+        }.value
     }
 
     /// Runs a login while its lease is renewed, and writes its changes under the lease.
@@ -113,60 +140,61 @@ extension RedisJar {
         until end: ContinuousClock.Instant
     ) async throws {
         let (copy, draft) = LoginDraft.copy(of: context, limits: limits)
-        let isKept = try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try await logIn(copy)
-                return true
-            }
-            group.addTask { [leases, configuration] in
-                var end = end
-                while true {
-                    let pause = configuration.boundedLeaseLifetime / 3
-                    try await Task.sleep(until: min(ContinuousClock.now + pause, end), clock: .continuous)
-                    let renewed = await leases.run { session -> Result<ContinuousClock.Instant?, RedisFault> in
-                        Result { () throws(RedisFault) in try lease.renew(taken, in: session) }
-                    }
-                    switch renewed {
-                    case .success(let next?): end = next
-                    case .success(nil), nil: return false
-                    // The server may return before the lease ends.
-                    case .failure: if ContinuousClock.now >= end { return false }
-                    }
-                }
-            }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await logIn(copy) }
+            group.addTask { throw try await self.renew(taken, of: lease, until: end) }
             defer { group.cancelAll() }
-            return try await group.next() ?? false
+            try await group.next()
         }
-        guard isKept else { throw leaseLost }
         try await write(draft, under: taken)
     }
 
+    /// Renews a lease until it is lost or the jar is closed. Returns the error that says so.
+    private func renew(
+        _ taken: JarWriter.Lease,
+        of lease: LoginLease,
+        until end: ContinuousClock.Instant
+    ) async throws -> RedisError {
+        var end = end
+        while true {
+            let pause = ContinuousClock.now + configuration.boundedLeaseLifetime / 3
+            let isClosed = await context.progress.wait(until: min(pause, end)) { $0.isClosed }
+            try Task.checkCancellation()
+            if isClosed { return closed }
+            // A call may hang for longer than the lease lasts.
+            let renewed = await result(before: end) { [leases] in
+                await leases.run { session -> Result<ContinuousClock.Instant?, RedisFault> in
+                    Result { () throws(RedisFault) in try lease.renew(taken, in: session) }
+                }
+            }
+            switch renewed ?? nil {
+            case .success(let next?): end = next
+            case .success(nil), nil: return leaseLost
+            // The server may return before the lease ends.
+            case .failure: if ContinuousClock.now >= end { return leaseLost }
+            }
+        }
+    }
+
     private func write(_ draft: LoginDraft, under lease: JarWriter.Lease) async throws {
-        guard let changes = draft.take() else {
+        guard let changes = draft.take(at: context.recorder.stamp) else {
             throw RedisError(
                 .tooManyChanges,
                 "the login changed more than \(LoginDraft.maxChanges) cookies; nothing of it was kept"
             )
         }
         let writer = JarWriter(context: context)
-        let result = await leases.run { session -> Result<Int64?, RedisFault> in
-            Result { () throws(RedisFault) in try writer.write(changes, in: session, under: lease) }
+        let serial = try await call { session throws(RedisFault) in
+            try writer.write(changes, in: session, under: lease)
         }
-        switch result {
-        case .success(.some):
-            // Own jar first: the feed would bring them a little later.
-            context.apply(
-                changes.map { entry in
-                    let cookie = entry.kind == .stored ? entry.cookie : nil
-                    return JarUpdate(key: CookieKey(entry.cookie), version: entry.updated, cookie: cookie)
-                }
-            )
-        case .success(nil): throw leaseLost
-        case .failure(let fault):
-            context.fail(fault)
-            throw unavailable(within: configuration.redis.timeout)
-        case nil: throw RedisError(.closed, "the jar \(configuration.name) was closed; open it again")
-        }
+        guard serial != nil else { throw leaseLost }
+        // Own jar first: the feed would bring them a little later.
+        context.apply(
+            changes.map { entry in
+                let cookie = entry.kind == .stored ? entry.cookie : nil
+                return JarUpdate(key: CookieKey(entry.cookie), version: entry.updated, cookie: cookie)
+            }
+        )
     }
 
     private var leaseLost: RedisError {

@@ -31,10 +31,7 @@ public final class RedisJar: Sendable {
     let connector: RedisConnector
     /// The connection for leases, so that a renewal never waits behind a write.
     let leases: RedisSession
-    private let writing: RedisSession
-    private let reading: RedisSession
-    private let writer: JarWriter
-    private let reader: JarReader
+    private let loops: JarLoops
     private let work: Task<Void, Never>
 
     /// Makes an empty jar and starts to fill it from the server, which may be unavailable.
@@ -60,7 +57,7 @@ public final class RedisJar: Sendable {
         let jar = CookieJar(configuration: limits, clock: clock)
         let recorder = JarRecorder(
             capacity: max(configuration.maxPendingChanges, 1),
-            maxKnown: 4 * max(configuration.maxRecords, limits.maxCookies.clamped(to: 1...1_000_000)),
+            maxKnown: 4 * max(configuration.boundedMaxRecords, limits.maxCookies.clamped(to: 1...1_000_000)),
             clock: clock
         )
         jar.follow(recorder)
@@ -76,15 +73,15 @@ public final class RedisJar: Sendable {
         )
         (self.jar, self.configuration, self.context, self.limits) = (jar, configuration, context, limits)
         connector = RedisConnector(configuration.redis)
-        (writing, reading, leases) = (RedisSession(connector), RedisSession(connector), RedisSession(connector))
-        (writer, reader) = (JarWriter(context: context), JarReader(context))
+        leases = RedisSession(connector)
         let loops = JarLoops(
             context: context,
-            writer: writer,
-            reader: reader,
-            writing: writing,
-            reading: reading
+            writer: JarWriter(context: context),
+            reader: JarReader(context),
+            writing: RedisSession(connector),
+            reading: RedisSession(connector)
         )
+        self.loops = loops
         // `close()` or `deinit` ends this task. The task does not retain the jar.
         work = Task { await loops.run() }
     }
@@ -93,8 +90,8 @@ public final class RedisJar: Sendable {
         work.cancel()
         connector.end()
         context.recorder.finish()
-        reading.interrupt()
-        writing.interrupt()
+        loops.reading.interrupt()
+        loops.writing.interrupt()
     }
 
     /// The health of the jar.
@@ -109,6 +106,7 @@ public final class RedisJar: Sendable {
     }
 
     /// Writes all changes of the jar before this call, and reads all changes that other processes have written before.
+    /// A write that has begun goes on after the time limit.
     ///
     /// - Parameter limit: The time limit. Default: 5 seconds.
     /// - Throws: ``RedisError``: `unavailable`, `closed`. The changes stay pending and are written later.
@@ -116,23 +114,16 @@ public final class RedisJar: Sendable {
         let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
         while !Task.isCancelled {
             guard await context.progress.wait(until: deadline, { $0.isCurrent || $0.isClosed }) else { break }
-            guard !context.progress.values.isClosed else {
-                throw RedisError(.closed, "the jar \(configuration.name) was closed; open it again")
-            }
+            guard !context.progress.values.isClosed else { throw closed }
             let (surveys, known) = (context.progress.values.surveys, context.progress.values.serial)
-            switch await writing.run({ [writer] in writer.write(in: $0) }) {
-            case .written(let serial):
+            let outcome = await result(before: deadline) { [loops] in await loops.writePending() } ?? nil
+            if case .written(let serial) = outcome {
                 // A lower number than before means that the server lost changes; the reader will notice it too.
                 let isRead = await context.progress.wait(until: deadline) {
                     ($0.serial >= serial && serial >= known) || $0.surveys > surveys || $0.isClosed
                 }
-                if isRead, context.progress.values.surveys == surveys { return }
-            case .overrun:
-                context.progress.update { $0.isCurrent = false }
-                reader.invalidate()
-                reading.interrupt()
-            case .failed(let fault): context.fail(fault)
-            case nil: break
+                let values = context.progress.values
+                if isRead, values.surveys == surveys, values.isCurrent { return }
             }
             guard ContinuousClock.now < deadline else { break }
             _ = await context.progress.wait(until: min(deadline, .now + .milliseconds(20))) { _ in false }
@@ -140,15 +131,20 @@ public final class RedisJar: Sendable {
         throw unavailable(within: limit)
     }
 
-    func unavailable(within limit: Duration) -> RedisError {
+    var closed: RedisError { RedisError(.closed, "the jar \(configuration.name) was closed; open it again") }
+
+    /// - Parameter reason: The reason. Nil for the one of the background work.
+    func unavailable(within limit: Duration, _ reason: String? = nil) -> RedisError {
         let server = "the Redis server \(configuration.redis.host):\(configuration.redis.port)"
-        let reason = context.progress.values.failure ?? "no reply within \(limit)"
+        let reason = reason ?? context.progress.values.failure ?? "no reply within \(limit)"
         return RedisError(.unavailable, "the jar \(configuration.name): \(server) cannot be used: \(reason)")
     }
 
     /// Writes the remaining changes, and ends the connections.
     ///
-    /// - Parameter limit: The time limit of the last write. Default: 5 seconds.
+    /// A login that runs is cancelled.
+    ///
+    /// - Parameter limit: The time limit. Connections that are being opened then end by themselves. Default: 5 seconds.
     /// - Throws: ``RedisError`` with code `unavailable` if changes could not be written. The jar is closed even then.
     public func close(within limit: Duration = .seconds(5)) async throws(RedisError) {
         // In a task of its own, so that the last changes are written even if the caller is cancelled, by Ctrl-C for instance.
@@ -157,9 +153,10 @@ public final class RedisJar: Sendable {
 
     private func end(within limit: Duration) async -> Result<Void, RedisError> {
         guard !context.progress.values.isClosed else { return .success(()) }
+        let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
         var failure: RedisError?
         // An open connection may be in the middle of a write.
-        if context.recorder.count > 0 || writing.isOpen {
+        if context.recorder.count > 0 || loops.writing.isOpen {
             do throws(RedisError) {
                 try await synchronize(within: limit)
             } catch {
@@ -170,10 +167,11 @@ public final class RedisJar: Sendable {
         context.recorder.finish()
         work.cancel()
         connector.end()
-        await reading.end()
-        await writing.end()
-        await leases.end()
-        await work.value
+        for session in [loops.reading, loops.writing, leases] { session.interrupt() }
+        _ = await result(before: deadline) { [loops, leases, work] in
+            for session in [loops.reading, loops.writing, leases] { await session.end() }
+            await work.value
+        }
         return failure.map { .failure($0) } ?? .success(())
     }
 }

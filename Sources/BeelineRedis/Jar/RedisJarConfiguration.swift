@@ -13,7 +13,7 @@ public struct RedisJarConfiguration: Sendable {
     public var key: RedisJarKey?
 
     /// The maximum number of cookies and deletion records on the server. Above it, the oldest deletion record is dropped, and if
-    /// there is none, a new cookie stays local. Default: 20,000.
+    /// there is none, a new cookie stays local. Default: 20,000; at most a million.
     public var maxRecords = 20_000
     /// How long the server keeps the record of a deleted cookie. A process that was away for longer removes the cookies that the
     /// server does not have. Default: 7 days.
@@ -27,6 +27,9 @@ public struct RedisJarConfiguration: Sendable {
     package var maxPendingChanges = 20_000
     /// The maximum time that one read of the feed waits on the server. After it, the state of the server is checked. Default: 1 s.
     package var feedWait = Duration.seconds(1)
+    /// The longest time until the whole jar is read again without a reason. A random time from the half of it on.
+    /// Default: 15 minutes.
+    package var surveyInterval = Duration.seconds(900)
     /// How long the lease of a login lasts after its process has ended. It is renewed three times as often. Default: 10 seconds; at
     /// least 100 ms.
     public var leaseLifetime = Duration.seconds(10)
@@ -44,6 +47,9 @@ public struct RedisJarConfiguration: Sendable {
         redis.timeout = .seconds(1)
         redis.retryDelay = .milliseconds(100)...Duration.seconds(5)
     }
+
+    /// ``maxRecords`` within its bounds.
+    var boundedMaxRecords: Int { min(max(maxRecords, 1), 1_000_000) }
 
     /// ``leaseLifetime`` within its bounds.
     var boundedLeaseLifetime: Duration { min(max(leaseLifetime, .milliseconds(100)), .seconds(86_400)) }
