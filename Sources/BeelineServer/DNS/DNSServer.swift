@@ -66,8 +66,7 @@ public final class DNSServer: Sendable {
     /// Starts to listen.
     ///
     /// - Returns: The endpoints of UDP and TCP, those of TLS, and that of `/metrics`. The system chooses the ports if
-    ///   the
-    ///   configuration has 0.
+    ///   the configuration has 0.
     /// - Throws: ``ServerError`` with code `cannotListen`.
     public func start() async throws(ServerError) -> (plain: [Endpoint], tls: [Endpoint], metrics: Endpoint?) {
         let endpoints = try await listeners.start()
