@@ -23,8 +23,8 @@ final class DatagramHandler: ChannelInboundHandler {
     /// The questions that are not started yet, at most ``DNSServerConfiguration/maxWaiting``.
     private var held = CircularBuffer<Held>()
     private var timer: Scheduled<Void>?
-    /// Whether the last timer was late and started nothing.
-    private var hasWaited = false
+    /// The time until the timer. It doubles while the loop is busy.
+    private var pause = DatagramHandler.minPause
 
     /// The largest query to read, in octets. A larger one is cut, which makes it malformed.
     static let maxQuery = 2_048
@@ -34,7 +34,9 @@ final class DatagramHandler: ChannelInboundHandler {
     /// The maximum number of questions that are started after a read, or after a pause without one. Starting takes
     /// about ten times as long as a known answer.
     static let starts = 8
-    static let pause = TimeAmount.milliseconds(2)
+    private static let minPause = TimeAmount.milliseconds(2)
+    /// After a pause of this length, questions are started in any case.
+    private static let maxPause = TimeAmount.milliseconds(256)
 
     init(_ service: DNSService) {
         self.service = service
@@ -75,14 +77,18 @@ final class DatagramHandler: ChannelInboundHandler {
 
     private func startLater(_ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        let due = context.eventLoop.now + Self.pause
+        let due = context.eventLoop.now + pause
         timer = context.eventLoop.scheduleTask(deadline: due) {
             let (handler, context) = bound.value
             handler.timer = nil
-            // A loop reads no socket while tasks are due. If this one is late, the loop was busy for the whole pause, so
-            // it reads first.
-            handler.hasWaited = context.eventLoop.now - due > Self.pause && !handler.hasWaited
-            if handler.hasWaited { handler.startLater(context) } else { handler.startHeld(context) }
+            // A loop reads no socket while tasks are due. If this one is late, the loop was busy for the whole pause. It
+            // first finishes what it has begun, and reads.
+            if context.eventLoop.now - due > handler.pause, handler.pause < Self.maxPause {
+                handler.pause = handler.pause * 2
+                return handler.startLater(context)
+            }
+            handler.pause = Self.minPause
+            handler.startHeld(context)
         }
     }
 
