@@ -115,6 +115,26 @@ struct LoginTests {
         server.stop()
     }
 
+    @Test("a lease is recognised by its token if the reply to its request was lost")
+    func requestSentTwice() async throws {
+        let server = try Self.server()
+        let jar = try await server.jar()
+        let fences = await jar.leases.run { session in
+            ["mine", "mine", "other"].map { token in
+                let reply = try? LeaseScripts.acquire.run(
+                    in: session,
+                    keys: jar.context.keys.lease("label") + [jar.context.keys.state],
+                    arguments: [token, "60000", "60000"].map { Array($0.utf8) },
+                    limits: RedisReplyReader.Limits(octets: 1_024, elements: 3)
+                )
+                return reply?.elements?.first?.number
+            }
+        }
+        #expect(fences == [1, 1, 0])
+        try await jar.close()
+        server.stop()
+    }
+
     @Test("a lease is renewed while the login runs, and its loss cancels the login")
     func renewal() async throws {
         let server = try Self.server()

@@ -9,10 +9,15 @@ enum LeaseScripts {
     /// Keys: lease, fence, state. Arguments: the token, the life of the lease and of the fence in milliseconds.
     /// Reply: the fence, or 0 if another process has the lease; the remaining life of the lease; the serial number of the jar's last
     /// change. The fence stays a text, because Lua would round it as a number.
+    /// If the script is sent again because its reply was lost, the process recognises its lease by the token.
     static let acquire = RedisScript(
         """
         local serial = tonumber(redis.call('HGET', KEYS[3], 'serial') or '0')
-        if redis.call('EXISTS', KEYS[1]) == 1 then return {0, redis.call('PTTL', KEYS[1]), serial} end
+        local held = redis.call('GET', KEYS[1])
+        if held then
+            local fence = held:sub(-#ARGV[1] - 1) == ':' .. ARGV[1] and held:match('^%d+') or 0
+            return {fence, redis.call('PTTL', KEYS[1]), serial}
+        end
         redis.call('INCR', KEYS[2])
         local fence = redis.call('GET', KEYS[2])
         redis.call('PEXPIRE', KEYS[2], ARGV[3])

@@ -135,7 +135,10 @@ public final class RedisJar: Sendable {
 
     /// - Parameter reason: The reason. Nil for the one of the background work.
     func unavailable(within limit: Duration, _ reason: String? = nil) -> RedisError {
-        let server = "the Redis server \(configuration.redis.host):\(configuration.redis.port)"
+        let redis = configuration.redis
+        let server =
+            redis.sentinel.map { "the Redis server of Sentinel's service \($0.service)" }
+            ?? "the Redis server \(redis.host):\(redis.port)"
         let reason = reason ?? context.progress.values.failure ?? "no reply within \(limit)"
         return RedisError(.unavailable, "the jar \(configuration.name): \(server) cannot be used: \(reason)")
     }
