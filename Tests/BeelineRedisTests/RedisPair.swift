@@ -12,6 +12,8 @@ actor RedisPair {
     /// The server that Sentinel names, and its replica.
     private(set) var master: RedisServer
     private var replica: RedisServer
+    /// Holds the ports of killed servers.
+    private var placeholders: [RawServer] = []
 
     init(_ program: String) async throws {
         self.program = program
@@ -32,13 +34,12 @@ actor RedisPair {
     /// The address of a jar.
     nonisolated func url(ofJar name: String) -> String { "redis+sentinel://127.0.0.1:\(sentinel.port)/pair/0/\(name)" }
 
-    /// Kills the server, waits until its replica is promoted, and starts the killed server again as a replica.
+    /// Kills the server, waits until its replica is promoted, and starts another replica.
     func failOver() async throws {
         let (old, new) = (master, replica)
         old.stop()
-        // Sentinel would make a replica of any other server that takes the port, and an empty server that returns too early
-        // would empty its replica.
-        let placeholder = try await RawServer.start(port: old.port) { _ in }
+        // Until the end, because Sentinel would make a replica of any other server that takes the port.
+        placeholders.append(try await RawServer.start(port: old.port) { _ in })
         try await withTimeLimit(.seconds(60), for: { "the promotion of port \(new.port)" }) { [sentinel] in
             while try !sentinel.ask("SENTINEL", "get-master-addr-by-name", "pair").contains("\(new.port)")
                 || !new.ask("ROLE").hasPrefix("master")
@@ -46,9 +47,8 @@ actor RedisPair {
                 try await Task.sleep(for: .milliseconds(20))
             }
         }
-        await placeholder.stop()
         master = new
-        replica = try RedisServer(program, port: old.port, arguments: ["--replicaof", "127.0.0.1 \(new.port)"])
+        replica = try RedisServer(program, arguments: ["--replicaof", "127.0.0.1 \(new.port)"])
         try await replicaIsReady()
     }
 
@@ -56,10 +56,11 @@ actor RedisPair {
     private func replicaIsReady() async throws {
         try await withTimeLimit(.seconds(60), for: { "the replica" }) { [replica, sentinel] in
             while true {
-                let known = try sentinel.ask("SENTINEL", "replicas", "pair")
-                let isKnown = known.contains("\(replica.port)") && known.contains("master-link-status\nok")
-                if try isKnown && !known.contains("s_down")
-                    && replica.ask("INFO", "replication").contains("master_link_status:up")
+                // Sentinel asks the servers for their state every ten seconds.
+                let entry = try sentinel.ask("SENTINEL", "replicas", "pair").split(separator: "name\n")
+                    .first { $0.hasPrefix("127.0.0.1:\(replica.port)\n") }
+                if let entry, entry.contains("master-link-status\nok"), !entry.contains("s_down"),
+                    try replica.ask("INFO", "replication").contains("master_link_status:up")
                 {
                     return
                 }
@@ -68,7 +69,8 @@ actor RedisPair {
         }
     }
 
-    func stop() {
+    func stop() async {
+        for placeholder in placeholders { await placeholder.stop() }
         for server in [sentinel, replica, master] { server.stop() }
         try? FileManager.default.removeItem(atPath: folder)
     }
