@@ -65,6 +65,38 @@ struct JarClockTests {
         server.stop()
     }
 
+    @Test(
+        "a deletion of the future leaves no mark that keeps processes from believing in deletions",
+        .enabled(if: !RedisServer.programs.isEmpty),
+        arguments: [true, false]
+    )
+    func futureDeletion(hasMark: Bool) async throws {
+        let server = try RedisServer(try #require(RedisServer.programs.first))
+        try await server.jar("other").close(within: .seconds(30))
+        let (state, deletions) = ("{beeline:jar:shop}:state", "{beeline:jar:shop}:deletions")
+        if hasMark { #expect(try server.ask("HSET", state, "pruned", "4503599627370495") == "1\n") }
+        let clock = Clock()
+        clock.set(aheadBy: hasMark ? 0 : 10 * 86_400)
+        var configuration = server.jarConfiguration()
+        configuration.deletionLifetime = .milliseconds(1)
+        let jar = try RedisJar(configuration, clock: clock.now)
+        jar.set("a", "1")
+        try await jar.synchronize(within: .seconds(30))
+        jar.remove("a")
+        try await jar.synchronize(within: .seconds(30))
+        try await withTimeLimit(.seconds(30), for: { "the end of the deletion record" }) {
+            for number in 0... {
+                jar.set("b", "\(number)")
+                try await jar.synchronize(within: .seconds(30))
+                if try server.ask("ZCARD", deletions) == "0\n" { break }
+            }
+        }
+        let pruned = Int64(try server.ask("HGET", state, "pruned").filter(\.isNumber)) ?? 0
+        #expect(hasMark ? (1...jar.context.latestVersion).contains(pruned) : pruned == 0)
+        try await jar.close(within: .seconds(30))
+        server.stop()
+    }
+
     @Test("an update with an expired cookie keeps its version, so that no older one returns")
     func expiredUpdate() async throws {
         let clock = Clock()

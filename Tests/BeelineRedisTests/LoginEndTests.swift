@@ -140,7 +140,38 @@ struct LoginEndTests {
         server.stop()
     }
 
-    @Test("a login of a jar that is closed ends at once")
+    @Test("the lease of a login that is cancelled while it is renewed ends at once")
+    func cancelledDuringRenewal() async throws {
+        let server = try Self.server()
+        let relay = try await Relay.start(to: server.port)
+        let jar = try await server.jar {
+            $0.redis.port = relay.port
+            $0.redis.timeout = .seconds(60)
+            $0.leaseLifetime = .seconds(6)
+        }
+        let began = Gate()
+        let losing = Task {
+            try await Self.logIn(jar) { _ in
+                began.open()
+                try await Task.sleep(for: .seconds(3_600))
+            }
+        }
+        try await began.wait()
+        relay.drop(true)
+        try await withTimeLimit(.seconds(30), for: { "the renewal" }) {
+            while !relay.dropped.contains(":lease:") { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        losing.cancel()
+        relay.drop(false)
+        await relay.cut()
+        await #expect(throws: CancellationError.self) { try await losing.value }
+        #expect(try server.ask("EXISTS", Self.key) == "0\n")
+        try await jar.close(within: .seconds(30))
+        await relay.stop()
+        server.stop()
+    }
+
+    @Test("a login of a jar that is closed ends at once, and so does its lease")
     func closedJar() async throws {
         let server = try Self.server()
         let jar = try await server.jar { $0.leaseLifetime = .seconds(3_600) }
@@ -155,6 +186,8 @@ struct LoginEndTests {
         try await jar.close()
         let error = await #expect(throws: RedisError.self) { try await losing.value }
         #expect(error?.code == .closed)
+        // Otherwise the next process would wait for an hour.
+        #expect(try server.ask("EXISTS", Self.key) == "0\n")
         server.stop()
     }
 

@@ -9,6 +9,7 @@ import Names
 final class Relay: Sendable {
     private struct State {
         var drops = false
+        var dropped = ""
         var pairs: [Int: [RawConnection]] = [:]
         var last = 0
     }
@@ -33,7 +34,11 @@ final class Relay: Sendable {
                 for (from, to) in [(client, remote), (remote, client)] {
                     group.addTask {
                         while let octets = try? await from.receive() {
-                            if !state.withLockedValue({ $0.drops }) { try? await to.send(octets) }
+                            let drops = state.withLockedValue { state in
+                                if state.drops { state.dropped += String(decoding: octets, as: UTF8.self) }
+                                return state.drops
+                            }
+                            if !drops { try? await to.send(octets) }
                         }
                         await from.close()
                         await to.close()
@@ -49,6 +54,9 @@ final class Relay: Sendable {
 
     /// Swallows all octets from now on, or stops to.
     func drop(_ drops: Bool) { state.withLockedValue { $0.drops = drops } }
+
+    /// The octets that were swallowed, as text.
+    var dropped: String { state.withLockedValue { $0.dropped } }
 
     /// Cuts all connections. Octets that were swallowed would leave them in the middle of a message.
     func cut() async {

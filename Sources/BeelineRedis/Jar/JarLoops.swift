@@ -57,20 +57,26 @@ struct JarLoops: Sendable {
 
     /// Writes all pending changes. Nil if the session has ended.
     func writePending() async -> JarWriter.Outcome? {
-        let outcome = await writing.run { [writer] in writer.write(in: $0) }
+        let outcome = await writing.run { [context, writer, reader] session in
+            let outcome = writer.write(in: session)
+            if case .overrun = outcome {
+                // Before the next write, which would seem to have written everything. The reader notices it after its
+                // present wait for the feed.
+                reader.invalidate()
+                context.progress.update { ($0.isCurrent, $0.hasOverrun) = (false, true) }
+            }
+            return outcome
+        }
         switch outcome {
         case .written:
             if context.progress.values.failures[.writing] != nil {
                 context.progress.update { $0.failures[.writing] = nil }
             }
-        case .overrun:
-            // The reader notices it after its present wait for the feed.
-            reader.invalidate()
         case .failed(let fault):
             context.fail(fault, .writing)
             // The loop tries again, even if nothing is pending.
             context.recorder.wakeSignal.signal()
-        case nil: break
+        case .overrun, nil: break
         }
         return outcome
     }

@@ -23,6 +23,10 @@ final class JarProgress: Sendable {
         var failures: [Direction: String] = [:]
         /// One of the reasons.
         var failure: String? { failures[.reading] ?? failures[.writing] }
+        /// Whether there were too many changes to track, and the whole jar was not compared since.
+        var hasOverrun = false
+        /// The number of logins that run, or wait for one.
+        var logins = 0
         var isClosed = false
     }
 

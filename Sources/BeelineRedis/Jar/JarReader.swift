@@ -112,7 +112,9 @@ final class JarReader: Sendable {
         }
         context.progress.forgetReports(unless: { $0.unreadable > 0 })
         context.progress.update { values in
-            values.isCurrent = isValid
+            // The writer may have invalidated it since then; it changes the progress after that.
+            values.isCurrent = isValid && position.withLockedValue { $0.revision == before.revision }
+            if values.isCurrent { values.hasOverrun = false }
             values.failures[.reading] = nil
             if before.place == nil { values.serial = serial }
             values.surveys += 1

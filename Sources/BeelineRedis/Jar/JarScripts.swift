@@ -38,7 +38,8 @@ enum JarScripts {
             local last = version(redis.call('HGET', cookies, field))
             redis.call('HDEL', cookies, field)
             redis.call('ZREM', deletions, field)
-            if last > tonumber(redis.call('HGET', state, 'pruned') or '0') then
+            local pruned = tonumber(redis.call('HGET', state, 'pruned') or '0') or 0
+            if last <= limit and (last > pruned or pruned > limit) then
                 redis.call('HSET', state, 'pruned', string.format('%.0f', last))
             end
         end
@@ -90,16 +91,16 @@ enum JarScripts {
     )
 
     /// Returns the serial number of the last change, the newest version among the deletion records that are gone, and the last
-    /// place in the feed, in one step.
+    /// place in the feed, in one step. A version of the future counts as 0: no process would believe it, nor any deletion
+    /// before.
     ///
     /// Keys: state, feed.
     static let survey = RedisScript(
         """
         local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
-        return {
-            tonumber(redis.call('HGET', KEYS[1], 'serial') or '0'), redis.call('HGET', KEYS[1], 'pruned') or '0',
-            last and last[1] or '0-0'
-        }
+        local pruned = redis.call('HGET', KEYS[1], 'pruned') or '0'
+        if (tonumber(pruned) or 0) > (redis.call('TIME')[1] + 86400) * 1000000 then pruned = '0' end
+        return {tonumber(redis.call('HGET', KEYS[1], 'serial') or '0'), pruned, last and last[1] or '0-0'}
         """
     )
 }

@@ -33,11 +33,7 @@ struct JarWriter: Sendable {
 
     /// Writes all pending changes.
     func write(in session: RedisSession) -> Outcome {
-        guard case .changes(var rest) = context.recorder.take() else {
-            // At once, because a write that follows would seem to have written everything.
-            context.progress.update { $0.isCurrent = false }
-            return .overrun
-        }
+        guard case .changes(var rest) = context.recorder.take() else { return .overrun }
         var serial: Int64 = 0
         repeat {
             let batch = Array(rest.prefix(Self.batchSize))

@@ -39,8 +39,12 @@ extension RedisJar {
         if try await isLoggedIn(jar) { return .alreadyLoggedIn }
         let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
         let lease = LoginLease(context: context, label: context.coding.label(of: "\(origin)"))
+        // `close()` waits for it, so that the lease is given back.
+        context.progress.update { $0.logins += 1 }
+        defer { context.progress.update { $0.logins -= 1 } }
         while true {
             try Task.checkCancellation()
+            guard !context.progress.values.isClosed else { throw closed }
             switch try await acquire(lease) {
             case .taken(let taken, let end, let serial):
                 do {
@@ -169,7 +173,11 @@ extension RedisJar {
             }
             switch renewed ?? nil {
             case .success(let next?): end = next
-            case .success(nil), nil: return leaseLost
+            case .success(nil): return leaseLost
+            case nil:
+                // The login may have ended for another reason during the call. Then the lease is given back.
+                try Task.checkCancellation()
+                return context.progress.values.isClosed ? closed : leaseLost
             // The server may return before the lease ends.
             case .failure: if ContinuousClock.now >= end { return leaseLost }
             }

@@ -145,7 +145,7 @@ public final class RedisJar: Sendable {
 
     /// Writes the remaining changes, and ends the connections.
     ///
-    /// A login that runs is cancelled.
+    /// A login that runs is cancelled, and its lease ends.
     ///
     /// - Parameter limit: The time limit. Connections that are being opened then end by themselves. Default: 5 seconds.
     /// - Throws: ``RedisError`` with code `unavailable` if changes could not be written. The jar is closed even then.
@@ -158,17 +158,25 @@ public final class RedisJar: Sendable {
         guard !context.progress.values.isClosed else { return .success(()) }
         let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
         var failure: RedisError?
-        // An open connection may be in the middle of a write.
-        if context.recorder.count > 0 || loops.writing.isOpen {
-            do throws(RedisError) {
-                try await synchronize(within: limit)
-            } catch {
-                failure = error
+        do throws(RedisError) {
+            // Nothing is written before the first survey. A write that runs has taken its changes; if it fails, it puts
+            // them back.
+            if context.progress.values.surveys > 0,
+                await result(before: deadline, of: { [loops] in await loops.writing.run { _ in } }) == nil
+            {
+                throw unavailable(within: limit)
             }
+            if context.recorder.count > 0 || context.progress.values.hasOverrun {
+                try await synchronize(within: max(.zero, ContinuousClock.now.duration(to: deadline)))
+            }
+        } catch {
+            failure = error
         }
         context.progress.update { $0.isClosed = true }
         context.recorder.finish()
         work.cancel()
+        // A login gives its lease back.
+        _ = await context.progress.wait(until: deadline) { $0.logins == 0 }
         connector.end()
         for session in [loops.reading, loops.writing, leases] { session.interrupt() }
         _ = await result(before: deadline) { [loops, leases, work] in
