@@ -2,6 +2,7 @@
 
 #if Redis
 import BeelineTesting
+import Dispatch
 import HTTPDNS
 import NIOConcurrencyHelpers
 import Names
@@ -11,6 +12,8 @@ import Testing
 
 @Suite("Answers in a cluster", .timeLimit(.minutes(1)))
 struct ClusterTests {
+    private static func areAllUp(_ redis: RedisAnswers) -> Bool { redis.links.withLockedValue { $0.areAllUp } }
+
     @Test("the slot of a key is that of its hash tag, if it has one")
     func slots() {
         func slot(_ key: String) -> Int { ClusterSlots.slot(of: Array(key.utf8)) }
@@ -50,8 +53,9 @@ struct ClusterTests {
         }
         let redis = RedisAnswers(given.configuration)
         try await redis.connected()
-        for _ in 0..<3 { #expect(await redis.add(1, to: "a", lifetime: .seconds(10)) == 5) }
-        #expect(await redis.add(1, to: "b", lifetime: .seconds(10)) == 1)
+        #expect(await redis.add(1, to: "a", lifetime: .seconds(60)) == nil)
+        for _ in 0..<3 { #expect(try await redis.added(1, to: "a") == 5) }
+        #expect(try await redis.added(1, to: "b") == 1)
         #expect(given.commands.filter { $0.contains("quota:a") }.count == 2)
         #expect(other.commands.count == 6 && redis.isConnected)
         await redis.shutDown()
@@ -65,9 +69,10 @@ struct ClusterTests {
         let given = try await RedisDouble.start { _ in .reply("-ASK 7 127.0.0.1:\(port)\r\n") }
         let redis = RedisAnswers(given.configuration)
         try await redis.connected()
-        for _ in 0..<2 { #expect(await redis.add(1, to: "a", lifetime: .seconds(10)) == 5) }
-        let (add, keep) = ("INCRBY beeline:quota:a 1", "EXPIRE beeline:quota:a 10")
-        #expect(given.commands == [add, keep, add, keep])
+        #expect(await redis.add(1, to: "a", lifetime: .seconds(60)) == nil)
+        for _ in 0..<2 { #expect(try await redis.added(1, to: "a") == 5) }
+        let (add, keep) = ("INCRBY beeline:quota:a 1", "EXPIRE beeline:quota:a 60")
+        #expect(given.commands == [add, keep, add, keep, add, keep])
         #expect(other.commands == ["ASKING", add, "ASKING", keep, "ASKING", add, "ASKING", keep])
         await redis.shutDown()
         for server in [given, other] { await server.stop() }
@@ -85,8 +90,8 @@ struct ClusterTests {
         let redis = RedisAnswers(configuration)
         try await redis.connected()
         for _ in 0..<3 {
-            #expect(await redis.add(1, to: "a", lifetime: .seconds(10)) == nil)
-            #expect(await redis.add(1, to: "b", lifetime: .seconds(10)) == 1)
+            #expect(await redis.add(1, to: "a", lifetime: .seconds(60)) == nil)
+            #expect(try await redis.added(1, to: "b") == 1)
         }
         let reasons = told.withLockedValue { $0 }
         #expect(reasons.count == 1 && reasons.allSatisfy { $0.hasPrefix("127.0.0.1:\(dead): ") }, "\(reasons)")
@@ -104,8 +109,65 @@ struct ClusterTests {
         port.withLockedValue { $0 = given.port }
         let redis = RedisAnswers(given.configuration)
         try await redis.connected()
-        #expect(await redis.add(1, to: "a", lifetime: .seconds(10)) == nil)
-        #expect(given.commands.count + other.commands.count == 10)
+        try await withTimeLimit(.seconds(30), for: { "a question to the other server" }) {
+            while other.commands.isEmpty { #expect(await redis.add(1, to: "a", lifetime: .seconds(60)) == nil) }
+        }
+        // The first time, there was no connection to the other server.
+        #expect(given.commands.count + other.commands.count == 2 + 10)
+        await redis.shutDown()
+        for server in [given, other] { await server.stop() }
+    }
+
+    @Test("a slow lookup of another server's name delays no question, and the address is used when it comes")
+    func slowName() async throws {
+        let other = try await RedisDouble.start { _ in .reply(":5\r\n") }
+        let port = other.port
+        let given = try await RedisDouble.start { command in
+            command.contains("quota:a") ? .reply("-MOVED 7 slow.test:\(port)\r\n") : .reply(":1\r\n")
+        }
+        var configuration = given.configuration
+        configuration.retryDelay = .milliseconds(5)...Duration.milliseconds(20)
+        let (dns, lookups) = (DispatchSemaphore(value: 0), NIOLockedValueBox(0))
+        let redis = RedisAnswers(configuration) { _ in
+            lookups.withLockedValue { $0 += 1 }
+            dns.wait()
+            return .success([IPAddress(v4: 0x7f00_0001)])
+        }
+        try await redis.connected()
+        try await withTimeLimit(.seconds(30), for: { "the calls that do not wait for the name" }) {
+            #expect(await redis.add(1, to: "a", lifetime: .seconds(60)) == nil)
+            while lookups.withLockedValue({ $0 }) == 0 {
+                _ = await redis.add(1, to: "a", lifetime: .seconds(60))
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            // Neither this one nor the other keys of the given server wait for long.
+            #expect(await redis.add(1, to: "b", lifetime: .seconds(60)) == nil)
+            #expect(try await redis.added(1, to: "b") == 1)
+        }
+        dns.signal()
+        #expect(try await redis.added(1, to: "a") == 5)
+        #expect(lookups.withLockedValue { $0 } == 1)
+        await redis.shutDown()
+        for server in [given, other] { await server.stop() }
+    }
+
+    @Test("a server that was replaced no longer counts as away", arguments: [true, false])
+    func replaced(byTheGivenServer isGiven: Bool) async throws {
+        let dead = try freePorts(1)[0]
+        let other = try await RedisDouble.start { _ in .reply(":5\r\n") }
+        let slot = ClusterSlots.slot(of: Array("beeline:quota:a".utf8))
+        let reply = NIOLockedValueBox("-MOVED \(slot) 127.0.0.1:\(dead)\r\n")
+        let given = try await RedisDouble.start { _ in .reply(reply.withLockedValue { $0 }) }
+        let redis = RedisAnswers(given.configuration)
+        try await redis.connected()
+        #expect(await redis.add(1, to: "a", lifetime: .seconds(60)) == nil)
+        try await withTimeLimit(.seconds(30), for: { "the failure" }) {
+            while Self.areAllUp(redis) { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        let port = other.port
+        reply.withLockedValue { $0 = isGiven ? ":5\r\n" : "-MOVED \(slot) 127.0.0.1:\(port)\r\n" }
+        #expect(try await redis.added(1, to: "a") == 5)
+        #expect(Self.areAllUp(redis))
         await redis.shutDown()
         for server in [given, other] { await server.stop() }
     }

@@ -41,6 +41,42 @@ struct CutConnectionTests {
         await server.stop()
     }
 
+    @Test("a reply that no command asked for is not taken for that to the next command")
+    func surplusReply() async throws {
+        let count = NIOLockedValueBox(0)
+        let server = try await RedisDouble.start { command in
+            guard command.hasPrefix("EXPIRE") else {
+                return .reply(":\(count.withLockedValue { $0 += 1; return $0 })\r\n")
+            }
+            return .reply(count.withLockedValue { $0 } == 1 ? ":1\r\n:99\r\n" : ":1\r\n")
+        }
+        let redis = RedisAnswers(server.configuration)
+        try await redis.connected()
+        for number in 1...3 { #expect(await redis.add(1, to: "a", lifetime: .seconds(10)) == number) }
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("a server that quotes the password when it refuses the login does not bring it into reports")
+    func quotedPassword() async throws {
+        let server = try await RedisDouble.start { command in
+            .reply("-ERR unknown command, with args beginning with: '\(command)'\r\n")
+        }
+        let told = NIOLockedValueBox<[String]>([])
+        var configuration = server.configuration
+        (configuration.user, configuration.password) = ("worker", "s3cret")
+        configuration.onUnavailable = { text in told.withLockedValue { $0.append(text) } }
+        let redis = RedisAnswers(configuration)
+        try await withTimeLimit(.seconds(30), for: { "a report" }) {
+            while told.withLockedValue({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        let reasons = told.withLockedValue { $0 }
+        #expect(reasons.allSatisfy { $0.hasPrefix("ERR ") && !$0.contains("s3cret") }, "\(reasons)")
+        #expect(server.commands == ["AUTH worker s3cret"])
+        await redis.shutDown()
+        await server.stop()
+    }
+
     @Test("a command is sent twice if the connection was cut before its reply, and only if it may be")
     func cutBeforeReply() async throws {
         let cuts = NIOLockedValueBox(0)

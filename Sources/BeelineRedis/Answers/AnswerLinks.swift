@@ -5,7 +5,7 @@
 /// redirects to. One thread uses them.
 ///
 /// The given server must work. Without another server of the cluster, its keys look as if they had no values, and it is
-/// tried again at intervals.
+/// tried again at intervals. No exchange waits for a connection to another server: the caller opens it afterwards.
 struct AnswerLinks: Sendable {
     /// A further server of a cluster.
     private struct Shard {
@@ -27,6 +27,8 @@ struct AnswerLinks: Sendable {
     private static let maxShards = 64
     /// The maximum number of redirections of one command.
     private static let maxRedirections = 4
+    /// How long to wait for the address of a further server, in seconds. If it comes later, the next attempt uses it.
+    private static let patience = 1.0
 
     private let connector: RedisConnector
     private let retryDelay: ClosedRange<Duration>
@@ -36,6 +38,8 @@ struct AnswerLinks: Sendable {
     private var shards: [RedisHost: Shard] = [:]
     private var slots = ClusterSlots()
     private var faults: [String] = []
+    /// A further server that the last exchange would have used, and that may be connected to now.
+    private(set) var wanted: RedisHost?
 
     init(_ connector: RedisConnector, retryDelay: ClosedRange<Duration>) {
         (self.connector, self.retryDelay) = (connector, retryDelay)
@@ -65,21 +69,23 @@ struct AnswerLinks: Sendable {
 
     /// Closes all connections.
     mutating func close() {
-        main = nil
+        (main, wanted) = (nil, nil)
         shards = [:]
     }
 
     // MARK: Commands
 
     /// Executes commands that have a key as their first argument. Nil without a usable connection to the given server.
-    /// The reply is ``RedisValue/unexpected`` for the key of another server that cannot be used.
+    /// The reply is ``RedisValue/unexpected`` for the key of another server that cannot be used, has no connection yet,
+    /// or whose turn comes after the time limit of an exchange.
     mutating func exchange(_ commands: [[[UInt8]]]) -> [RedisValue]? {
         var replies = [RedisValue](repeating: .unexpected, count: commands.count)
+        let end = ContinuousClock.now + connector.timeout
         var places: [Route: [Int]] = [:]
         for (place, command) in commands.enumerated() { places[route(command), default: []].append(place) }
         for _ in 0...Self.maxRedirections {
             var redirected: [Route: [Int]] = [:]
-            for (route, places) in places {
+            for (route, places) in places where route.shard == nil || ContinuousClock.now < end {
                 guard let values = exchange(places.map { commands[$0] }, route) else {
                     guard route.shard == nil else { continue }
                     return nil
@@ -89,6 +95,7 @@ struct AnswerLinks: Sendable {
                         redirected[next, default: []].append(place)
                     } else {
                         replies[place] = value
+                        if route == Route(), value.refusal == nil { keep(commands[place]) }
                     }
                 }
             }
@@ -112,8 +119,23 @@ struct AnswerLinks: Sendable {
             let redirection = RedisRedirection(refusal, from: route.shard ?? main.host)
         else { return nil }
         let shard = redirection.target == main.host ? nil : redirection.target
-        if !redirection.isTemporary { slots.move(redirection.slot, to: shard) }
+        if !redirection.isTemporary { move(redirection.slot, to: shard) }
         return Route(shard: shard, isAsking: redirection.isTemporary)
+    }
+
+    /// Records that the given server has the key of a command.
+    private mutating func keep(_ command: [[UInt8]]) {
+        if !slots.isEmpty, command.count > 1 { move(ClusterSlots.slot(of: command[1]), to: nil) }
+    }
+
+    /// Records the server of a slot; nil for the given server. One that does not work and whose slot went elsewhere was
+    /// replaced, so it is forgotten. If it still has slots, the given server says so.
+    private mutating func move(_ slot: Int, to shard: RedisHost?) {
+        if let old = slots[slot], old != shard, shards[old]?.retry != nil {
+            shards[old] = nil
+            slots.forget(old)
+        }
+        slots.move(slot, to: shard)
     }
 
     private mutating func exchange(_ commands: [[[UInt8]]], _ route: Route) -> [RedisValue]? {
@@ -149,19 +171,25 @@ struct AnswerLinks: Sendable {
         return faults
     }
 
-    /// A connection to a further server. Nil if there is none.
+    /// The connection to a further server. Nil if there is none; then it may be opened after the exchange.
     private mutating func shard(_ host: RedisHost) -> RedisLink? {
         if let link = shards[host]?.link, link.isUsable { return link }
         if let retry = shards[host]?.retry, retry > .now { return nil }
+        if wanted == nil { wanted = host }
+        return nil
+    }
+
+    /// Connects to the further server that the last exchange lacked. Blocks for at most a second and the time of a few
+    /// exchanges.
+    mutating func openWanted() {
+        guard let host = wanted.take() else { return }
         if shards[host] == nil, shards.count >= Self.maxShards { shards = [:] }
         do throws(RedisFault) {
-            let link = try connector.open(host)
+            let link = try connector.open(host, patience: Self.patience)
             shards[host, default: Shard(pause: RetryPause(retryDelay))].link = link
             shards[host]?.retry = nil
-            return link
         } catch {
             leaveAlone(host, error.reason)
-            return nil
         }
     }
 

@@ -11,8 +11,14 @@ struct ClusterSlots: Hashable, Sendable {
     /// The server that has a key; nil for the given server.
     func host(of key: [UInt8]) -> RedisHost? { hosts[Self.slot(of: key)] }
 
+    /// The server of a slot; nil for the given server.
+    subscript(slot: Int) -> RedisHost? { hosts[slot] }
+
     /// Records the server of a slot; nil for the given server.
     mutating func move(_ slot: Int, to host: RedisHost?) { hosts[slot] = host }
+
+    /// Forgets which slots a server has.
+    mutating func forget(_ host: RedisHost) { hosts = hosts.filter { $0.value != host } }
 
     /// The slot of a key: CRC-16 (XMODEM) of its hash tag, the text between the first `{` and the next `}`. Of the
     /// whole key if the tag is absent or empty.

@@ -99,6 +99,23 @@ extension RedisAnswers {
             resume(job, with: replies.map { _ in Array(rest.prefix(job.commands.count)) })
             rest = rest.dropFirst(job.commands.count)
         }
+        if links.wanted != nil { openShard(&links) }
+    }
+
+    /// Connects to another server of the cluster. As at the first connection, questions do not wait for it, and those in
+    /// the queue end without an answer.
+    private func openShard(_ links: inout AnswerLinks) {
+        let jobs = state.withLockedValue { state -> [Job]? in
+            guard state.isUp, !state.isClosed else { return nil }
+            state.link = .connecting
+            defer { state.waiting.removeAll { $0.kind != .share } }
+            return state.waiting
+        }
+        guard let jobs else { return }
+        for job in jobs { resume(job, with: nil) }
+        links.openWanted()
+        for fault in links.takeFaults() { report(fault) }
+        state.withLockedValue { $0.link = .up }
     }
 
     /// Decides by the replies whether the server can be used.

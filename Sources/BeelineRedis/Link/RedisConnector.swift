@@ -33,6 +33,9 @@ final class RedisConnector: Sendable {
         security = configuration.tls.map { RedisSecurity($0) }
     }
 
+    /// The time limit of one exchange.
+    var timeout: Duration { configuration.boundedTimeout }
+
     // MARK: Connecting
 
     /// Connects to the present server. Each attempt has the time limit of the configuration, beside the lookup of a name.
@@ -68,8 +71,14 @@ final class RedisConnector: Sendable {
     /// - Parameters:
     ///   - logsIn: Whether to log in and select the database.
     ///   - isMaster: Whether the server must not be a replica. A server that has just failed over may still be one.
-    func open(_ host: RedisHost, logsIn: Bool = true, isMaster: Bool = false) throws(RedisFault) -> RedisLink {
-        let addresses = try place(of: host.name).addresses()
+    ///   - patience: How long to wait for the lookup of the host's name, in seconds.
+    func open(
+        _ host: RedisHost,
+        logsIn: Bool = true,
+        isMaster: Bool = false,
+        patience: Double = RedisPlace.maxPatience
+    ) throws(RedisFault) -> RedisLink {
+        let addresses = try place(of: host.name).addresses(within: patience)
         let end = ContinuousClock.now + configuration.boundedTimeout
         var fault = RedisFault(reason: "the name \(host.name) has no address")
         for address in addresses {

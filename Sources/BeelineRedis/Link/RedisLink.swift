@@ -73,7 +73,16 @@ final class RedisLink: @unchecked Sendable {
             greeting.append(["SELECT", "\(configuration.database)"].map { Array($0.utf8) })
         }
         guard let replies = exchange(greeting) else { throw RedisFault(reason: fault) }
-        if let refusal = replies.lazy.compactMap(\.refusal).first { throw RedisFault(reason: refusal) }
+        guard let refusal = replies.lazy.compactMap(\.refusal).first else { return }
+        throw RedisFault(reason: configuration.password == nil ? refusal : Self.reason(ofLogin: refusal))
+    }
+
+    /// The reason to report for a login that was refused: the code of the server's error and a text of our own, because
+    /// the server's text may quote the password.
+    private static func reason(ofLogin refusal: String) -> String {
+        let code = refusal.prefix { ("A"..."Z").contains($0) }
+        let reason = "the server refuses the login; check the user, the password and the database"
+        return code.isEmpty ? reason : "\(code) \(reason)"
     }
 
     deinit { redisFree(context) }
@@ -91,6 +100,7 @@ final class RedisLink: @unchecked Sendable {
     /// Whether the connection can take commands: the server has neither closed it nor sent anything that no command
     /// asked for. Does not wait.
     var isUsable: Bool {
+        guard reader.isIdle else { return false }
         var waiting = pollfd(fd: context.pointee.fd, events: Int16(POLLIN), revents: 0)
         return context.pointee.err == 0 && failure == nil && poll(&waiting, 1, 0) == 0
     }
@@ -108,6 +118,11 @@ final class RedisLink: @unchecked Sendable {
         // The socket timeout restarts with each octet, so a server that sends slowly needs a time limit for the whole exchange.
         let end = ContinuousClock.now + (limit ?? timeout)
         wasCut = false
+        // It would be taken for the reply to these commands.
+        guard reader.isIdle else {
+            failure = "the server sent a reply that no command asked for"
+            return nil
+        }
         for command in commands where !append(command) { return nil }
         var isSent: CInt = 0
         while isSent == 0 {

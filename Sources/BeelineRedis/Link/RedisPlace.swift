@@ -15,10 +15,12 @@ final class RedisPlace: Sendable {
         var isRunning = false
         var isEnded = false
         var found: Addresses?
+        /// Whether the result came, or will come, too late for a caller. Then the next one uses it.
+        var isMissed = false
     }
 
-    /// How long a caller waits for a lookup, in seconds.
-    private static let patience = 60.0
+    /// How long a caller waits for a lookup at most, in seconds.
+    static let maxPatience = 60.0
 
     /// The address; nil if the server is given by name.
     let literal: IPAddress?
@@ -40,11 +42,16 @@ final class RedisPlace: Sendable {
 
     deinit { end() }
 
-    /// Looks up the name, for at most a minute. Blocks. Fails at once after ``end()``.
-    func addresses() throws(RedisFault) -> [IPAddress] {
+    /// Looks up the name. Blocks. Fails at once after ``end()``.
+    ///
+    /// - Parameter patience: How long to wait, in seconds.
+    func addresses(within patience: Double = RedisPlace.maxPatience) throws(RedisFault) -> [IPAddress] {
         if let literal { return [literal] }
         let mustStart = state.withLockedValue { state in
             guard !state.isRunning, !state.isEnded else { return false }
+            let isMissed = state.isMissed
+            state.isMissed = false
+            if isMissed, state.found != nil { return false }
             (state.isRunning, state.found) = (true, nil)
             // Callers that come during the lookup wait for it and get the same result.
             isReady.lock()
@@ -56,7 +63,11 @@ final class RedisPlace: Sendable {
                 if case .active = state { self?.complete(look(name)) }
             }
         }
-        if isReady.lock(whenValue: true, timeoutSeconds: Self.patience) { isReady.unlock() }
+        if isReady.lock(whenValue: true, timeoutSeconds: patience) {
+            isReady.unlock()
+        } else {
+            state.withLockedValue { $0.isMissed = true }
+        }
         let found = state.withLockedValue { $0.isEnded ? nil : $0.found }
         switch found {
         case .success(let addresses) where addresses.isEmpty:

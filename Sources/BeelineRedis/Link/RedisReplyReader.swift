@@ -46,6 +46,9 @@ struct RedisReplyReader: Sendable {
     /// The size of the elements of the present reply that were read.
     private var octets = 0
 
+    /// Whether there is no part of a further reply.
+    var isIdle: Bool { start == buffer.count && arrays.isEmpty }
+
     /// Appends octets of the connection.
     mutating func append(_ octets: some Sequence<UInt8>) {
         if start > 0 {
