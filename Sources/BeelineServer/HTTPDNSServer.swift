@@ -107,6 +107,9 @@ public final class HTTPDNSServer: Sendable {
             // In a separate task, because the calling one is usually cancelled, and then cannot sleep.
             await Task { [delay = configuration.drainDelay] in try? await ContinuousClock().sleep(for: delay) }.value
         }
-        await listener.stop()
+        await close()
     }
+
+    /// Stops the server as ``stop()`` does, without ``ServerConfiguration/drainDelay``: no client knows it yet.
+    package func close() async { await listener.stop() }
 }

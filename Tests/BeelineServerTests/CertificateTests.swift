@@ -85,6 +85,33 @@ struct CertificateTests {
         #expect(certificate.context !== first)
     }
 
+    @Test("a failure of the system is reported once, and a pair whose files stay the same is tried again")
+    func passingFailure() throws {
+        let folder = NSTemporaryDirectory() + "/beeline-certificate-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let authority = try TestAuthority()
+        let files = try authority.certificate(for: "dns.test").write(to: folder)
+        let certificate = try ServerCertificate(.init(certificate: files.chain, key: files.key), protocols: [])
+        let first = certificate.context
+        let next = try authority.certificate(for: "dns.test")
+        // Writes the key with the same stamp each time.
+        func writeKey(_ text: String) throws {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: files.key))
+            let time = Date(timeIntervalSince1970: 1_000_000)
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: files.key)
+        }
+        try Self.write(next.chainPEM, to: files.chain)
+        try writeKey(String(repeating: "?", count: next.keyPEM.utf8.count))
+        try certificate.reload()
+        #expect(throws: ServerError.self) { try certificate.reload() }
+        try certificate.reload()
+        #expect(certificate.context === first)
+        try writeKey(next.keyPEM)
+        try certificate.reload()
+        #expect(certificate.context !== first)
+    }
+
     @Test("the DNS server uses a renewed certificate for new connections")
     func dns() async throws {
         let folder = NSTemporaryDirectory() + "/beeline-certificate-\(UUID().uuidString)"

@@ -3,6 +3,7 @@
 import BeelineTesting
 import HTTPDNS
 import NIOConcurrencyHelpers
+import NIOCore
 import Names
 import Testing
 
@@ -92,6 +93,65 @@ struct DNSFloodTests {
         #expect(lab.service.counters.busy == 2)
         gate.open()
         #expect(try await slow.answers.count == 1)
+        await lab.resolver.shutDown()
+    }
+
+    @Test("a name of the user's tables needs no room at the upstreams, and has no stale answer of theirs")
+    func tablesWithoutRoom() async throws {
+        let table = FixedUpstream(HostsTable(parsing: "192.0.2.7 a.example"))
+        let double = MessageDouble { MessageDouble.text($0, ttl: 0) }
+        let resolver = Resolver(ResolverConfiguration(upstreams: [table, double], system: nil))
+        let answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
+        _ = await answerer.backend.forwarder.answer(query)
+        #expect(answerer.backend.forwarder.stale(query)?.answers.count == 1)
+        #expect(answerer.stale(answerer.step(query)) == nil)
+        answerer.backend.forwarder.close()
+        #expect(!answerer.backend.forwarder.hasRoom(query))
+
+        let service = DNSService(DNSServerConfiguration(), answerer: answerer)
+        func ask(_ octets: [UInt8]) async throws -> DNSMessage {
+            switch service.handle(octets, from: DNSLab.loopback, .udp, now: .now()) {
+            case .silence: throw ServerError(.cannotListen, "no reply")
+            case .reply(let octets): return try DNSMessage(octets: octets)
+            case .later(let wait, _):
+                defer { service.ended() }
+                return try DNSMessage(octets: await wait())
+            }
+        }
+        let signed = try await ask(DNSLab.query("a.example", .a, wantsSignatures: true))
+        #expect(ServerAnswer(signed).addresses == [IPAddress(v4: 0xc000_0207)])
+        let text = try await ask(DNSLab.query("a.example", DNSLab.text))
+        #expect(text.flags.responseCode == .noError && text.answers.isEmpty)
+        #expect(try await ask(DNSLab.query("b.example", DNSLab.text)).flags.responseCode == .serverFailure)
+        await resolver.shutDown()
+    }
+
+    @Test("an answer within its TTL is not sent as a stale one")
+    func freshIsNotStale() async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let forwarder = MessageForwarder(ResolverConfiguration(upstreams: [double], system: nil))
+        let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
+        _ = await forwarder.answer(query)
+        let answer = try #require(forwarder.stale(query))
+        #expect(answer.errors.isEmpty && answer.source == "cached")
+    }
+
+    @Test("a question to this machine's resolver is not held back, because others wait for it")
+    func systemQuestionIsNotHeld() async throws {
+        let gate = Gate()
+        let answer = Answer(v4: .addresses([IPAddress(v4: 0x0a00_0005)], ttl: .seconds(60)))
+        let system = ScriptedUpstream("system", kind: .system) { _ in .hold(gate, answer) }
+        let lab = try DNSLab([], system: system)
+        let first = lab.handle(DNSLab.query("printer.lan", .a))
+        guard case .later(_, mayBeHeld: false) = first else {
+            Issue.record("the first question may be held back")
+            return
+        }
+        let second = lab.handle(DNSLab.query("printer.lan", .a), from: IPAddress(v4: 0x7f00_0002))
+        async let replies = [lab.reply(first), lab.reply(second)]
+        gate.open()
+        #expect(try await replies.map(\.answers.count) == [1, 1])
         await lab.resolver.shutDown()
     }
 

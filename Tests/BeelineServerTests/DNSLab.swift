@@ -58,7 +58,7 @@ struct DNSLab {
         switch handling {
         case .silence: throw ServerError(.cannotListen, "no reply")
         case .reply(let octets): return try DNSMessage(octets: octets)
-        case .later(let wait):
+        case .later(let wait, _):
             defer { service.ended() }
             return try DNSMessage(octets: await wait())
         }

@@ -39,7 +39,7 @@ struct DNSMutationTests {
         switch service.handle(octets, from: DNSLab.loopback, .udp, now: .now()) {
         case .silence: return nil
         case .reply(let reply): return reply
-        case .later(let wait):
+        case .later(let wait, _):
             defer { service.ended() }
             return await wait()
         }

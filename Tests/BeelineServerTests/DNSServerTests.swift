@@ -107,7 +107,7 @@ struct DNSServerTests {
         switch service.handle(octets, from: client, transport, now: .now()) {
         case .silence: return nil
         case .reply(let reply): return reply
-        case .later(let wait):
+        case .later(let wait, _):
             defer { service.ended() }
             return await wait()
         }
@@ -251,6 +251,9 @@ struct DNSServerTests {
         let service = DNSService(DNSServerConfiguration(), answerer: answerer)
         let reply = try DNSMessage(octets: try #require(await ask(service, query("a.example", .aaaa))))
         #expect(ServerAnswer(reply).addresses == [IPAddress(v6: 0x0064_ff9b_0000_0000, 0xc000_0201)])
+        // A flood must not cost it: it needs no upstream any more.
+        let known = answerer.known(MessageQuery(DNSQuestion(try #require(DNSName("a.example")), .aaaa)))
+        #expect(known?.addresses == ServerAnswer(reply).addresses)
         let signed = query("a.example", .aaaa, edns: [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0])
         #expect(try DNSMessage(octets: try #require(await ask(service, signed))).answers.isEmpty)
         await resolver.shutDown()

@@ -115,6 +115,17 @@ struct QuotaTests {
         #expect(window.take(1, now: past) == .reserve(1, start: past))
     }
 
+    @Test("a clock that was a day ahead leaves no window that lasts for days")
+    func clockAhead() {
+        var window = QuotaWindow(limit: 1, length: 86_400)
+        let midnight: Int64 = 86_400 * 20_000
+        let ahead = midnight + 86_400
+        #expect(window.take(1, now: ahead + 50_000) == .reserve(1, start: ahead))
+        window.reserved(1, start: ahead, total: nil)
+        #expect(window.take(1, now: ahead + 50_000) == .allowed)
+        #expect(window.take(1, now: midnight + 50_000) == .reserve(1, start: midnight))
+    }
+
     @Test("a counter that another program has set to a negative number ends no server", arguments: [Int.min, -1, 1])
     func foreignCounter(total: Int) {
         var window = QuotaWindow(limit: 100, length: 1)

@@ -19,6 +19,8 @@ extension ProcessTests {
                 ["cookies", "import", "--jar", "new.txt", "jar.txt"], ["cookies", "replay"], ["resolve", "127.0.0.1"],
                 ["resolve", "--json", "127.0.0.1"], ["doctor", "URL"], ["doctor", "--json", "URL"], ["demo"],
                 ["proxy", "--listen", "127.0.0.1:0"], ["serve", "--listen", "127.0.0.1:0", "--dns", "system"],
+                ["serve", "--listen", "127.0.0.1:0", "--dns", "system", "--drain-delay", "600"],
+                ["dns", "--listen", "127.0.0.1:0", "--drain-delay", "600"],
                 ["--version"],
                 ["help"], ["cookies", "--help"], ["URL"], ["-i", "URL"], ["-I", "URL"],
                 ["-D", "-", "-o", "file", "URL"],

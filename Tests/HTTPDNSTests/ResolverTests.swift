@@ -452,6 +452,22 @@ struct ResolverTests {
         _ = try await other
     }
 
+    @Test("a fresh answer is refused, not taken from the cache, while a flood takes all lookups")
+    func freshWithoutRoom() async throws {
+        let (clock, gate) = (ManualClock(), Gate())
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .hold(gate, v4("192.0.2.2")))
+        let resolver = Self.resolver([upstream], clock: clock) { $0.limits.maxLookups = 1 }
+        _ = try await resolver.resolve(host("a.example"))
+        async let other = resolver.resolve(host("b.example"))
+        try await gate.arrivals(atLeast: 1)
+        let error = await #expect(throws: ResolutionError.self) {
+            try await resolver.resolve(host("a.example"), fresh: true)
+        }
+        #expect(error?.code == .tooManyLookups)
+        gate.open()
+        _ = try await other
+    }
+
     @Test("a forgotten name is asked for again")
     func forget() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }

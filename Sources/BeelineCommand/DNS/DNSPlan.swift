@@ -110,7 +110,9 @@ struct DNSPlan: Sendable {
         if configuration.listenTLS.isEmpty {
             // Addresses with several ports, and those that 0.0.0.0 or `::` includes, have one endpoint for TLS.
             let endpoints = configuration.listen.map { Endpoint($0.address, port: 853) }
-            for endpoint in endpoints.filter(\.address.isUnspecified) + endpoints
+            let all = endpoints.filter(\.address.isUnspecified)
+            // `::` includes 0.0.0.0 as well.
+            for endpoint in all.filter({ $0.address.family == .v6 }) + all + endpoints
             where !configuration.listenTLS.contains(where: { Self.overlap($0, endpoint) }) {
                 configuration.listenTLS.append(endpoint)
             }

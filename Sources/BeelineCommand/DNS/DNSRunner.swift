@@ -39,26 +39,34 @@ struct DNSRunner: Sendable {
             try StandardOutput.writeLine("listening on \(places.joined(separator: " and "))")
         } catch {
             // Without this output, programs cannot find the server.
-            await server.stop()
+            await server.close()
             throw error
         }
         let (changes, continuation) = AsyncStream.makeStream(of: DNSClients.Change.self)
         continuation.yield(first)
         // Files are read on the signal's thread, because a disk may block.
         reload.onArrival { continuation.yield(change(server, log: log)) }
-        await withTaskGroup(of: Void.self) { group in
+        let replaced = await withTaskGroup(of: BeelineClient?.self) { group in
             // On cancellation, the server finishes open questions before it returns.
-            group.addTask { await server.run() }
-            for await change in changes {
-                for client in change.added { group.addTask { await client.run() } }
-                for client in change.removed { group.addTask { await Self.end(client) } }
+            group.addTask {
+                await server.run()
+                return nil
             }
-            await group.waitForAll()
+            for await change in changes {
+                for client in change.added {
+                    group.addTask {
+                        await client.run()
+                        return nil
+                    }
+                }
+                for client in change.removed { group.addTask { await Self.end(client) ? nil : client } }
+            }
+            return await group.reduce(into: []) { clients, client in clients += [client].compactMap(\.self) }
         }
         reload.cancel()
         // Write the lines of the last questions as well.
         await log?.finish()
-        for client in clients.withLockedValue({ $0.all }) { await client.shutDown() }
+        for client in replaced + clients.withLockedValue({ $0.all }) { await client.shutDown() }
         return .ok
     }
 
@@ -68,11 +76,13 @@ struct DNSRunner: Sendable {
         }
     }
 
-    /// Shuts down a client that has been replaced, when its last questions have their answers.
-    private static func end(_ client: BeelineClient) async {
-        // Ends at once if the server stops: it has answered them.
-        try? await ContinuousClock().sleep(for: client.resolver.configuration.limits.whole + .seconds(1))
+    /// Shuts down a client that has been replaced, when its last questions have their answers. Returns false if the
+    /// server stops before that: it still needs the client for them.
+    private static func end(_ client: BeelineClient) async -> Bool {
+        let wait = client.resolver.configuration.limits.whole + .seconds(1)
+        guard (try? await ContinuousClock().sleep(for: wait)) != nil else { return false }
         await client.shutDown()
+        return true
     }
 
     private static func failure(_ error: ServerError) -> CommandFailure {

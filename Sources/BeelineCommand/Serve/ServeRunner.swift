@@ -36,7 +36,7 @@ struct ServeRunner: Sendable {
             try StandardOutput.writeLine("listening on \(scheme)://\(endpoint)")
         } catch {
             // Without this output, programs cannot find the server.
-            await server.stop()
+            await server.close()
             throw error
         }
         reload.onArrival { [plan] in Self.reload(server, log: log, plan: plan) }

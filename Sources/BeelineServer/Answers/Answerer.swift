@@ -65,9 +65,14 @@ struct Answerer: Sendable {
                 case .success(let found): answer(from: found, by: backend.resolver, name: name, family: family)
                 case .failure(let error): ServerAnswer(error)
                 }
-            // IPv6 addresses may have to be made from IPv4 ones, which are another question.
-            if needsSynthesis(answer, by: backend.resolver, family: family) { return nil }
-            return answer.isFailure ? answer : prepending(step.finding, to: answer)
+            guard needsSynthesis(answer, by: backend.resolver, family: family) else {
+                return answer.isFailure ? answer : prepending(step.finding, to: answer)
+            }
+            // IPv6 addresses are made from IPv4 ones, which are another question.
+            guard let v4 = backend.resolver.current(host, families: .v4, subnet: subnet) else { return nil }
+            guard case .success(let found) = v4 else { return prepending(step.finding, to: answer) }
+            let originals = self.answer(from: found, by: backend.resolver, name: name, family: .v4)
+            return prepending(step.finding, to: synthesized(originals, by: backend.resolver) ?? answer)
         case .tables, .existence: return nil
         }
     }
@@ -75,7 +80,9 @@ struct Answerer: Sendable {
     /// The answer past its TTL for a question that cannot be looked up now (RFC 8767). Nil if there is none.
     func stale(_ step: Step) -> ServerAnswer? {
         switch step.route {
-        case .message(let backend, _):
+        case .message(let backend, let host):
+            // A table may have the host. Its addresses are then the only ones.
+            if host != nil, backend.resolver.hasTables { return nil }
             return backend.forwarder.stale(step.query).map { prepending(step.finding, to: $0) }
         case .addresses(let backend, let host, let family):
             let subnet = step.query.subnet
@@ -91,7 +98,9 @@ struct Answerer: Sendable {
     /// Whether an upstream can be asked the question now, as far as the number of concurrent lookups is concerned.
     func hasRoom(_ step: Step) -> Bool {
         switch step.route {
-        case .message(let backend, _): backend.forwarder.hasRoom(step.query)
+        // A table may have the host, which needs no upstream. The forwarder refuses the others itself.
+        case .message(let backend, let host):
+            (host != nil && backend.resolver.hasTables) || backend.forwarder.hasRoom(step.query)
         case .addresses(let backend, let host, let family):
             backend.resolver.hasRoom(host, families: Families(family), subnet: step.query.subnet)
         case .here, .tables, .existence: true
@@ -121,9 +130,8 @@ struct Answerer: Sendable {
             let subnet = step.query.subnet
             var answer = await addresses(backend.resolver, host, name: name, family: family, subnet: subnet)
             if needsSynthesis(answer, by: backend.resolver, family: family) {
-                let prefixes = backend.resolver.network.nat64
                 let v4 = await addresses(backend.resolver, host, name: name, family: .v4, subnet: subnet)
-                if !v4.addresses.isEmpty { answer = v4.synthesized(with: prefixes) }
+                answer = synthesized(v4, by: backend.resolver) ?? answer
             }
             return answer.isFailure ? answer : prepending(step.finding, to: answer)
         case .existence(let backend, let host):
@@ -153,6 +161,11 @@ struct Answerer: Sendable {
     private func needsSynthesis(_ answer: ServerAnswer, by resolver: Resolver, family: IPAddress.Family) -> Bool {
         synthesizes && family == .v6 && answer.code == .noError && answer.addresses.isEmpty
             && !resolver.network.nat64.isEmpty
+    }
+
+    /// An answer with IPv6 addresses made from IPv4 ones; nil if there are none.
+    private func synthesized(_ v4: ServerAnswer, by resolver: Resolver) -> ServerAnswer? {
+        v4.addresses.isEmpty ? nil : v4.synthesized(with: resolver.network.nat64)
     }
 
     private func answer(_ name: DNSName, type: DNSType, subnet: IPNetwork?) async -> ServerAnswer {

@@ -17,8 +17,10 @@ final class ServerCertificate: Sendable {
 
     private struct State {
         var context: NIOSSLContext?
-        /// The stamps of the last pair that was read, valid or not.
+        /// The stamps of the last valid pair.
         var read: [FileStamp?]
+        /// The stamps of the invalid pair that was reported. It is tried again: the failure may be of the system.
+        var failed: [FileStamp?]?
         /// The stamps at the last check.
         var seen: [FileStamp?]
     }
@@ -62,13 +64,23 @@ final class ServerCertificate: Sendable {
     func reload() throws(ServerError) {
         guard files != nil else { return }
         let stamps = Self.stamps(files)
-        let mustRead = state.withLockedValue { state in
+        let (mustRead, isReported) = state.withLockedValue { state in
             defer { state.seen = stamps }
-            guard stamps != state.read, stamps == state.seen else { return false }
-            state.read = stamps
-            return true
+            guard stamps != state.read else {
+                state.failed = nil
+                return (false, false)
+            }
+            let isReported = stamps == state.failed
+            // A pipe can be read only once, and a file that is missing gets another stamp.
+            return (stamps == state.seen && !(isReported && stamps.contains(nil)), isReported)
         }
-        if mustRead { use(try read()) }
+        guard mustRead else { return }
+        do throws(ServerError) {
+            use(try read())
+        } catch {
+            state.withLockedValue { $0.failed = stamps }
+            if !isReported { throw error }
+        }
     }
 
     private static func stamps(_ files: ServerConfiguration.TLSFiles?) -> [FileStamp?] {

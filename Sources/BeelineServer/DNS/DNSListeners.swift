@@ -72,6 +72,8 @@ final class DNSListeners: Sendable {
             return (plain, encrypted)
         } catch {
             await close()
+            // A socket that was open already may have accepted some.
+            await closeConnections()
             throw error as? ServerError
                 ?? ServerError(.cannotListen, "cannot listen on \(place): \(error)\(Self.hint(error))")
         }
@@ -132,6 +134,12 @@ final class DNSListeners: Sendable {
         }
         for channel in channels { try? await channel.close().get() }
         for sockets in datagrams { await sockets.close() }
+    }
+
+    /// Closes the connections without waiting for their answers.
+    private func closeConnections() async {
+        let closes = open.withLockedValue { $0.values.map { $0.close() } }
+        for close in closes { try? await close.get() }
     }
 
     // MARK: Connections

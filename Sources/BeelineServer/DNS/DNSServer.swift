@@ -149,7 +149,8 @@ public final class DNSServer: Sendable {
         await close()
     }
 
-    private func close() async {
+    /// Stops the server as ``stop()`` does, without ``DNSServerConfiguration/drainDelay``: no client knows it yet.
+    package func close() async {
         await listeners.stop()
         for backend in backends.withLockedValue({ $0.all }) { backend.forwarder.close() }
         await reports?.stop()

@@ -25,8 +25,9 @@ final class DNSService: Sendable {
         /// No reply.
         case silence
         case reply([UInt8])
-        /// The reply needs an upstream. Call ``DNSService/ended()`` after sending it.
-        case later(@Sendable () async -> [UInt8])
+        /// The reply needs an upstream. Call ``DNSService/ended()`` after sending it. It may be held back only if no
+        /// other question waits for it.
+        case later(@Sendable () async -> [UInt8], mayBeHeld: Bool)
     }
 
     /// A lookup by this machine's resolver.
@@ -157,19 +158,21 @@ final class DNSService: Sendable {
         case .busy: return .reply(finish(answerer.stale(step) ?? Self.busy))
         case .refused(let answer): return .reply(finish(answer))
         case .first:
-            return .later { [self] in
+            let wait = { @Sendable [self] in
                 let answer = await answerer.answer(step)
                 left(system, of: subscriber)
                 return finish(answer)
             }
+            return .later(wait, mayBeHeld: system == nil)
         case .joined(let first):
-            return .later { [self] in
+            let wait = { @Sendable [self] in
                 let hasEnded = await Self.hasEnded(first, within: configuration.loopTime)
                 // The answer to the first question is in the cache now.
                 let answer = hasEnded ? await answerer.answer(step) : Self.loop
                 left(nil, of: subscriber)
                 return finish(answer)
             }
+            return .later(wait, mayBeHeld: true)
         }
     }
 

@@ -51,7 +51,8 @@ final class DatagramHandler: ChannelInboundHandler {
         switch handling {
         case .silence: return
         case .reply(let octets): write(octets, to: peer, context: context)
-        case .later(let answer): held.append(Held(peer: peer, answer: answer))
+        case .later(let answer, true): held.append(Held(peer: peer, answer: answer))
+        case .later(let answer, false): start(Held(peer: peer, answer: answer), context)
         }
     }
 

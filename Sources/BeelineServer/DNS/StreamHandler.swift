@@ -123,7 +123,7 @@ final class StreamHandler: ChannelInboundHandler {
             isEnding = true
             context.close(promise: nil)
         case .reply(let octets): write(octets, context)
-        case .later(let wait):
+        case .later(let wait, _):
             waiting += 1
             let loop = context.eventLoop
             let bound = NIOLoopBound((self, context), eventLoop: loop)

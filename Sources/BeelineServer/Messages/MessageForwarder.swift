@@ -131,8 +131,9 @@ final class MessageForwarder: Sendable {
         return answer
     }
 
-    /// The answer past its TTL; nil if there is none that may be used.
+    /// The answer within its TTL, or one past it; nil if there is none that may be used.
     func stale(_ query: MessageQuery) -> ServerAnswer? {
+        if let known = known(query) { return known }
         let (key, now) = (Key(query, in: network()), clock.now)
         return state.withLockedValue { usableStale(key, now: now, in: &$0) }.map(Self.stale)
     }

@@ -17,6 +17,8 @@ struct QuotaWindow {
     /// The length of a window, in seconds.
     let length: Int64
     private var start = Int64.min
+    /// The time of the last questions.
+    private var last = Int64.min
     /// Reserved questions that were not asked yet.
     private var left = 0
     /// All reserved questions of this server in this window.
@@ -28,6 +30,9 @@ struct QuotaWindow {
         self.length = length
     }
 
+    /// How far a clock is set back if it was right before, in seconds.
+    private static let maxStepBack: Int64 = 3_600
+
     private var block: Int { max(1, limit / 50) }
 
     /// Takes questions from those that are reserved.
@@ -35,9 +40,10 @@ struct QuotaWindow {
     /// - Parameter now: Seconds since 1970.
     mutating func take(_ questions: Int, now: Int64) -> Step {
         let current = now - now % length
-        // A clock that was set back must not give the questions of this window again. After a longer step the clock was
-        // wrong before, and this window could last for any time.
-        let isSetBack = current < start && start - current <= length
+        // A clock that was set back a little must not give the questions of this window again. After a longer step the
+        // clock was wrong before, and this window could last for any time.
+        let isSetBack = current < start && start - current <= length && last - now <= Self.maxStepBack
+        last = now
         if current != start, !isSetBack { (start, left, reserved, isSpent) = (current, 0, 0, false) }
         if left >= questions {
             left -= questions

@@ -37,7 +37,7 @@ extension LookupMachine {
         if checksCache, let result = known.result { return resume([caller].compactMap { $0 }, with: result) }
         guard lookups.count < configuration.limits.maxLookups else {
             // A flood of other names must not cost an answer that is only past its TTL (RFC 8767).
-            if let caller, let stale = answers.staleResult(for: request, in: scope, now: now) {
+            if !isFresh, scope.isKept, let caller, let stale = answers.staleResult(for: request, in: scope, now: now) {
                 return resume([caller], with: .success(stale))
             }
             let count = configuration.limits.maxLookups
