@@ -209,8 +209,8 @@ extension ProcessTests {
                 let numbers = run.text.split { $0.isWhitespace }.compactMap { Int($0) }
                 try #require(numbers.count == 4, "\(run.text)\(run.errors)")
                 #expect(numbers[0] > 40_000 && numbers[1] == numbers[2] && numbers[2] > 0, "\(run.text)")
-                // In a debug build on a busy machine.
-                #expect(numbers[3] < 2_000, "\(run.text)")
+                // The stub resolvers of C libraries wait five seconds.
+                #expect(numbers[3] < 5_000, "\(run.text)")
                 let status = try String(contentsOfFile: "/proc/\(server.process)/status", encoding: .utf8)
                 let peak = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
                 let kilobytes = try #require(peak?.split { !$0.isNumber }.first.flatMap { Int($0) })
