@@ -159,14 +159,17 @@ public final class RedisJar: Sendable {
         let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
         var failure: RedisError?
         do throws(RedisError) {
-            // Nothing is written before the first survey. A write that runs has taken its changes; if it fails, it puts
-            // them back.
-            if context.progress.values.surveys > 0,
-                await result(before: deadline, of: { [loops] in await loops.writing.run { _ in } }) == nil
-            {
-                throw unavailable(within: limit)
+            // Nothing is written before the first survey.
+            var unwritten = context.recorder.count
+            if context.progress.values.surveys > 0 {
+                // Counted between two writes: one that runs has taken its changes, and puts them back if it fails.
+                let count = await result(before: deadline) { [loops, context] in
+                    await loops.writing.run { _ in context.recorder.count }
+                }
+                guard let count, let count else { throw unavailable(within: limit) }
+                unwritten = count
             }
-            if context.recorder.count > 0 || context.progress.values.hasOverrun {
+            if unwritten > 0 || context.progress.values.hasOverrun {
                 try await synchronize(within: max(.zero, ContinuousClock.now.duration(to: deadline)))
             }
         } catch {
