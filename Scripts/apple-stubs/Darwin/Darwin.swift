@@ -112,6 +112,7 @@ public import Glibc
 @_exported import func Glibc.getdtablesize
 @_exported import func Glibc.getenv
 @_exported import func Glibc.geteuid
+@_exported import func Glibc.gethostname
 @_exported import func Glibc.getpass
 @_exported import func Glibc.getpeername
 @_exported import func Glibc.getpgrp
