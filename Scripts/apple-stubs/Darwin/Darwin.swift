@@ -53,6 +53,7 @@ public import Glibc
 @_exported import var Glibc.O_APPEND
 @_exported import var Glibc.O_CLOEXEC
 @_exported import var Glibc.O_CREAT
+@_exported import var Glibc.O_DIRECTORY
 @_exported import var Glibc.O_EXCL
 @_exported import var Glibc.O_NOFOLLOW
 @_exported import var Glibc.O_NONBLOCK
@@ -88,6 +89,8 @@ public import Glibc
 @_exported import var Glibc.TIOCGWINSZ
 @_exported import var Glibc.WEXITED
 @_exported import var Glibc.WNOWAIT
+@_exported import var Glibc.W_OK
+@_exported import var Glibc.X_OK
 @_exported import func Glibc.access
 @_exported import struct Glibc.addrinfo
 @_exported import func Glibc.bind
@@ -173,6 +176,7 @@ public import Glibc
 @_exported import struct Glibc.timespec
 @_exported import struct Glibc.tm
 @_exported import func Glibc.unlink
+@_exported import func Glibc.unlinkat
 @_exported import func Glibc.usleep
 @_exported import func Glibc.waitid
 @_exported import func Glibc.waitpid
