@@ -17,8 +17,32 @@ import Testing
     .timeLimit(.minutes(60))
 )
 struct JarEnduranceTests {
-    private static func server(_ arguments: String..., port: UInt16? = nil) throws -> RedisServer {
-        try RedisServer(try #require(RedisServer.programs.first), port: port, arguments: arguments)
+    /// A server that is killed and started again, and keeps its data.
+    private final class DurableServer {
+        let port: UInt16
+        private(set) var running: RedisServer
+        private let folder = NSTemporaryDirectory() + "/beeline-jar-\(UUID().uuidString)"
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            port = try freePorts(1)[0]
+            running = try Self.start(in: folder, port: port)
+        }
+
+        private static func start(in folder: String, port: UInt16) throws -> RedisServer {
+            let program = try #require(RedisServer.programs.first)
+            return try RedisServer(program, port: port, arguments: ["--appendonly", "yes", "--dir", folder])
+        }
+
+        func restart() throws {
+            running.stop()
+            running = try Self.start(in: folder, port: port)
+        }
+
+        func stop() {
+            running.stop()
+            try? FileManager.default.removeItem(atPath: folder)
+        }
     }
 
     private static func close(_ jars: RedisJar...) async {
@@ -69,18 +93,13 @@ struct JarEnduranceTests {
 
     @Test("killed processes, a killed server and partitions lose no change that was written, and resurrect no cookie")
     func killed() async throws {
-        let folder = NSTemporaryDirectory() + "/beeline-jar-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let port = try freePorts(1)[0]
-        func start() throws -> RedisServer { try Self.server("--appendonly", "yes", "--dir", folder, port: port) }
-        var server = try start()
+        let server = try DurableServer()
         // Every second process is behind a relay that swallows octets for a while.
-        let relay = try await Relay.start(to: port)
-        let ports = [port, relay.port]
+        let relay = try await Relay.start(to: server.port)
+        let ports = [server.port, relay.port]
         try await Self.torture(
             { "redis://127.0.0.1:\(ports[$0 % 2])/torture" },
-            observer: try await server.jar("torture"),
+            observer: try await server.running.jar("torture"),
             disturb: { count in
                 if count % 2 == 0 {
                     relay.drop(true)
@@ -89,11 +108,10 @@ struct JarEnduranceTests {
                     relay.drop(false)
                     await relay.cut()
                 } else {
-                    server.stop()
-                    server = try start()
+                    try server.restart()
                 }
             },
-            later: { try await server.jar("torture") }
+            later: { try await server.running.jar("torture") }
         )
         await relay.stop()
         server.stop()
@@ -122,18 +140,13 @@ struct JarEnduranceTests {
 
     @Test("only a process that is killed in the middle of a login, or loses its lease, leaves that login to another")
     func logins() async throws {
-        let folder = NSTemporaryDirectory() + "/beeline-jar-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let port = try freePorts(1)[0]
-        func start() throws -> RedisServer { try Self.server("--appendonly", "yes", "--dir", folder, port: port) }
-        var server = try start()
+        let server = try DurableServer()
         let origin = try await LoginOrigin()
         let (last, kills) = (Self.number("BEELINE_JAR_LOGINS", 12), Self.number("BEELINE_JAR_KILLS", 4) / 2)
         let processes = Self.number("BEELINE_JAR_PROCESSES", 3)
         let reports = try await withThrowingTaskGroup(of: WriterProcess.Report.self) { group in
             for id in 0..<processes {
-                group.addTask { [originPort = origin.port] in
+                group.addTask { [port = server.port, originPort = origin.port] in
                     let url = "redis://127.0.0.1:\(port)/logins"
                     let work = WriterProcess.Work.logins(origin: originPort)
                     return try await WriterProcess.run(work, id: id, url: url, last: last, kills: kills)
@@ -141,8 +154,7 @@ struct JarEnduranceTests {
             }
             for count in 1...max(kills / 2, 1) {
                 try await origin.reaches(last * count / (kills + 1))
-                server.stop()
-                server = try start()
+                try server.restart()
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -155,7 +167,7 @@ struct JarEnduranceTests {
                 #expect(killed.contains(process) || lost.contains("\(process) \(number)"), "login \(number)")
             }
         }
-        let later = try await server.jar("logins")
+        let later = try await server.running.jar("logins")
         #expect(later.pairs == ["session=\(last)"])
         await Self.close(later)
         await origin.stop()
@@ -168,7 +180,7 @@ struct JarEnduranceTests {
         .enabled(if: ProcessInfo.processInfo.environment["BEELINE_MEASURE"] != nil)
     )
     func latency() async throws {
-        let server = try Self.server()
+        let server = try RedisServer(try #require(RedisServer.programs.first))
         let (one, two) = (try await server.jar(), try await server.jar())
         var times: [Duration] = []
         for number in 0..<1_000 {

@@ -301,18 +301,6 @@ struct JarTests {
         second.stop()
     }
 
-    @Test("a jar without unwritten changes closes at once when its server has gone")
-    func serverGoneAtClose() async throws {
-        let server = try Self.server()
-        let jar = try await server.jar()
-        jar.set("a", "1")
-        try await jar.synchronize(within: .seconds(30))
-        server.stop()
-        try await withTimeLimit(.seconds(30), for: { "the end of the jar" }) {
-            try await jar.close(within: .seconds(3_600))
-        }
-    }
-
     @Test("without a server the jar works at once, and waits for it only on request")
     func noServer() async throws {
         let server = try Self.server()

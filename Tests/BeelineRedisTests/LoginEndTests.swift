@@ -18,30 +18,14 @@ struct LoginEndTests {
 
     private static func server() throws -> RedisServer { try RedisServer(try #require(RedisServer.programs.first)) }
 
-    private static func session(_ value: String) -> Cookie { Cookie("session", value, domain: "shop.test") }
-
-    /// Logs in until the cookie `session` has the value `user`.
-    private static func logIn(
-        _ jar: RedisJar,
-        within limit: Duration = .seconds(60),
-        _ body: @escaping @Sendable (CookieJar) async throws -> Void
-    ) async throws -> LoginOutcome {
-        try await jar.withLogin(
-            for: try HTTPURL("https://shop.test/").origin,
-            within: limit,
-            isLoggedIn: { $0.allCookies().contains { $0.name == "session" && $0.value == "user" } },
-            logIn: body
-        )
-    }
-
     @Test("a login wins against a change that another process made while it ran")
     func restamped() async throws {
         let server = try Self.server()
         let (one, two) = (try await server.jar(), try await server.jar())
-        let outcome = try await Self.logIn(one) { copy in
-            copy.insert(Self.session("user"))
+        let outcome = try await one.logInAtShop(until: "user") { copy in
+            copy.insert(.session("user"))
             // A page without a login sets its own session.
-            two.jar.insert(Self.session("guest"))
+            two.jar.insert(.session("guest"))
             try await two.synchronize(within: .seconds(30))
             try await one.has("session=guest")
         }
@@ -56,7 +40,7 @@ struct LoginEndTests {
         let server = try Self.server()
         let jar = try await server.jar()
         let error = await #expect(throws: RedisError.self) {
-            try await Self.logIn(jar) { $0.insert(Self.session("guest")) }
+            try await jar.logInAtShop(until: "user") { $0.insert(.session("guest")) }
         }
         #expect(error?.code == .notLoggedIn)
         #expect(try server.ask("EXISTS", Self.key) == "0\n")
@@ -75,7 +59,7 @@ struct LoginEndTests {
         }
         try await withTimeLimit(.seconds(30), for: { "the loss of the lease" }) {
             let error = await #expect(throws: RedisError.self) {
-                try await Self.logIn(jar) { _ in
+                try await jar.logInAtShop(until: "user") { _ in
                     relay.drop(true)
                     try await Task.sleep(for: .seconds(3_600))
                 }
@@ -94,8 +78,8 @@ struct LoginEndTests {
         let server = try Self.server()
         let jar = try await server.jar()
         let error = await #expect(throws: RedisError.self) {
-            try await Self.logIn(jar) { copy in
-                copy.insert(Self.session("user"))
+            try await jar.logInAtShop(until: "user") { copy in
+                copy.insert(.session("user"))
                 let reply = try server.ask("DEL", Self.key)
                 try #require(reply == "1\n")
             }
@@ -111,18 +95,11 @@ struct LoginEndTests {
     func cancelledLogin() async throws {
         let server = try Self.server()
         let (one, two) = (try await server.jar(), try await server.jar())
-        let began = Gate()
-        let losing = Task {
-            try await Self.logIn(one) { _ in
-                began.open()
-                try await Task.sleep(for: .seconds(3_600))
-            }
-        }
-        try await began.wait()
+        let losing = try await one.beginEndlessLogin()
         losing.cancel()
         await #expect(throws: CancellationError.self) { try await losing.value }
         #expect(try server.ask("EXISTS", Self.key) == "0\n")
-        #expect(try await Self.logIn(two, within: .zero) { $0.insert(Self.session("user")) } == .loggedIn)
+        #expect(try await two.logInAtShop(until: "user", within: .zero) { $0.insert(.session("user")) } == .loggedIn)
         for jar in [one, two] { try await jar.close() }
         server.stop()
     }
@@ -149,14 +126,7 @@ struct LoginEndTests {
             $0.redis.timeout = .seconds(60)
             $0.leaseLifetime = .seconds(6)
         }
-        let began = Gate()
-        let losing = Task {
-            try await Self.logIn(jar) { _ in
-                began.open()
-                try await Task.sleep(for: .seconds(3_600))
-            }
-        }
-        try await began.wait()
+        let losing = try await jar.beginEndlessLogin()
         relay.drop(true)
         try await withTimeLimit(.seconds(30), for: { "the renewal" }) {
             while !relay.dropped.contains(":lease:") { try await Task.sleep(for: .milliseconds(1)) }
@@ -175,14 +145,7 @@ struct LoginEndTests {
     func closedJar() async throws {
         let server = try Self.server()
         let jar = try await server.jar { $0.leaseLifetime = .seconds(3_600) }
-        let began = Gate()
-        let losing = Task {
-            try await Self.logIn(jar) { _ in
-                began.open()
-                try await Task.sleep(for: .seconds(3_600))
-            }
-        }
-        try await began.wait()
+        let losing = try await jar.beginEndlessLogin()
         try await jar.close()
         let error = await #expect(throws: RedisError.self) { try await losing.value }
         #expect(error?.code == .closed)
@@ -198,10 +161,10 @@ struct LoginEndTests {
         let fence = Self.key.replacing("lease", with: "fence")
         // Above 2^53.
         #expect(try server.ask("SET", fence, "9007199254740993") == "OK\n")
-        let outcome = try await Self.logIn(jar) { copy in
+        let outcome = try await jar.logInAtShop(until: "user") { copy in
             let lease = try server.ask("GET", Self.key)
             #expect(lease.hasPrefix("9007199254740994:"))
-            copy.insert(Self.session("user"))
+            copy.insert(.session("user"))
         }
         #expect(outcome == .loggedIn)
         try await jar.close()
@@ -213,7 +176,7 @@ struct LoginEndTests {
         let server = try Self.server()
         let jar = try await server.jar()
         #expect(try server.ask("SET", Self.key.replacing("lease", with: "fence"), "x") == "OK\n")
-        let error = await #expect(throws: RedisError.self) { try await Self.logIn(jar) { _ in } }
+        let error = await #expect(throws: RedisError.self) { try await jar.logInAtShop(until: "user") { _ in } }
         #expect(error?.code == .unavailable && jar.state.failure == nil)
         try await jar.close()
         server.stop()

@@ -23,19 +23,6 @@ struct LoginTests {
 
     private static func origin() throws -> Origin { try HTTPURL("https://shop.test/").origin }
 
-    private static func isLoggedIn(_ jar: CookieJar) -> Bool { jar.allCookies().contains { $0.name == "session" } }
-
-    /// Logs in. The type checker does not convert the function and the closures within a macro.
-    private static func logIn(
-        _ jar: RedisJar,
-        within limit: Duration = .seconds(60),
-        _ body: @escaping @Sendable (CookieJar) async throws -> Void
-    ) async throws -> LoginOutcome {
-        try await jar.withLogin(for: try origin(), within: limit, isLoggedIn: { isLoggedIn($0) }, logIn: body)
-    }
-
-    private static func session(_ value: String = "1") -> Cookie { Cookie("session", value, domain: "shop.test") }
-
     @Test("of many processes one logs in, and the others get its cookies")
     func one() async throws {
         let server = try Self.server()
@@ -45,10 +32,10 @@ struct LoginTests {
         let outcomes = try await withThrowingTaskGroup(of: LoginOutcome.self) { group in
             for jar in jars {
                 group.addTask {
-                    try await Self.logIn(jar) { copy in
+                    try await jar.logInAtShop { copy in
                         logins.withLockedValue { $0 += 1 }
                         try await Task.sleep(for: .milliseconds(50))
-                        copy.insert(Self.session())
+                        copy.insert(.session("1"))
                     }
                 }
             }
@@ -57,7 +44,7 @@ struct LoginTests {
         #expect(logins.withLockedValue { $0 } == 1)
         #expect(outcomes.count { $0 == .loggedIn } == 1 && !outcomes.contains(.alreadyLoggedIn))
         for jar in jars { #expect(jar.pairs == ["session=1"]) }
-        #expect(try await Self.logIn(jars[3]) { _ in } == .alreadyLoggedIn)
+        #expect(try await jars[3].logInAtShop { _ in } == .alreadyLoggedIn)
         for jar in jars { try await jar.close() }
         server.stop()
     }
@@ -67,14 +54,14 @@ struct LoginTests {
         let server = try Self.server()
         let (first, second) = (try await server.jar(), try await server.jar())
         await #expect(throws: Refused.self) {
-            try await Self.logIn(first) { copy in
-                copy.insert(Self.session("half"))
+            try await first.logInAtShop { copy in
+                copy.insert(.session("half"))
                 throw Refused()
             }
         }
         #expect(first.pairs.isEmpty)
-        let outcome = try await Self.logIn(second, within: .zero) { copy in
-            copy.insert(Self.session("whole"))
+        let outcome = try await second.logInAtShop(within: .zero) { copy in
+            copy.insert(.session("whole"))
         }
         #expect(outcome == .loggedIn)
         try await first.has("session=whole")
@@ -90,8 +77,8 @@ struct LoginTests {
         let (began, goOn) = (Gate(), Gate())
         let origin = try Self.origin()
         let losing = Task {
-            try await Self.logIn(late) { copy in
-                copy.insert(Self.session("late"))
+            try await late.logInAtShop { copy in
+                copy.insert(.session("late"))
                 copy.insert(Cookie("other", "late", domain: "shop.test"))
                 began.open()
                 // Does not notice the cancellation, like a login in the middle of a request.
@@ -102,7 +89,7 @@ struct LoginTests {
         // The server forgets the lease, as one does that fails over.
         #expect(try server.ask("DEL", "{beeline:jar:shop}:lease:\(origin)") == "1\n")
         #expect(
-            try await Self.logIn(next) { $0.insert(Self.session("next")) }
+            try await next.logInAtShop { $0.insert(.session("next")) }
                 == .loggedIn
         )
         goOn.open()
@@ -142,7 +129,7 @@ struct LoginTests {
         let origin = try Self.origin()
         let key = "{beeline:jar:shop}:lease:\(origin)"
         let error = await #expect(throws: RedisError.self) {
-            try await Self.logIn(jar) { copy in
+            try await jar.logInAtShop { copy in
                 let fence = try server.ask("GET", key)
                 // Three lifetimes, over which only renewals keep the lease.
                 for _ in 0..<15 {
@@ -168,20 +155,13 @@ struct LoginTests {
             $0.leaseLifetime = .seconds(2)
         }
         let next = try await server.jar()
-        let began = Gate()
-        let losing = Task {
-            try await Self.logIn(gone) { _ in
-                began.open()
-                try await Task.sleep(for: .seconds(60))
-            }
-        }
-        try await began.wait()
+        let losing = try await gone.beginEndlessLogin()
         let early = await #expect(throws: RedisError.self) {
-            try await Self.logIn(next, within: .milliseconds(10)) { _ in }
+            try await next.logInAtShop(within: .milliseconds(10)) { _ in }
         }
         #expect(early?.code == .timedOut)
         relay.drop(true)
-        let outcome = try await Self.logIn(next) { $0.insert(Self.session()) }
+        let outcome = try await next.logInAtShop { $0.insert(.session("1")) }
         #expect(outcome == .loggedIn)
         let error = await #expect(throws: RedisError.self) { try await losing.value }
         #expect(error?.code == .leaseLost)
@@ -200,7 +180,7 @@ struct LoginTests {
         let jar = try await server.jar { $0.redis.timeout = .milliseconds(200) }
         server.stop()
         let error = await #expect(throws: RedisError.self) {
-            try await Self.logIn(jar) { _ in
+            try await jar.logInAtShop { _ in
                 Issue.record("the login must not run")
             }
         }

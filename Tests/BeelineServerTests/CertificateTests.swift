@@ -24,6 +24,24 @@ struct CertificateTests {
         }
     }
 
+    /// The files of a certificate, and the next certificate for them.
+    private struct FilePair {
+        let folder = NSTemporaryDirectory() + "/beeline-certificate-\(UUID().uuidString)"
+        let files: (chain: String, key: String)
+        let certificate: ServerCertificate
+        let next: TestCertificate
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let authority = try TestAuthority()
+            files = try authority.certificate(for: "dns.test").write(to: folder)
+            certificate = try ServerCertificate(.init(certificate: files.chain, key: files.key), protocols: [])
+            next = try authority.certificate(for: "dns.test")
+        }
+
+        func remove() { try? FileManager.default.removeItem(atPath: folder) }
+    }
+
     private static func write(_ text: String, to path: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
     }
@@ -68,14 +86,10 @@ struct CertificateTests {
 
     @Test("a pair is not read between the writes of its two files")
     func halfWritten() throws {
-        let folder = NSTemporaryDirectory() + "/beeline-certificate-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let authority = try TestAuthority()
-        let files = try authority.certificate(for: "dns.test").write(to: folder)
-        let certificate = try ServerCertificate(.init(certificate: files.chain, key: files.key), protocols: [])
+        let pair = try FilePair()
+        defer { pair.remove() }
+        let (certificate, files, next) = (pair.certificate, pair.files, pair.next)
         let first = certificate.context
-        let next = try authority.certificate(for: "dns.test")
         try Self.write(next.chainPEM, to: files.chain)
         try certificate.reload()
         try Self.write(next.keyPEM, to: files.key)
@@ -87,14 +101,10 @@ struct CertificateTests {
 
     @Test("a failure of the system is reported once, and a pair whose files stay the same is tried again")
     func passingFailure() throws {
-        let folder = NSTemporaryDirectory() + "/beeline-certificate-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let authority = try TestAuthority()
-        let files = try authority.certificate(for: "dns.test").write(to: folder)
-        let certificate = try ServerCertificate(.init(certificate: files.chain, key: files.key), protocols: [])
+        let pair = try FilePair()
+        defer { pair.remove() }
+        let (certificate, files, next) = (pair.certificate, pair.files, pair.next)
         let first = certificate.context
-        let next = try authority.certificate(for: "dns.test")
         // Writes the key with the same stamp each time.
         func writeKey(_ text: String) throws {
             try Data(text.utf8).write(to: URL(fileURLWithPath: files.key))

@@ -10,11 +10,8 @@ import Testing
 @Suite("Client tables that lose entries", .timeLimit(.minutes(10)))
 struct ChurnTests {
     @Test("the counts of open connections per client match the model", arguments: [3, 2_000])
-    func connections(_ clients: Int) async throws {
-        var settings = ResolverConfiguration(system: nil)
-        settings.network.monitor = nil
-        let resolver = Resolver(settings)
-        let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
+    func connections(_ clients: Int) async {
+        var counts = ConnectionCounts()
         let (limit, clientLimit) = (clients * 2, 3)
         var random = SeededRandom(seed: UInt64(clients))
         var model: [Int: Int] = [:]
@@ -24,15 +21,15 @@ struct ChurnTests {
             let index = Int.random(in: 0..<clients, using: &random)
             let client = IPAddress(v4: UInt32(index))
             if Bool.random(using: &random) {
-                let isOpened = service.opened(client, limit: limit, clientLimit: clientLimit)
+                let isOpened = counts.add(client, limit: limit, clientLimit: clientLimit)
                 #expect(isOpened == (open < limit && model[index, default: 0] < clientLimit))
                 if isOpened { (model[index, default: 0], open) = (model[index, default: 0] + 1, open + 1) }
             } else if let own = model[index], own > 0 {
-                service.closed(client)
+                counts.remove(client)
                 (model[index], open) = (own - 1, open - 1)
             }
+            #expect(counts.open == open)
         }
-        await resolver.shutDown()
     }
 
     @Test("the rate limits per client match the model", arguments: [(5, 10), (3_000, 5_000), (3_000, 200)])

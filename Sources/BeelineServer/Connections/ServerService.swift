@@ -47,8 +47,6 @@ final class ServerService: Sendable {
         var isRetiring = false
         /// Whether new connections are refused.
         var isDraining = false
-        /// The number of open connections of each client.
-        var connections: [IPAddress: Int] = [:]
         /// The number of answers that wait for upstreams.
         var underWay = 0
         /// The number of pending lookups of each client.
@@ -206,41 +204,25 @@ final class ServerService: Sendable {
     func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
 
     /// Counts a connection. Returns false if the server or this client has too many connections.
+    ///
+    /// - Parameter client: Nil for a proxy that will report its client; see ``identified(_:clientLimit:)``.
     func opened(_ client: IPAddress?, limit: Int, clientLimit: Int) -> Bool {
         state.withLockedValue { state in
-            let own = client.map { state.connections[$0] ?? 0 } ?? 0
-            guard state.counters.connectionsOpen < limit, own < clientLimit || client == nil, !state.isDraining else {
-                state.counters.connectionsRefused += 1
+            guard !state.isDraining else {
+                state.counters.connections.refuse()
                 return false
             }
-            if let client { state.connections[client] = own + 1 }
-            state.counters.connections += 1
-            state.counters.connectionsOpen += 1
-            return true
+            return state.counters.connections.add(client, limit: limit, clientLimit: clientLimit)
         }
     }
 
     /// Counts the client of a connection that a proxy opened. Returns false if it has too many connections.
     func identified(_ client: IPAddress, clientLimit: Int) -> Bool {
-        state.withLockedValue { state in
-            let own = state.connections[client] ?? 0
-            guard own < clientLimit else {
-                state.counters.connectionsRefused += 1
-                return false
-            }
-            state.connections[client] = own + 1
-            return true
-        }
+        state.withLockedValue { $0.counters.connections.identify(client, limit: clientLimit) }
     }
 
     /// - Parameter client: The client that ``opened(_:limit:clientLimit:)`` or ``identified(_:clientLimit:)`` counted.
-    func closed(_ client: IPAddress?) {
-        state.withLockedValue { state in
-            state.counters.connectionsOpen -= 1
-            guard let client, let own = state.connections[client] else { return }
-            state.connections[client] = own > 1 ? own - 1 : nil
-        }
-    }
+    func closed(_ client: IPAddress?) { state.withLockedValue { $0.counters.connections.remove(client) } }
 
     func note(_ reply: ServerReply, client: IPAddress, time: Duration) {
         state.withLockedValue { state in

@@ -28,39 +28,19 @@ extension DNSService {
     /// - Parameter client: Nil for a proxy that will report its client; see ``identified(_:)``.
     func opened(_ client: IPAddress?, limit: Int) -> Bool {
         state.withLockedValue { state in
-            let own = client.map { state.connections[$0] ?? 0 } ?? 0
-            guard state.connectionCount < limit, own < configuration.connectionsPerClient,
-                !state.isDraining
-            else {
-                state.counters.connectionsRefused += 1
+            guard !state.isDraining else {
+                state.connections.refuse()
                 return false
             }
-            if let client { state.connections[client] = own + 1 }
-            state.connectionCount += 1
-            state.counters.connections += 1
-            return true
+            return state.connections.add(client, limit: limit, clientLimit: configuration.connectionsPerClient)
         }
     }
 
     /// Counts the client of a connection that a proxy opened. Returns false if it has too many connections.
     func identified(_ client: IPAddress) -> Bool {
-        state.withLockedValue { state in
-            let own = state.connections[client] ?? 0
-            guard own < configuration.connectionsPerClient else {
-                state.counters.connectionsRefused += 1
-                return false
-            }
-            state.connections[client] = own + 1
-            return true
-        }
+        state.withLockedValue { $0.connections.identify(client, limit: configuration.connectionsPerClient) }
     }
 
     /// - Parameter client: The client that ``opened(_:limit:)`` or ``identified(_:)`` counted.
-    func closed(_ client: IPAddress?) {
-        state.withLockedValue { state in
-            state.connectionCount -= 1
-            guard let client, let own = state.connections[client] else { return }
-            state.connections[client] = own > 1 ? own - 1 : nil
-        }
-    }
+    func closed(_ client: IPAddress?) { state.withLockedValue { $0.connections.remove(client) } }
 }

@@ -52,8 +52,7 @@ final class DNSService: Sendable {
         var isDraining = false
         /// The number of changes of the names and upstreams.
         var generation = 0
-        var connections: [IPAddress: Int] = [:]
-        var connectionCount = 0
+        var connections = ConnectionCounts()
         /// Whether the next question above the limit gets a truncated reply.
         var answersLimited = false
     }
@@ -249,8 +248,8 @@ final class DNSService: Sendable {
 
     /// The text of `/metrics`.
     func report(_ surroundings: DNSCounters.Surroundings) -> String {
-        let (counters, waiting, open) = state.withLockedValue { ($0.counters, $0.waiting, $0.connectionCount) }
-        return counters.text(surroundings, waiting: waiting, connectionsOpen: open)
+        let (counters, waiting, connections) = state.withLockedValue { ($0.counters, $0.waiting, $0.connections) }
+        return counters.text(surroundings, waiting: waiting, connections: connections)
     }
 
     /// The number of answers that wait for upstreams.

@@ -23,8 +23,6 @@ struct DNSCounters: Sendable {
     var busy = 0
     /// Replies over UDP that the socket could not take.
     var dropped = 0
-    var connections = 0
-    var connectionsRefused = 0
     var reloadFailures = 0
 
     /// - Parameter time: From the question to the reply; nil for a question that an encoded reply answered.
@@ -39,7 +37,7 @@ struct DNSCounters: Sendable {
     }
 
     /// The metrics in the text format of Prometheus, version 0.0.4.
-    func text(_ other: Surroundings, waiting: Int, connectionsOpen: Int) -> String {
+    func text(_ other: Surroundings, waiting: Int, connections: ConnectionCounts) -> String {
         var text = PrometheusText()
         let counts = questions.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { transport, codes in
             codes.sorted { $0.key < $1.key }.map { code, count in
@@ -64,9 +62,9 @@ struct DNSCounters: Sendable {
         text.counter("server_busy_total", busy, help: "Questions not looked up because too many waited.")
         text.counter("server_limited_total", limited, help: "Questions above a client's limit.")
         text.counter("server_dropped_total", dropped, help: "Replies that the UDP socket could not take.")
-        text.counter("server_connections_total", connections, help: "TCP and TLS connections accepted.")
-        text.gauge("server_connections_open", connectionsOpen, help: "TCP and TLS connections now.")
-        text.counter("server_connections_refused_total", connectionsRefused, help: "Connections above the limit.")
+        text.counter("server_connections_total", connections.accepted, help: "TCP and TLS connections accepted.")
+        text.gauge("server_connections_open", connections.open, help: "TCP and TLS connections now.")
+        text.counter("server_connections_refused_total", connections.refused, help: "Connections above the limit.")
         text.counter("server_reload_failures_total", reloadFailures, help: "Files that could not be read again.")
         other.lookups.write(to: &text)
         text.gauge("dns_cached_messages", other.cachedMessages, help: "Answers in the caches of messages.")

@@ -46,9 +46,7 @@ struct ServerCounters {
         count: AccessRecord.Form.allCases.count * Outcome.allCases.count
     )
     var limited = 0
-    var connections = 0
-    var connectionsOpen = 0
-    var connectionsRefused = 0
+    var connections = ConnectionCounts()
     var reloadFailures = 0
 
     mutating func add(_ form: AccessRecord.Form, status: Int, code: String, duration: Duration) {
@@ -91,9 +89,9 @@ struct ServerCounters {
             }.filter { $0.1.count > 0 }
         )
         text.counter("server_limited_total", limited, help: "Questions above a client's limit.")
-        text.counter("server_connections_total", connections, help: "Connections accepted.")
-        text.gauge("server_connections_open", connectionsOpen, help: "Connections now.")
-        text.counter("server_connections_refused_total", connectionsRefused, help: "Connections above the limit.")
+        text.counter("server_connections_total", connections.accepted, help: "Connections accepted.")
+        text.gauge("server_connections_open", connections.open, help: "Connections now.")
+        text.counter("server_connections_refused_total", connections.refused, help: "Connections above the limit.")
         text.counter("server_reload_failures_total", reloadFailures, help: "Files that could not be read again.")
         text.gauge("server_ready", isReady ? 1 : 0, help: "Whether /ready answers 200.")
         lookups.write(to: &text)

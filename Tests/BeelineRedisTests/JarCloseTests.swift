@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import BeelineTesting
+import CookieJar
+import Testing
+
+@testable import BeelineRedis
+
+@Suite(
+    "The end of a shared jar",
+    .enabled(if: !RedisServer.programs.isEmpty, "neither redis-server nor valkey-server is installed"),
+    .timeLimit(.minutes(2))
+)
+struct JarCloseTests {
+    private static func server() throws -> RedisServer { try RedisServer(try #require(RedisServer.programs.first)) }
+
+    @Test("a change whose write begins while the jar is being closed is written")
+    func changeBeforeClose() async throws {
+        let server = try Self.server()
+        // The write and the close race, so one round proves little.
+        for round in 1...100 {
+            let jar = try await server.jar()
+            jar.set("a\(round)", "1")
+            try await jar.close(within: .seconds(30))
+            #expect(jar.state.unwrittenChanges == 0, "round \(round)")
+        }
+        let last = try await server.jar()
+        #expect(last.pairs.count == 100)
+        try await last.close()
+        server.stop()
+    }
+
+    @Test("a jar that a cancelled task closes still writes its last changes")
+    func closedByACancelledTask() async throws {
+        let server = try Self.server()
+        let one = try await server.jar()
+        one.set("a", "1")
+        let closing = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await one.close(within: .seconds(10))
+        }
+        try await closing.value
+        let two = try await server.jar()
+        #expect(two.pairs == ["a=1"])
+        try await two.close()
+        server.stop()
+    }
+
+    @Test("a jar without unwritten changes closes at once when its server has gone")
+    func serverGone() async throws {
+        let server = try Self.server()
+        let jar = try await server.jar()
+        jar.set("a", "1")
+        try await jar.synchronize(within: .seconds(30))
+        server.stop()
+        try await withTimeLimit(.seconds(30), for: { "the end of the jar" }) {
+            try await jar.close(within: .seconds(3_600))
+        }
+    }
+}
+#endif
