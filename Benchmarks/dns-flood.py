@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Floods `beeline dns` with different names, and asks for cached names in between. Prints one line of JSON.
+"""Floods a forwarder with different names, and asks it for cached names in between. Prints one line of JSON for each forwarder.
 
-Start it by hand with a release build, on an idle machine: Benchmarks/dns-flood.py --beeline .build/release/beeline. The upstream
-is part of this program: for the flood it answers that a name does not exist (nxdomain), answers so after a second (slow), or
-answers nothing (dead). With `dead`, the cached names are not answered again either, and --ttl decides when they are stale.
+Start it by hand with a release build, on an idle machine: Benchmarks/dns-flood.py --beeline .build/release/beeline. Give
+--server beeline,dnsdist,unbound to see other forwarders in the same run. The upstream is part of this program: for the flood it
+answers that a name does not exist (nxdomain), answers so after a second (slow), or answers nothing (dead). With `dead`, the cached
+names are not answered again either, and --ttl decides when they are stale.
 """
 import argparse, collections, ctypes, json, multiprocessing, os, select, selectors, signal, socket, struct, subprocess, sys, tempfile, time
 
@@ -116,10 +117,59 @@ class Asker:
         del self.open[one]
 
 
+def start(name, options, upstream, home):
+    """Starts a forwarder with two threads or more. Returns its process and port."""
+    if name == "beeline":
+        server = subprocess.Popen([options.beeline, "dns", "--listen", "127.0.0.1:0", "--dns", f"dns:127.0.0.1:{upstream}"],
+                                  stdout=subprocess.PIPE, text=True, env={**os.environ, "HOME": home})
+        return server, int(server.stdout.readline().split()[2].rsplit(":", 1)[1])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(HERE)
+        port = free.getsockname()[1]
+    file = os.path.join(home, name)
+    texts = {
+        "dnsdist": f"""
+            setSecurityPollSuffix("")
+            addLocal("127.0.0.1:{port}", {{reusePort=true}})
+            addLocal("127.0.0.1:{port}", {{reusePort=true}})
+            newServer({{address="127.0.0.1:{upstream}", sockets=8, healthCheckMode="up"}})
+            getPool(""):setCache(newPacketCache(100000))
+            """,
+        "unbound": f"""
+server:
+    interface: 127.0.0.1@{port}
+    num-threads: 2
+    so-reuseport: yes
+    do-daemonize: no
+    use-syslog: no
+    chroot: ""
+    username: ""
+    pidfile: ""
+    directory: "{home}"
+    module-config: "iterator"
+    do-not-query-localhost: no
+forward-zone:
+    name: "."
+    forward-addr: 127.0.0.1@{upstream}
+""",
+    }
+    with open(file, "w") as out:
+        out.write(texts[name])
+    arguments = {"dnsdist": ["dnsdist", "--supervised", "--disable-syslog", "-C", file], "unbound": ["unbound", "-c", file]}[name]
+    return subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), port
+
+
 def memory(process):
     with open(f"/proc/{process}/status") as file:
         lines = dict(line.split(":", 1) for line in file)
     return {key: int(lines[key].split()[0]) // 1024 for key in ("VmRSS", "VmHWM")}
+
+
+def processor(process):
+    """The seconds of processor time that a process has used."""
+    with open(f"/proc/{process}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main():
@@ -132,43 +182,52 @@ def main():
     arguments.add_argument("--asks", type=int, default=500, help="questions for cached names a second")
     arguments.add_argument("--ttl", type=int, default=300, help="of the cached names")
     arguments.add_argument("--type", type=int, default=1, help="the record type of the flood, such as 16 for TXT")
+    arguments.add_argument("--server", default="beeline", help="the forwarders, separated by commas: beeline, dnsdist, unbound")
     options = arguments.parse_args()
+    for name in options.server.split(","):
+        measure(name, options)
+
+
+def measure(server_name, options):
     door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     door.bind(HERE)
     flooding, sent = multiprocessing.Event(), multiprocessing.Value("q", 0)
     helpers = [multiprocessing.Process(target=upstream, args=(door, options.upstream, options.ttl, flooding), daemon=True)]
     helpers[0].start()
     with tempfile.TemporaryDirectory() as home:
-        server = subprocess.Popen([options.beeline, "dns", "--listen", "127.0.0.1:0", "--dns", f"dns:127.0.0.1:{door.getsockname()[1]}"],
-                                  stdout=subprocess.PIPE, text=True, env={**os.environ, "HOME": home})
+        server, port = start(server_name, options, door.getsockname()[1], home)
         try:
-            port = int(server.stdout.readline().split()[2].rsplit(":", 1)[1])
             target = ("127.0.0.1", port)
             names = [b"cached%d.example" % number for number in range(options.names)]
-            first = Asker(target)
+            first, begin = Asker(target), time.monotonic()
+            while not first.times and time.monotonic() < begin + 10:
+                first.ask(names[0])
+                first.collect(0.1)
             for name in names * 3:
                 first.ask(name)
                 while first.open:
                     first.collect(0.1)
-            before, asker = memory(server.pid), Asker(target)
+            before, used, asker = memory(server.pid), processor(server.pid), Asker(target)
             flooding.set()
             helpers.append(multiprocessing.Process(target=flood, args=(target, options.rate, options.seconds, options.type, sent)))
             helpers[1].start()
-            start = time.monotonic()
+            begin = time.monotonic()
             while helpers[1].is_alive():
                 asker.collect(0.001)
-                while asker.asked < (time.monotonic() - start) * options.asks:
+                while asker.asked < (time.monotonic() - begin) * options.asks:
                     asker.ask(names[asker.asked % len(names)])
-            took = time.monotonic() - start
+            took = time.monotonic() - begin
+            used = processor(server.pid) - used
             while asker.open:
                 asker.collect(0.1)
             after = memory(server.pid)
             good = sorted(asker.times)
             part = lambda share: round(good[min(len(good) - 1, int(len(good) * share))] * 1000, 2) if good else None
-            print(json.dumps({"upstream": options.upstream, "type": options.type, "flood_per_s": round(sent.value / took),
-                              "asked": asker.asked, "answered_share": round(len(good) / max(1, asker.asked), 4), "p50_ms": part(0.5),
-                              "p99_ms": part(0.99), "max_ms": part(1), "rss_before_mib": before["VmRSS"], "rss_after_mib": after["VmRSS"],
-                              "rss_peak_mib": after["VmHWM"]}))
+            print(json.dumps({"server": server_name, "upstream": options.upstream, "type": options.type,
+                              "flood_per_s": round(sent.value / took), "asked": asker.asked,
+                              "answered_share": round(len(good) / max(1, asker.asked), 4), "p50_ms": part(0.5), "p99_ms": part(0.99),
+                              "max_ms": part(1), "cores": round(used / took, 2), "rss_before_mib": before["VmRSS"],
+                              "rss_after_mib": after["VmRSS"], "rss_peak_mib": after["VmHWM"]}), flush=True)
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait()

@@ -96,6 +96,34 @@ struct DNSFloodTests {
         await lab.resolver.shutDown()
     }
 
+    @Test("a flood gets a bounded number of refusals over UDP, and other clients and connections still get theirs")
+    func refusals() async throws {
+        let gate = Gate()
+        let lab = try Self.lab(gate) { $0.maxWaiting = 1 }
+        async let slow = lab.reply(lab.handle(DNSLab.query("slow.example", .a)))
+        try await gate.arrivals(atLeast: 1)
+        func refusals(
+            from client: IPAddress = DNSLab.loopback,
+            _ transport: DNSService.Transport = .udp,
+            at time: NIODeadline
+        ) -> Int {
+            (0..<1_000).count { number in
+                let query = DNSLab.query("n\(number).example", .a)
+                if case .reply = lab.service.handle(query, from: client, transport, now: time) { return true }
+                return false
+            }
+        }
+        let (now, most) = (NIODeadline.now(), Int(DNSService.maxRefusals))
+        #expect(refusals(at: now) == most)
+        #expect(refusals(from: IPAddress(v4: 0x7f00_0002), at: now) == most)
+        #expect(refusals(.tcp, at: now) == 1_000)
+        #expect(refusals(at: now + .milliseconds(500)) == most / 2)
+        #expect(lab.service.counters.busy == 4_000)
+        gate.open()
+        #expect(try await slow.answers.count == 1)
+        await lab.resolver.shutDown()
+    }
+
     @Test("a name of the user's tables needs no room at the upstreams, and has no stale answer of theirs")
     func tablesWithoutRoom() async throws {
         let table = FixedUpstream(HostsTable(parsing: "192.0.2.7 a.example"))

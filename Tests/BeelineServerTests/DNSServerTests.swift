@@ -242,7 +242,8 @@ struct DNSServerTests {
             let record = DNSRecord(query.question.name, ttl: 60, .address(IPAddress(v4: 0xc000_0201)))
             return MessageDouble.reply(query, query.question.type == .a ? [record] : [])
         }
-        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
+        let clock = ManualClock()
+        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil), clock: clock)
         let network = try #require(IPNetwork("64:ff9b::/96"))
         let prefix = try #require(NAT64Prefix(network))
         await resolver.networkChanged(to: Network(id: "six", families: .v6, nat64: [prefix]))
@@ -252,10 +253,13 @@ struct DNSServerTests {
         let reply = try DNSMessage(octets: try #require(await ask(service, query("a.example", .aaaa))))
         #expect(ServerAnswer(reply).addresses == [IPAddress(v6: 0x0064_ff9b_0000_0000, 0xc000_0201)])
         // A flood must not cost it: it needs no upstream any more.
-        let known = answerer.known(MessageQuery(DNSQuestion(try #require(DNSName("a.example")), .aaaa)))
-        #expect(known?.addresses == ServerAnswer(reply).addresses)
+        let step = answerer.step(MessageQuery(DNSQuestion(try #require(DNSName("a.example")), .aaaa)))
+        #expect(answerer.known(step)?.addresses == ServerAnswer(reply).addresses)
         let signed = query("a.example", .aaaa, edns: [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0])
         #expect(try DNSMessage(octets: try #require(await ask(service, signed))).answers.isEmpty)
+        // Nor does it past the TTL of the answers.
+        clock.advance(by: .seconds(120))
+        #expect(answerer.known(step) == nil && answerer.stale(step)?.addresses == ServerAnswer(reply).addresses)
         await resolver.shutDown()
     }
 

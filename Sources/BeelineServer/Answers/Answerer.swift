@@ -41,72 +41,6 @@ struct Answerer: Sendable {
         return answerer
     }
 
-    // MARK: Answers without waiting
-
-    /// The answer, if it is available without waiting. Nil if an upstream must be asked.
-    func known(_ query: MessageQuery) -> ServerAnswer? { known(step(query)) }
-
-    /// The answer, if it is available without waiting. Nil if an upstream must be asked.
-    func known(_ step: Step) -> ServerAnswer? {
-        switch step.route {
-        case .here(let answer): return prepending(step.finding, to: answer)
-        case .message(let backend, let host):
-            // Reading a table may take time.
-            if host != nil, backend.resolver.hasTables { return nil }
-            return backend.forwarder.known(step.query).map { prepending(step.finding, to: $0) }
-        case .addresses(let backend, let host, let family):
-            let subnet = step.query.subnet
-            let name = step.query.question.name
-            guard let cached = backend.resolver.current(host, families: Families(family), subnet: subnet) else {
-                return nil
-            }
-            let answer =
-                switch cached {
-                case .success(let found): answer(from: found, by: backend.resolver, name: name, family: family)
-                case .failure(let error): ServerAnswer(error)
-                }
-            guard needsSynthesis(answer, by: backend.resolver, family: family) else {
-                return answer.isFailure ? answer : prepending(step.finding, to: answer)
-            }
-            // IPv6 addresses are made from IPv4 ones, which are another question.
-            guard let v4 = backend.resolver.current(host, families: .v4, subnet: subnet) else { return nil }
-            guard case .success(let found) = v4 else { return prepending(step.finding, to: answer) }
-            let originals = self.answer(from: found, by: backend.resolver, name: name, family: .v4)
-            return prepending(step.finding, to: synthesized(originals, by: backend.resolver) ?? answer)
-        case .tables, .existence: return nil
-        }
-    }
-
-    /// The answer past its TTL for a question that cannot be looked up now (RFC 8767). Nil if there is none.
-    func stale(_ step: Step) -> ServerAnswer? {
-        switch step.route {
-        case .message(let backend, let host):
-            // A table may have the host. Its addresses are then the only ones.
-            if host != nil, backend.resolver.hasTables { return nil }
-            return backend.forwarder.stale(step.query).map { prepending(step.finding, to: $0) }
-        case .addresses(let backend, let host, let family):
-            let subnet = step.query.subnet
-            let cached = backend.resolver.stale(host, families: Families(family), subnet: subnet)
-            let name = step.query.question.name
-            return cached.map {
-                prepending(step.finding, to: answer(from: $0, by: backend.resolver, name: name, family: family))
-            }
-        case .here, .tables, .existence: return nil
-        }
-    }
-
-    /// Whether an upstream can be asked the question now, as far as the number of concurrent lookups is concerned.
-    func hasRoom(_ step: Step) -> Bool {
-        switch step.route {
-        // A table may have the host, which needs no upstream. The forwarder refuses the others itself.
-        case .message(let backend, let host):
-            (host != nil && backend.resolver.hasTables) || backend.forwarder.hasRoom(step.query)
-        case .addresses(let backend, let host, let family):
-            backend.resolver.hasRoom(host, families: Families(family), subnet: step.query.subnet)
-        case .here, .tables, .existence: true
-        }
-    }
-
     // MARK: Answers of upstreams
 
     /// The answer. Asks an upstream if necessary.
@@ -158,13 +92,13 @@ struct Answerer: Sendable {
     }
 
     /// Whether an answer without IPv6 addresses gets synthesized ones.
-    private func needsSynthesis(_ answer: ServerAnswer, by resolver: Resolver, family: IPAddress.Family) -> Bool {
+    func needsSynthesis(_ answer: ServerAnswer, by resolver: Resolver, family: IPAddress.Family) -> Bool {
         synthesizes && family == .v6 && answer.code == .noError && answer.addresses.isEmpty
             && !resolver.network.nat64.isEmpty
     }
 
     /// An answer with IPv6 addresses made from IPv4 ones; nil if there are none.
-    private func synthesized(_ v4: ServerAnswer, by resolver: Resolver) -> ServerAnswer? {
+    func synthesized(_ v4: ServerAnswer, by resolver: Resolver) -> ServerAnswer? {
         v4.addresses.isEmpty ? nil : v4.synthesized(with: resolver.network.nat64)
     }
 
@@ -209,7 +143,7 @@ struct Answerer: Sendable {
         return answer
     }
 
-    private func prepending(_ finding: ZoneSet.Finding?, to answer: ServerAnswer) -> ServerAnswer {
+    func prepending(_ finding: ZoneSet.Finding?, to answer: ServerAnswer) -> ServerAnswer {
         guard let finding, !finding.answer.answers.isEmpty else { return answer }
         var answer = answer
         answer.isVerified = false
@@ -217,7 +151,7 @@ struct Answerer: Sendable {
         return answer
     }
 
-    private func answer(
+    func answer(
         from resolution: Resolution,
         by resolver: Resolver,
         name: DNSName,
@@ -261,7 +195,7 @@ struct Answerer: Sendable {
 
 extension ServerAnswer {
     /// The answer for a name whose addresses could not be found.
-    fileprivate init(_ error: ResolutionError) {
+    init(_ error: ResolutionError) {
         switch error.code {
         case .noSuchName: self.init(.noSuchName, source: "upstream")
         case .noAddress: self.init(.noError, source: "upstream")

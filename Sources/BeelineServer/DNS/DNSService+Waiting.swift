@@ -2,6 +2,7 @@
 
 import HTTPDNS
 import NIOConcurrencyHelpers
+import NIOCore
 import Names
 
 /// Questions that wait for upstreams: which are admitted, and which wait for an equal one.
@@ -25,30 +26,38 @@ extension DNSService {
     /// The maximum number of questions that wait for one private name.
     private static let maxJoined = 256
 
-    /// Counts a question that waits for upstreams, unless there are too many.
+    /// The maximum number of refusals a second that a client gets over UDP. Programs see at once that they must try
+    /// another server. In a flood, refusals cost more than the questions, and forged sources must not receive them all.
+    static let maxRefusals: Double = 200
+
+    /// Whether a further question may wait for upstreams.
+    var hasRoom: Bool { state.withLockedValue { $0.waiting < configuration.maxWaiting } }
+
+    /// What becomes of a question that cannot be looked up now.
     ///
-    /// - Parameter hasRoom: Whether the upstreams take the question now. Without room, a task would only find that out.
-    func admit(
-        _ arrival: Arrival,
-        _ system: DNSQuestion?,
-        of subscriber: IPAddress?,
-        hasRoom: Bool
-    ) -> Admission {
-        state.withLockedValue { admit(arrival, system, of: subscriber, hasRoom: hasRoom, in: &$0) }
+    /// - Parameter stale: An answer past its TTL.
+    func refusal(of arrival: Arrival, stale: ServerAnswer?) -> Handling {
+        let isTold = state.withLockedValue { state in
+            state.counters.busy += 1
+            guard stale == nil, arrival.transport == .udp else { return true }
+            return state.refusals.allows(arrival.client, now: Int64(clamping: arrival.time.uptimeNanoseconds))
+        }
+        return isTold ? .reply(reply(to: arrival, with: stale ?? Self.busy)) : .silence
+    }
+
+    /// Counts a question that waits for upstreams, unless there are too many.
+    func admit(_ arrival: Arrival, _ system: DNSQuestion?, of subscriber: IPAddress?) -> Admission {
+        state.withLockedValue { admit(arrival, system, of: subscriber, in: &$0) }
     }
 
     private func admit(
         _ arrival: Arrival,
         _ system: DNSQuestion?,
         of subscriber: IPAddress?,
-        hasRoom: Bool,
         in state: inout State
     ) -> Admission {
         let own = subscriber.flatMap { state.waitingOf[$0] } ?? 0
-        guard hasRoom, state.waiting < configuration.maxWaiting, own < configuration.waitingPerClient else {
-            state.counters.busy += 1
-            return .busy
-        }
+        guard state.waiting < configuration.maxWaiting, own < configuration.waitingPerClient else { return .busy }
         var admission = Admission.first
         if let system {
             let id = Array(arrival.query.octets.prefix(2))

@@ -55,6 +55,8 @@ final class DNSService: Sendable {
         var connections = ConnectionCounts()
         /// Whether the next question above the limit gets a truncated reply.
         var answersLimited = false
+        /// The refusals over UDP that a client may get now.
+        var refusals = RateLimiter(perSecond: maxRefusals, burst: Int(maxRefusals), maxClients: 4_096)
     }
 
     let configuration: DNSServerConfiguration
@@ -151,10 +153,11 @@ final class DNSService: Sendable {
         if let answer = answerer.known(step) { return .reply(finish(answer)) }
         let isLimited = configuration.questionsPerSecond != nil && !arrival.client.isLoopback
         let subscriber = isLimited ? arrival.client.ofSubscriber : nil
+        guard hasRoom, answerer.hasRoom(step) else { return refusal(of: arrival, stale: answerer.stale(step)) }
         let system = answerer.systemQuestion(step)
-        switch admit(arrival, system, of: subscriber, hasRoom: answerer.hasRoom(step)) {
+        switch admit(arrival, system, of: subscriber) {
         case .copy: return .silence
-        case .busy: return .reply(finish(answerer.stale(step) ?? Self.busy))
+        case .busy: return refusal(of: arrival, stale: answerer.stale(step))
         case .refused(let answer): return .reply(finish(answer))
         case .first:
             let wait = { @Sendable [self] in
@@ -176,7 +179,7 @@ final class DNSService: Sendable {
     }
 
     /// Makes a reply, keeps it for other clients and counts it.
-    private func reply(to arrival: Arrival, with answer: ServerAnswer) -> [UInt8] {
+    func reply(to arrival: Arrival, with answer: ServerAnswer) -> [UInt8] {
         let query = arrival.query
         var answer = answer
         let body: ReplyBody

@@ -22,18 +22,25 @@ final class DatagramHandler: ChannelInboundHandler {
     private let service: DNSService
     /// The questions that are not started yet, at most ``DNSServerConfiguration/maxWaiting``.
     private var held = CircularBuffer<Held>()
+    /// The number of datagrams since the end of the last read.
+    private var count = 0
+    /// Whether the last read ended before the socket was empty.
+    private var hasMore = false
     private var timer: Scheduled<Void>?
     /// The time until the timer. It doubles while the loop is busy.
     private var pause = DatagramHandler.minPause
 
     /// The largest query to read, in octets. A larger one is cut, which makes it malformed.
     static let maxQuery = 2_048
-    /// The maximum number of datagrams that one system call reads. The loop reads four times as many before it runs
-    /// tasks.
+    /// The maximum number of datagrams that one system call reads.
     static let batch = 32
+    /// The number of system calls after which a read ends, so that the loop runs tasks.
+    static let callsPerRead = 4
     /// The maximum number of questions that are started after a read, or after a pause without one. Starting takes
     /// about ten times as long as a known answer.
     static let starts = 8
+    /// The maximum number while the socket has more datagrams.
+    private static let startsInFlood = 2
     private static let minPause = TimeAmount.milliseconds(2)
     /// After a pause of this length, questions are started in any case.
     private static let maxPause = TimeAmount.milliseconds(256)
@@ -43,6 +50,7 @@ final class DatagramHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        count += 1
         let envelope = unwrapInboundIn(data)
         let peer = envelope.remoteAddress
         // No client can receive a reply at port 0, so the source is forged.
@@ -58,6 +66,8 @@ final class DatagramHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.flush()
+        hasMore = count >= Self.batch * Self.callsPerRead
+        count = 0
         startHeld(context)
     }
 
@@ -69,7 +79,7 @@ final class DatagramHandler: ChannelInboundHandler {
 
     /// Starts a few of the held questions, and the others later.
     private func startHeld(_ context: ChannelHandlerContext) {
-        for _ in 0..<Self.starts {
+        for _ in 0..<(hasMore ? Self.startsInFlood : Self.starts) {
             guard let next = held.popFirst() else { break }
             start(next, context)
         }

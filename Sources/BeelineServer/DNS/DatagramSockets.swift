@@ -119,6 +119,7 @@ final class DatagramSockets: Sendable {
     private func bind(_ address: SocketAddress) -> EventLoopFuture<Void> {
         let bootstrap = DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
             .channelOption(.datagramVectorReadMessageCount, value: DatagramHandler.batch)
+            .channelOption(.maxMessagesPerRead, value: UInt(DatagramHandler.callsPerRead))
             .channelOption(.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
             .channelOption(
                 .recvAllocator,

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// Answers that are available without waiting.
+extension Answerer {
+    /// The answer, if it is available without waiting. Nil if an upstream must be asked.
+    func known(_ query: MessageQuery) -> ServerAnswer? { known(step(query)) }
+
+    /// The answer, if it is available without waiting. Nil if an upstream must be asked.
+    func known(_ step: Step) -> ServerAnswer? {
+        switch step.route {
+        case .here(let answer): return prepending(step.finding, to: answer)
+        case .message(let backend, let host):
+            // Reading a table may take time.
+            if host != nil, backend.resolver.hasTables { return nil }
+            return backend.forwarder.known(step.query).map { prepending(step.finding, to: $0) }
+        case .addresses(let backend, let host, let family):
+            let subnet = step.query.subnet
+            let name = step.query.question.name
+            guard let cached = backend.resolver.current(host, families: Families(family), subnet: subnet) else {
+                return nil
+            }
+            let answer =
+                switch cached {
+                case .success(let found): answer(from: found, by: backend.resolver, name: name, family: family)
+                case .failure(let error): ServerAnswer(error)
+                }
+            guard needsSynthesis(answer, by: backend.resolver, family: family) else {
+                return answer.isFailure ? answer : prepending(step.finding, to: answer)
+            }
+            // IPv6 addresses are made from IPv4 ones, which are another question.
+            guard let v4 = backend.resolver.current(host, families: .v4, subnet: subnet) else { return nil }
+            guard case .success(let found) = v4 else { return prepending(step.finding, to: answer) }
+            let originals = self.answer(from: found, by: backend.resolver, name: name, family: .v4)
+            return prepending(step.finding, to: synthesized(originals, by: backend.resolver) ?? answer)
+        case .tables, .existence: return nil
+        }
+    }
+
+    /// The answer past its TTL for a question that cannot be looked up now (RFC 8767). Nil if there is none.
+    func stale(_ step: Step) -> ServerAnswer? {
+        switch step.route {
+        case .message(let backend, let host):
+            // A table may have the host. Its addresses are then the only ones.
+            if host != nil, backend.resolver.hasTables { return nil }
+            return backend.forwarder.stale(step.query).map { prepending(step.finding, to: $0) }
+        case .addresses(let backend, let host, let family):
+            let answer = staleAnswer(step, by: backend.resolver, host, family)
+            return answer.map { prepending(step.finding, to: $0) }
+        case .here, .tables, .existence: return nil
+        }
+    }
+
+    private func staleAnswer(
+        _ step: Step,
+        by resolver: Resolver,
+        _ host: Host,
+        _ family: IPAddress.Family
+    ) -> ServerAnswer? {
+        let (name, subnet) = (step.query.question.name, step.query.subnet)
+        if let found = resolver.stale(host, families: Families(family), subnet: subnet) {
+            return answer(from: found, by: resolver, name: name, family: family)
+        }
+        // That a name has no IPv6 addresses is not kept past its TTL. IPv6 addresses may be made from IPv4 ones.
+        guard synthesizes, family == .v6, !resolver.network.nat64.isEmpty else { return nil }
+        var originals = resolver.stale(host, families: .v4, subnet: subnet)
+        if case .success(let found) = resolver.current(host, families: .v4, subnet: subnet) { originals = found }
+        return originals.flatMap {
+            synthesized(answer(from: $0, by: resolver, name: name, family: .v4), by: resolver)
+        }
+    }
+
+    /// Whether an upstream can be asked the question now, as far as the number of concurrent lookups is concerned.
+    func hasRoom(_ step: Step) -> Bool {
+        switch step.route {
+        // A table may have the host, which needs no upstream. The forwarder refuses the others itself.
+        case .message(let backend, let host):
+            (host != nil && backend.resolver.hasTables) || backend.forwarder.hasRoom(step.query)
+        case .addresses(let backend, let host, let family):
+            backend.resolver.hasRoom(host, families: Families(family), subnet: step.query.subnet)
+        case .here, .tables, .existence: true
+        }
+    }
+}
