@@ -8,6 +8,8 @@ extension DNSService {
     struct Key: Hashable, Sendable {
         /// The question in lower case, followed by DO, CD and the client's rights.
         let octets: [UInt8]
+        /// Of the octets. A flood of new names is looked for in four tables.
+        private let hash: Int
 
         init(_ query: QueryHead, asksSystem: Bool) {
             var octets = Array(query.octets[12...])
@@ -18,7 +20,10 @@ extension DNSService {
                 (query.options.wantsSignatures ? 1 : 0) | (query.isUnchecked ? 2 : 0) | (asksSystem ? 4 : 0)
             )
             self.octets = octets
+            hash = octets.hashValue
         }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(hash) }
     }
 
     /// An encoded reply for several clients.

@@ -24,8 +24,8 @@ final class DatagramHandler: ChannelInboundHandler {
     private var held = CircularBuffer<Held>()
     /// The number of datagrams since the end of the last read.
     private var count = 0
-    /// Whether the last read ended before the socket was empty.
-    private var hasMore = false
+    /// The time until which the socket counts as flooded.
+    private var floodEnd = NIODeadline.uptimeNanoseconds(0)
     private var timer: Scheduled<Void>?
     /// The time until the timer. It doubles while the loop is busy.
     private var pause = DatagramHandler.minPause
@@ -39,8 +39,10 @@ final class DatagramHandler: ChannelInboundHandler {
     /// The maximum number of questions that are started after a read, or after a pause without one. Starting takes
     /// about ten times as long as a known answer.
     static let starts = 8
-    /// The maximum number while the socket has more datagrams.
-    private static let startsInFlood = 2
+    /// The maximum number in a flood: that many questions are held, and the socket was not empty after a recent read.
+    private static let startsInFlood = 1
+    private static let heldInFlood = 1_024
+    private static let floodTime = TimeAmount.milliseconds(100)
     private static let minPause = TimeAmount.milliseconds(2)
     /// After a pause of this length, questions are started in any case.
     private static let maxPause = TimeAmount.milliseconds(256)
@@ -66,7 +68,7 @@ final class DatagramHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.flush()
-        hasMore = count >= Self.batch * Self.callsPerRead
+        if count >= Self.batch * Self.callsPerRead { floodEnd = context.eventLoop.now + Self.floodTime }
         count = 0
         startHeld(context)
     }
@@ -79,7 +81,8 @@ final class DatagramHandler: ChannelInboundHandler {
 
     /// Starts a few of the held questions, and the others later.
     private func startHeld(_ context: ChannelHandlerContext) {
-        for _ in 0..<(hasMore ? Self.startsInFlood : Self.starts) {
+        let isFlooded = held.count >= Self.heldInFlood && context.eventLoop.now < floodEnd
+        for _ in 0..<(isFlooded ? Self.startsInFlood : Self.starts) {
             guard let next = held.popFirst() else { break }
             start(next, context)
         }
