@@ -47,17 +47,17 @@ extension Answerer {
             if host != nil, backend.resolver.hasTables { return nil }
             return backend.forwarder.stale(step.query).map { prepending(step.finding, to: $0) }
         case .addresses(let backend, let host, let family):
-            let answer = staleAnswer(step, by: backend.resolver, host, family)
+            let answer = staleAnswer(to: step, by: backend.resolver, host: host, family: family)
             return answer.map { prepending(step.finding, to: $0) }
         case .here, .tables, .existence: return nil
         }
     }
 
     private func staleAnswer(
-        _ step: Step,
+        to step: Step,
         by resolver: Resolver,
-        _ host: Host,
-        _ family: IPAddress.Family
+        host: Host,
+        family: IPAddress.Family
     ) -> ServerAnswer? {
         let (name, subnet) = (step.query.question.name, step.query.subnet)
         if let found = resolver.stale(host, families: Families(family), subnet: subnet) {
