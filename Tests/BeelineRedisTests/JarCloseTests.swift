@@ -47,6 +47,29 @@ struct JarCloseTests {
         server.stop()
     }
 
+    @Test("calls of close at the same time have the same result")
+    func closedTwice() async throws {
+        let server = try Self.server()
+        let jar = try await server.jar { $0.redis.timeout = .milliseconds(200) }
+        let idle = try await server.jar("idle")
+        jar.set("a", "1")
+        async let first: Void = jar.close(within: .seconds(30))
+        async let second: Void = jar.close(within: .zero)
+        _ = try await (first, second)
+        try await jar.close(within: .zero)
+        // Nothing is unwritten, so this needs no time.
+        try await idle.close(within: .zero)
+        let other = try await server.jar()
+        #expect(other.pairs == ["a=1"])
+        other.set("b", "1")
+        server.stop()
+        other.set("c", "1")
+        for _ in 0..<2 {
+            let error = await #expect(throws: RedisError.self) { try await other.close(within: .milliseconds(300)) }
+            #expect(error?.code == .unavailable)
+        }
+    }
+
     @Test("a jar without unwritten changes closes at once when its server has gone")
     func serverGone() async throws {
         let server = try Self.server()

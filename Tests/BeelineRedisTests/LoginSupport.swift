@@ -33,6 +33,11 @@ extension RedisJar {
                 try await Task.sleep(for: .seconds(3_600))
             }
         }
+        // Also if the login fails before it begins.
+        Task {
+            _ = await login.result
+            began.open()
+        }
         try await began.wait()
         return login
     }

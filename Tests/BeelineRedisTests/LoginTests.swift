@@ -151,7 +151,6 @@ struct LoginTests {
         let relay = try await Relay.start(to: server.port)
         let gone = try await server.jar {
             $0.redis.port = relay.port
-            $0.redis.timeout = .milliseconds(500)
             $0.leaseLifetime = .seconds(2)
         }
         let next = try await server.jar()

@@ -107,7 +107,7 @@ struct DNSFloodTests {
             _ transport: DNSService.Transport = .udp,
             at time: NIODeadline
         ) -> Int {
-            (0..<1_000).count { number in
+            (0..<1_100).count { number in
                 let query = DNSLab.query("n\(number).example", .a)
                 if case .reply = lab.service.handle(query, from: client, transport, now: time) { return true }
                 return false
@@ -116,11 +116,45 @@ struct DNSFloodTests {
         let (now, most) = (NIODeadline.now(), Int(DNSService.maxRefusals))
         #expect(refusals(at: now) == most)
         #expect(refusals(from: IPAddress(v4: 0x7f00_0002), at: now) == most)
-        #expect(refusals(.tcp, at: now) == 1_000)
+        #expect(refusals(.tcp, at: now) == 1_100)
         #expect(refusals(at: now + .milliseconds(500)) == most / 2)
-        #expect(lab.service.counters.busy == 4_000)
+        #expect(lab.service.counters.busy == 4_400)
         gate.open()
         #expect(try await slow.answers.count == 1)
+        await lab.resolver.shutDown()
+    }
+
+    @Test("a socket is flooded while many questions are held and reads do not empty it")
+    func pace() {
+        var pace = LookupPace()
+        let (now, full, many) = (NIODeadline.now(), LookupPace.batch * LookupPace.callsPerRead, LookupPace.heldInFlood)
+        pace.readEnded(datagrams: full - 1, at: now)
+        #expect(!pace.isFlooded(held: many, at: now) && pace.starts(held: many, at: now) == LookupPace.starts)
+        pace.readEnded(datagrams: full, at: now)
+        #expect(pace.isFlooded(held: many, at: now) && pace.starts(held: many, at: now) == LookupPace.startsInFlood)
+        #expect(!pace.isFlooded(held: many - 1, at: now))
+        pace.readEnded(datagrams: 0, at: now + LookupPace.floodTime - .nanoseconds(1))
+        #expect(pace.isFlooded(held: many, at: now + LookupPace.floodTime - .nanoseconds(1)))
+        #expect(!pace.isFlooded(held: many, at: now + LookupPace.floodTime))
+    }
+
+    @Test("a flooded socket answers what is known, and refuses what would wait for an upstream")
+    func floodedSocket() async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let answer = Answer(v4: .addresses([IPAddress(v4: 0x0a00_0005)], ttl: .seconds(60)))
+        let system = ScriptedUpstream("system", kind: .system) { _ in .answer(answer) }
+        let lab = try DNSLab([double], system: system)
+        _ = try await lab.ask(DNSLab.query("known.example", DNSLab.text))
+        func ask(_ name: String, _ type: DNSType) async throws -> DNSMessage {
+            let query = DNSLab.query(name, type)
+            return try await lab.reply(
+                lab.service.handle(query, from: DNSLab.loopback, .udp, now: .now(), isFlooded: true)
+            )
+        }
+        #expect(try await ask("known.example", DNSLab.text).answers.count == 1)
+        #expect(try await ask("new.example", DNSLab.text).flags.responseCode == .serverFailure)
+        #expect(try await ask("printer.lan", .a).answers.count == 1)
+        #expect(double.questions.count == 1 && lab.service.waiting == 0)
         await lab.resolver.shutDown()
     }
 
@@ -191,7 +225,7 @@ struct DNSFloodTests {
         configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
         let server = try DNSServer(configuration, resolver: resolver)
         let client = try DNSUpstream(at: try await server.start().plain)
-        let count = DatagramHandler.starts * 8
+        let count = LookupPace.starts * 8
         let answers = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<count {
                 let name = try #require(DNSName("slow\(number).example"))

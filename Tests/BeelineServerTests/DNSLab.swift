@@ -49,8 +49,12 @@ struct DNSLab {
     }
 
     /// The way a query is handled, for tests that need several at once.
-    func handle(_ query: [UInt8], from client: IPAddress = loopback) -> DNSService.Handling {
-        service.handle(query, from: client, .udp, now: .now())
+    func handle(
+        _ query: [UInt8],
+        from client: IPAddress = loopback,
+        over transport: DNSService.Transport = .udp
+    ) -> DNSService.Handling {
+        service.handle(query, from: client, transport, now: .now())
     }
 
     /// The reply to a query.

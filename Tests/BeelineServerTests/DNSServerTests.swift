@@ -227,6 +227,9 @@ struct DNSServerTests {
         #expect(limited[2] & 2 == 2 && limited.count <= query("a.example", Self.text).count)
         #expect(await ask(service, query("a.example", Self.text), from: far) == nil)
         #expect(await ask(service, query("a.example", Self.text)) != nil)
+        // Datagrams with a forged source must not lock the client out of TCP.
+        #expect(await ask(service, query("a.example", Self.text), from: far, over: .tcp)?[2] == 0x81)
+        #expect(await ask(service, query("a.example", Self.text), from: far, over: .tcp) == nil)
     }
 
     @Test("special names ask no upstream", arguments: ["b.invalid", "c.onion", "1.0.168.192.in-addr.arpa"])

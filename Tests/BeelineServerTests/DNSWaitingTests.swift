@@ -107,6 +107,9 @@ struct DNSWaitingTests {
         let first = lab.handle(DNSLab.query("a.example", DNSLab.text), from: DNSLab.far)
         let second = try await lab.ask(DNSLab.query("b.example", DNSLab.text), from: DNSLab.far)
         #expect(second.flags.responseCode == .serverFailure)
+        // Datagrams with a forged source must not take the client's places over TCP.
+        let third = lab.handle(DNSLab.query("d.example", DNSLab.text), from: DNSLab.far, over: .tcp)
+        #expect(try await lab.reply(third).answers.count == 1)
         let other = IPAddress(v4: 0xc000_0301)
         #expect(try await lab.ask(DNSLab.query("b.example", DNSLab.text), from: other).answers.count == 1)
         #expect(try await lab.reply(first).answers.count == 1)

@@ -58,6 +58,7 @@ struct JarLoops: Sendable {
     /// Writes all pending changes. Nil if the session has ended.
     func writePending() async -> JarWriter.Outcome? {
         let outcome = await writing.run { [context, writer, reader] session in
+            defer { context.recorder.writeEnded() }
             let outcome = writer.write(in: session)
             if case .overrun = outcome {
                 // Before the next write, which would seem to have written everything. The reader notices it after its

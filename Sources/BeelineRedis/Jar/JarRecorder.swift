@@ -11,6 +11,8 @@ final class JarRecorder: CookieFollower {
     private struct State {
         var pending: PendingChanges
         var known: [CookieKey: KnownVersion] = [:]
+        /// The number of changes that a running write has taken, and more than 0 after an overrun.
+        var taken = 0
         var isFinished = false
     }
 
@@ -86,6 +88,9 @@ final class JarRecorder: CookieFollower {
     /// The number of pending changes.
     var count: Int { state.withLockedValue { $0.pending.count } }
 
+    /// The number of changes that are pending or being written.
+    var unwritten: Int { state.withLockedValue { $0.pending.count + $0.taken } }
+
     /// Returns a time for a change made now, later than all versions that were seen.
     func stamp() -> Int64 {
         let now = time()
@@ -113,8 +118,17 @@ final class JarRecorder: CookieFollower {
         }
     }
 
-    /// Removes and returns the pending changes.
-    func take() -> PendingChanges.Batch { state.withLockedValue { $0.pending.take() } }
+    /// Removes and returns the pending changes. Call ``writeEnded()`` when they are written or put back.
+    func take() -> PendingChanges.Batch {
+        state.withLockedValue { state in
+            let batch = state.pending.take()
+            state.taken = if case .changes(let changes) = batch { changes.count } else { 1 }
+            return batch
+        }
+    }
+
+    /// Records the end of the write that took changes.
+    func writeEnded() { state.withLockedValue { $0.taken = 0 } }
 
     /// Restores the changes of a failed write, or adds changes that the server lacks. Newer changes of the same cookies stay.
     func putBack(_ changes: [PendingChanges.Entry]) {

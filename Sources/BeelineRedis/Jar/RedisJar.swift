@@ -33,6 +33,8 @@ public final class RedisJar: Sendable {
     let leases: RedisSession
     private let loops: JarLoops
     private let work: Task<Void, Never>
+    /// The first ``close(within:)``.
+    private let closing = NIOLockedValueBox<Task<Result<Void, RedisError>, Never>?>(nil)
 
     /// Makes an empty jar and starts to fill it from the server, which may be unavailable.
     ///
@@ -99,7 +101,7 @@ public final class RedisJar: Sendable {
         let values = context.progress.values
         return RedisJarState(
             isConnected: values.isCurrent,
-            unwrittenChanges: context.recorder.count,
+            unwrittenChanges: context.recorder.unwritten,
             unreadableRecords: values.unreadable,
             failure: values.failure
         )
@@ -145,31 +147,26 @@ public final class RedisJar: Sendable {
 
     /// Writes the remaining changes, and ends the connections.
     ///
-    /// A login that runs is cancelled, and its lease ends.
+    /// A login that runs is cancelled, and its lease ends. Further calls wait for the first one and have its result.
     ///
     /// - Parameter limit: The time limit. Connections that are being opened then end by themselves. Default: 5 seconds.
     /// - Throws: ``RedisError`` with code `unavailable` if changes could not be written. The jar is closed even then.
     public func close(within limit: Duration = .seconds(5)) async throws(RedisError) {
         // In a task of its own, so that the last changes are written even if the caller is cancelled, by Ctrl-C for instance.
-        try await Task { await end(within: limit) }.value.get()
+        let task = closing.withLockedValue { closing in
+            if let closing { return closing }
+            let task = Task { await end(within: limit) }
+            closing = task
+            return task
+        }
+        try await task.value.get()
     }
 
     private func end(within limit: Duration) async -> Result<Void, RedisError> {
-        guard !context.progress.values.isClosed else { return .success(()) }
         let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
         var failure: RedisError?
         do throws(RedisError) {
-            // Nothing is written before the first survey.
-            var unwritten = context.recorder.count
-            if context.progress.values.surveys > 0 {
-                // Counted between two writes: one that runs has taken its changes, and puts them back if it fails.
-                let count = await result(before: deadline) { [loops, context] in
-                    await loops.writing.run { _ in context.recorder.count }
-                }
-                guard let count, let count else { throw unavailable(within: limit) }
-                unwritten = count
-            }
-            if unwritten > 0 || context.progress.values.hasOverrun {
+            if context.recorder.unwritten > 0 || context.progress.values.hasOverrun {
                 try await synchronize(within: max(.zero, ContinuousClock.now.duration(to: deadline)))
             }
         } catch {

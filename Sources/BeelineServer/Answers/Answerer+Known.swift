@@ -67,9 +67,12 @@ extension Answerer {
         guard synthesizes, family == .v6, !resolver.network.nat64.isEmpty else { return nil }
         var originals = resolver.stale(host, families: .v4, subnet: subnet)
         if case .success(let found) = resolver.current(host, families: .v4, subnet: subnet) { originals = found }
-        return originals.flatMap {
-            synthesized(answer(from: $0, by: resolver, name: name, family: .v4), by: resolver)
-        }
+        guard let originals else { return nil }
+        let found = answer(from: originals, by: resolver, name: name, family: .v4)
+        guard var answer = synthesized(found, by: resolver) else { return nil }
+        // The name may have IPv6 addresses. The client asks for them again soon.
+        answer.answers = answer.answers.map { DNSRecord($0.name, ttl: min($0.ttl, Self.staleTTL), $0.data) }
+        return answer
     }
 
     /// Whether an upstream can be asked the question now, as far as the number of concurrent lookups is concerned.

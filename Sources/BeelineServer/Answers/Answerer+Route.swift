@@ -82,6 +82,15 @@ extension Answerer {
         return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
     }
 
+    /// Whether tables or this machine's resolver may have the answer, so that a flood of the upstreams does not concern it.
+    func mayNeedNoUpstream(_ step: Step) -> Bool {
+        switch step.route {
+        case .addresses(let backend, _, _): backend.resolver.hasTables || systemQuestion(step) != nil
+        case .message(let backend, let host): host != nil && backend.resolver.hasTables
+        case .here, .tables, .existence: true
+        }
+    }
+
     /// The name and family to ask this machine's resolver for; nil if it is not asked.
     func systemQuestion(_ step: Step) -> DNSQuestion? {
         switch step.route {

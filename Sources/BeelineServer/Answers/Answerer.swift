@@ -33,7 +33,7 @@ struct Answerer: Sendable {
     }
 
     /// The TTL of a stale answer, in seconds (RFC 8767 §4).
-    private static let staleTTL: UInt32 = 30
+    static let staleTTL: UInt32 = 30
 
     func serving(_ client: IPAddress) -> Answerer {
         var answerer = self

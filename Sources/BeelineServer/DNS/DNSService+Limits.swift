@@ -6,6 +6,17 @@ import Names
 
 /// The limits of clients: their questions a second and their connections.
 extension DNSService {
+    /// A client as far as the limit of its waiting questions is concerned. Over UDP its address may be forged.
+    struct Subscriber: Hashable {
+        private let address: IPAddress
+        private let mayBeForged: Bool
+
+        init(_ client: IPAddress, _ transport: Transport) {
+            address = client.ofSubscriber
+            mayBeForged = transport == .udp
+        }
+    }
+
     /// Whether a client's question is answered.
     enum Permission { case allowed, limited, refused }
 
@@ -16,8 +27,10 @@ extension DNSService {
         in state: inout State
     ) -> Permission {
         guard state.limiter != nil, !client.isLoopback else { return .allowed }
-        let isAllowed = state.limiter?.allows(client, now: Int64(clamping: now.uptimeNanoseconds)) ?? true
-        if isAllowed { return .allowed }
+        let now = Int64(clamping: now.uptimeNanoseconds)
+        let isAllowed =
+            transport == .udp ? state.limiter?.allows(client, now: now) : state.streamLimiter?.allows(client, now: now)
+        if isAllowed ?? true { return .allowed }
         state.counters.limited += 1
         state.answersLimited.toggle()
         return transport == .udp && state.answersLimited ? .limited : .refused

@@ -28,7 +28,7 @@ extension DNSService {
 
     /// The maximum number of refusals a second that a client gets over UDP. Programs see at once that they must try
     /// another server. In a flood, refusals cost more than the questions, and forged sources must not receive them all.
-    static let maxRefusals: Double = 200
+    static let maxRefusals: Double = 1_000
 
     /// Whether a further question may wait for upstreams.
     var hasRoom: Bool { state.withLockedValue { $0.waiting < configuration.maxWaiting } }
@@ -46,14 +46,14 @@ extension DNSService {
     }
 
     /// Counts a question that waits for upstreams, unless there are too many.
-    func admit(_ arrival: Arrival, _ system: DNSQuestion?, of subscriber: IPAddress?) -> Admission {
+    func admit(_ arrival: Arrival, _ system: DNSQuestion?, of subscriber: Subscriber?) -> Admission {
         state.withLockedValue { admit(arrival, system, of: subscriber, in: &$0) }
     }
 
     private func admit(
         _ arrival: Arrival,
         _ system: DNSQuestion?,
-        of subscriber: IPAddress?,
+        of subscriber: Subscriber?,
         in state: inout State
     ) -> Admission {
         let own = subscriber.flatMap { state.waitingOf[$0] } ?? 0
@@ -78,7 +78,7 @@ extension DNSService {
     }
 
     /// Records that a question was answered.
-    func left(_ system: DNSQuestion?, of subscriber: IPAddress?) {
+    func left(_ system: DNSQuestion?, of subscriber: Subscriber?) {
         let joined = state.withLockedValue { state in
             if let subscriber, let own = state.waitingOf[subscriber] {
                 state.waitingOf[subscriber] = own > 1 ? own - 1 : nil

@@ -42,13 +42,17 @@ final class DNSService: Sendable {
     /// What changes while the server runs.
     struct State {
         var replies = GenerationCache<Key, Memo>(maxCount: 16_384, maxCost: 16 << 20) { $0.body.size + 128 }
+        /// The questions that clients may ask over UDP.
         var limiter: RateLimiter?
+        /// The questions that clients may ask over TCP and TLS. Apart, because their sources are not forged: a flood in
+        /// the name of a client must leave it this way.
+        var streamLimiter: RateLimiter?
         var counters = DNSCounters()
         var waiting = 0
         /// The names that this machine's resolver is being asked for. Bounded by `waiting`.
         var askingSystem: [DNSQuestion: SystemLookup] = [:]
         /// The number of waiting questions of each limited client, as a part of `waiting`.
-        var waitingOf: [IPAddress: Int] = [:]
+        var waitingOf: [Subscriber: Int] = [:]
         var isDraining = false
         /// The number of changes of the names and upstreams.
         var generation = 0
@@ -76,13 +80,22 @@ final class DNSService: Sendable {
         state.limiter = configuration.questionsPerSecond.map {
             RateLimiter(perSecond: $0, burst: configuration.burst, maxClients: configuration.maxClients)
         }
+        state.streamLimiter = state.limiter
         self.state = NIOLockedValueBox(state)
     }
 
     // MARK: Answering
 
     /// Handles a message from a client.
-    func handle(_ message: [UInt8], from client: IPAddress, _ transport: Transport, now: NIODeadline) -> Handling {
+    ///
+    /// - Parameter isFlooded: Whether too many questions wait at the client's socket for a question to wait with them.
+    func handle(
+        _ message: [UInt8],
+        from client: IPAddress,
+        _ transport: Transport,
+        now: NIODeadline,
+        isFlooded: Bool = false
+    ) -> Handling {
         let query: QueryHead
         do throws(QueryHead.Fault) {
             query = try QueryHead(message)
@@ -126,7 +139,7 @@ final class DNSService: Sendable {
             time: now,
             generation: generation
         )
-        return answer(arrival)
+        return answer(arrival, isFlooded: isFlooded)
     }
 
     /// A query with its client, transport and time.
@@ -142,7 +155,7 @@ final class DNSService: Sendable {
         var generation: Int
     }
 
-    private func answer(_ arrival: Arrival) -> Handling {
+    private func answer(_ arrival: Arrival, isFlooded: Bool) -> Handling {
         let query = arrival.query
         let finish = { @Sendable [self] (answer: ServerAnswer) in reply(to: arrival, with: answer) }
         if let fault = query.fault { return .reply(finish(ServerAnswer(fault))) }
@@ -152,8 +165,9 @@ final class DNSService: Sendable {
         let step = answerer.step(asked)
         if let answer = answerer.known(step) { return .reply(finish(answer)) }
         let isLimited = configuration.questionsPerSecond != nil && !arrival.client.isLoopback
-        let subscriber = isLimited ? arrival.client.ofSubscriber : nil
-        guard hasRoom, answerer.hasRoom(step) else { return refusal(of: arrival, stale: answerer.stale(step)) }
+        let subscriber = isLimited ? Subscriber(arrival.client, arrival.transport) : nil
+        let mayWait = !isFlooded || answerer.mayNeedNoUpstream(step)
+        guard mayWait, hasRoom, answerer.hasRoom(step) else { return refusal(of: arrival, stale: answerer.stale(step)) }
         let system = answerer.systemQuestion(step)
         switch admit(arrival, system, of: subscriber) {
         case .copy: return .silence
@@ -174,7 +188,7 @@ final class DNSService: Sendable {
                 left(nil, of: subscriber)
                 return finish(answer)
             }
-            return .later(wait, mayBeHeld: true)
+            return .later(wait, mayBeHeld: false)
         }
     }
 

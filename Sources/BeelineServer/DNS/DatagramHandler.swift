@@ -24,25 +24,13 @@ final class DatagramHandler: ChannelInboundHandler {
     private var held = CircularBuffer<Held>()
     /// The number of datagrams since the end of the last read.
     private var count = 0
-    /// The time until which the socket counts as flooded.
-    private var floodEnd = NIODeadline.uptimeNanoseconds(0)
+    private var pace = LookupPace()
     private var timer: Scheduled<Void>?
     /// The time until the timer. It doubles while the loop is busy.
     private var pause = DatagramHandler.minPause
 
     /// The largest query to read, in octets. A larger one is cut, which makes it malformed.
     static let maxQuery = 2_048
-    /// The maximum number of datagrams that one system call reads.
-    static let batch = 32
-    /// The number of system calls after which a read ends, so that the loop runs tasks.
-    static let callsPerRead = 4
-    /// The maximum number of questions that are started after a read, or after a pause without one. Starting takes
-    /// about ten times as long as a known answer.
-    static let starts = 8
-    /// The maximum number in a flood: that many questions are held, and the socket was not empty after a recent read.
-    private static let startsInFlood = 1
-    private static let heldInFlood = 1_024
-    private static let floodTime = TimeAmount.milliseconds(100)
     private static let minPause = TimeAmount.milliseconds(2)
     /// After a pause of this length, questions are started in any case.
     private static let maxPause = TimeAmount.milliseconds(256)
@@ -53,11 +41,16 @@ final class DatagramHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         count += 1
+        // The socket is bound again.
+        guard count <= LookupPace.maxRead else { return context.close(promise: nil) }
         let envelope = unwrapInboundIn(data)
         let peer = envelope.remoteAddress
         // No client can receive a reply at port 0, so the source is forged.
         guard let port = peer.port, port > 0, let client = IPAddress(peer) else { return }
-        let handling = service.handle(Array(envelope.data.readableBytesView), from: client, .udp, now: .now())
+        let now = NIODeadline.now()
+        let isFlooded = pace.isFlooded(held: held.count, at: now)
+        let octets = Array(envelope.data.readableBytesView)
+        let handling = service.handle(octets, from: client, .udp, now: now, isFlooded: isFlooded)
         switch handling {
         case .silence: return
         case .reply(let octets): write(octets, to: peer, context: context)
@@ -68,7 +61,7 @@ final class DatagramHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.flush()
-        if count >= Self.batch * Self.callsPerRead { floodEnd = context.eventLoop.now + Self.floodTime }
+        pace.readEnded(datagrams: count, at: .now())
         count = 0
         startHeld(context)
     }
@@ -81,8 +74,7 @@ final class DatagramHandler: ChannelInboundHandler {
 
     /// Starts a few of the held questions, and the others later.
     private func startHeld(_ context: ChannelHandlerContext) {
-        let isFlooded = held.count >= Self.heldInFlood && context.eventLoop.now < floodEnd
-        for _ in 0..<(isFlooded ? Self.startsInFlood : Self.starts) {
+        for _ in 0..<pace.starts(held: held.count, at: .now()) {
             guard let next = held.popFirst() else { break }
             start(next, context)
         }

@@ -118,12 +118,12 @@ final class DatagramSockets: Sendable {
 
     private func bind(_ address: SocketAddress) -> EventLoopFuture<Void> {
         let bootstrap = DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
-            .channelOption(.datagramVectorReadMessageCount, value: DatagramHandler.batch)
-            .channelOption(.maxMessagesPerRead, value: UInt(DatagramHandler.callsPerRead))
+            .channelOption(.datagramVectorReadMessageCount, value: LookupPace.batch)
+            .channelOption(.maxMessagesPerRead, value: UInt(LookupPace.callsPerRead))
             .channelOption(.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
             .channelOption(
                 .recvAllocator,
-                value: FixedSizeRecvByteBufferAllocator(capacity: DatagramHandler.batch * DatagramHandler.maxQuery)
+                value: FixedSizeRecvByteBufferAllocator(capacity: LookupPace.batch * DatagramHandler.maxQuery)
             )
             .channelInitializer { [service] channel in
                 channel.eventLoop.makeCompletedFuture {
