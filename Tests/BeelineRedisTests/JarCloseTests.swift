@@ -50,11 +50,12 @@ struct JarCloseTests {
     @Test("calls of close at the same time have the same result")
     func closedTwice() async throws {
         let server = try Self.server()
-        let jar = try await server.jar { $0.redis.timeout = .milliseconds(200) }
+        let jar = try await server.jar()
         let idle = try await server.jar("idle")
         jar.set("a", "1")
         async let first: Void = jar.close(within: .seconds(30))
-        async let second: Void = jar.close(within: .zero)
+        // Either may be the first, whose limit counts.
+        async let second: Void = jar.close(within: .seconds(30))
         _ = try await (first, second)
         try await jar.close(within: .zero)
         // Nothing is unwritten, so this needs no time.
