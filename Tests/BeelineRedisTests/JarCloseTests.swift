@@ -71,6 +71,40 @@ struct JarCloseTests {
         }
     }
 
+    @Test("a change that is made while another call closes the jar is written, if its own call succeeds")
+    func changedWhileClosing() async throws {
+        let server = try Self.server()
+        for round in 0..<50 {
+            let jar = try await server.jar("round\(round)")
+            jar.set("a", "1")
+            async let first: Void = jar.close(within: .seconds(30))
+            // A change after the end is ignored and not counted.
+            jar.set("b", "1")
+            try await jar.close(within: .seconds(30))
+            try await first
+            #expect(jar.state.unwrittenChanges == 0, "round \(round)")
+        }
+        server.stop()
+    }
+
+    @Test("a second call of close keeps its own time limit, and ends the first one's writing")
+    func secondLimit() async throws {
+        let server = try Self.server()
+        let jar = try await server.jar()
+        server.stop()
+        jar.set("a", "1")
+        let first = Task { try await jar.close(within: .seconds(3_600)) }
+        // So that it is the first one.
+        for _ in 0..<100 { await Task.yield() }
+        try await withTimeLimit(.seconds(30), for: { "the end of the first call" }) {
+            let errors = [
+                await #expect(throws: RedisError.self) { try await jar.close(within: .milliseconds(200)) },
+                await #expect(throws: RedisError.self) { try await first.value },
+            ]
+            #expect(errors.allSatisfy { $0?.code == .unavailable })
+        }
+    }
+
     @Test("a jar without unwritten changes closes at once when its server has gone")
     func serverGone() async throws {
         let server = try Self.server()

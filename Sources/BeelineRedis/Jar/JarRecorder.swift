@@ -14,6 +14,9 @@ final class JarRecorder: CookieFollower {
         /// The number of changes that a running write has taken, and more than 0 after an overrun.
         var taken = 0
         var isFinished = false
+
+        /// The number of changes that are pending or being written.
+        var unwritten: Int { pending.count + taken }
     }
 
     /// The source of changes that came from the server and must not be written back.
@@ -36,7 +39,16 @@ final class JarRecorder: CookieFollower {
 
     var isFinished: Bool { state.withLockedValue { $0.isFinished } }
 
+    /// Ignores all further changes.
     func finish() { state.withLockedValue { $0.isFinished = true } }
+
+    /// Ignores all further changes if all changes so far were written. Returns whether they were.
+    func finishIfWritten() -> Bool {
+        state.withLockedValue { state in
+            if state.unwritten == 0 { state.isFinished = true }
+            return state.isFinished
+        }
+    }
 
     /// The time for versions. A clock that no version can hold is wrong; then versions follow those that were seen.
     private func time() -> CookieTime {
@@ -89,7 +101,7 @@ final class JarRecorder: CookieFollower {
     var count: Int { state.withLockedValue { $0.pending.count } }
 
     /// The number of changes that are pending or being written.
-    var unwritten: Int { state.withLockedValue { $0.pending.count + $0.taken } }
+    var unwritten: Int { state.withLockedValue { $0.unwritten } }
 
     /// Returns a time for a change made now, later than all versions that were seen.
     func stamp() -> Int64 {

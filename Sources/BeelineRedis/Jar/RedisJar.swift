@@ -147,33 +147,42 @@ public final class RedisJar: Sendable {
 
     /// Writes the remaining changes, and ends the connections.
     ///
-    /// A login that runs is cancelled, and its lease ends. Further calls wait for the first one and have its result.
+    /// A login that runs is cancelled, and its lease ends. Further calls wait for the first one and have its result. If their
+    /// time limit ends before, they end the first one's writing.
     ///
     /// - Parameter limit: The time limit. Connections that are being opened then end by themselves. Default: 5 seconds.
     /// - Throws: ``RedisError`` with code `unavailable` if changes could not be written. The jar is closed even then.
     public func close(within limit: Duration = .seconds(5)) async throws(RedisError) {
         // In a task of its own, so that the last changes are written even if the caller is cancelled, by Ctrl-C for instance.
-        let task = closing.withLockedValue { closing in
-            if let closing { return closing }
+        let (task, isFirst) = closing.withLockedValue { closing in
+            if let closing { return (closing, false) }
             let task = Task { await end(within: limit) }
             closing = task
-            return task
+            return (task, true)
         }
-        try await task.value.get()
+        if isFirst { return try await task.value.get() }
+        let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
+        if let outcome = await result(before: deadline, of: { await task.value }) { return try outcome.get() }
+        context.progress.update { $0.isClosed = true }
+        throw unavailable(within: limit)
     }
 
     private func end(within limit: Duration) async -> Result<Void, RedisError> {
         let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
         var failure: RedisError?
         do throws(RedisError) {
-            if context.recorder.unwritten > 0 || context.progress.values.hasOverrun {
+            // Changes may be made meanwhile, and a survey puts changes back before it ends the overrun.
+            while context.progress.values.hasOverrun || !context.recorder.finishIfWritten() {
                 try await synchronize(within: max(.zero, ContinuousClock.now.duration(to: deadline)))
             }
         } catch {
-            failure = error
+            // What the reader has not confirmed may have been written all the same.
+            context.recorder.finish()
+            if context.recorder.unwritten > 0 || context.progress.values.hasOverrun {
+                failure = unavailable(within: limit)
+            }
         }
         context.progress.update { $0.isClosed = true }
-        context.recorder.finish()
         work.cancel()
         // A login gives its lease back.
         _ = await context.progress.wait(until: deadline) { $0.logins == 0 }

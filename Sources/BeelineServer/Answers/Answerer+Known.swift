@@ -63,26 +63,35 @@ extension Answerer {
         if let found = resolver.stale(host, families: Families(family), subnet: subnet) {
             return answer(from: found, by: resolver, name: name, family: family)
         }
-        // That a name has no IPv6 addresses is not kept past its TTL. IPv6 addresses may be made from IPv4 ones.
-        guard synthesizes, family == .v6, !resolver.network.nat64.isEmpty else { return nil }
+        let hadNone = resolver.hadNone(host, family, subnet: subnet)
+        let absence = hadNone ? ServerAnswer(.noError, source: "stale", errors: [.staleAnswer]) : nil
+        // IPv6 addresses may be made from IPv4 ones.
+        guard synthesizes, family == .v6, !resolver.network.nat64.isEmpty else { return absence }
         var originals = resolver.stale(host, families: .v4, subnet: subnet)
         if case .success(let found) = resolver.current(host, families: .v4, subnet: subnet) { originals = found }
-        guard let originals else { return nil }
+        guard let originals else { return absence }
         let found = answer(from: originals, by: resolver, name: name, family: .v4)
-        guard var answer = synthesized(found, by: resolver) else { return nil }
+        guard var answer = synthesized(found, by: resolver), !answer.addresses.isEmpty else { return absence }
         // The name may have IPv6 addresses. The client asks for them again soon.
         answer.answers = answer.answers.map { DNSRecord($0.name, ttl: min($0.ttl, Self.staleTTL), $0.data) }
         return answer
     }
 
     /// Whether an upstream can be asked the question now, as far as the number of concurrent lookups is concerned.
-    func hasRoom(_ step: Step) -> Bool {
+    ///
+    /// - Parameter leavesReserve: Whether a quarter of the lookups is left to other questions.
+    func hasRoom(_ step: Step, leavesReserve: Bool) -> Bool {
         switch step.route {
-        // A table may have the host, which needs no upstream. The forwarder refuses the others itself.
         case .message(let backend, let host):
-            (host != nil && backend.resolver.hasTables) || backend.forwarder.hasRoom(step.query)
+            (host.map(backend.resolver.isInTable) ?? false)
+                || backend.forwarder.hasRoom(step.query, leavesReserve: leavesReserve)
         case .addresses(let backend, let host, let family):
-            backend.resolver.hasRoom(host, families: Families(family), subnet: step.query.subnet)
+            backend.resolver.hasRoom(
+                host,
+                families: Families(family),
+                subnet: step.query.subnet,
+                leavesReserve: leavesReserve
+            )
         case .here, .tables, .existence: true
         }
     }

@@ -82,12 +82,13 @@ extension Answerer {
         return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
     }
 
-    /// Whether tables or this machine's resolver may have the answer, so that a flood of the upstreams does not concern it.
-    func mayNeedNoUpstream(_ step: Step) -> Bool {
+    /// Whether a table or this machine's resolver has the answer, so that a flood of the upstreams does not concern it.
+    func needsNoUpstream(_ step: Step) -> Bool {
         switch step.route {
-        case .addresses(let backend, _, _): backend.resolver.hasTables || systemQuestion(step) != nil
-        case .message(let backend, let host): host != nil && backend.resolver.hasTables
-        case .here, .tables, .existence: true
+        case .addresses(let backend, let host, _): backend.resolver.isInTable(host) || systemQuestion(step) != nil
+        case .message(let backend, let host): host.map(backend.resolver.isInTable) ?? false
+        case .tables(let backend, let host): backend.resolver.isInTable(host)
+        case .here, .existence: true
         }
     }
 

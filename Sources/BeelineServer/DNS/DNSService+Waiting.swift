@@ -31,7 +31,12 @@ extension DNSService {
     static let maxRefusals: Double = 1_000
 
     /// Whether a further question may wait for upstreams.
-    var hasRoom: Bool { state.withLockedValue { $0.waiting < configuration.maxWaiting } }
+    func hasRoom(_ transport: Transport) -> Bool { state.withLockedValue { $0.waiting < maxWaiting(transport) } }
+
+    /// A flood over UDP with forged sources leaves a quarter of the places to TCP and TLS, where no source is forged.
+    private func maxWaiting(_ transport: Transport) -> Int {
+        transport == .udp ? configuration.maxWaiting - configuration.maxWaiting / 4 : configuration.maxWaiting
+    }
 
     /// What becomes of a question that cannot be looked up now.
     ///
@@ -57,7 +62,7 @@ extension DNSService {
         in state: inout State
     ) -> Admission {
         let own = subscriber.flatMap { state.waitingOf[$0] } ?? 0
-        guard state.waiting < configuration.maxWaiting, own < configuration.waitingPerClient else { return .busy }
+        guard state.waiting < maxWaiting(arrival.transport), own < configuration.waitingPerClient else { return .busy }
         var admission = Admission.first
         if let system {
             let id = Array(arrival.query.octets.prefix(2))

@@ -166,8 +166,11 @@ final class DNSService: Sendable {
         if let answer = answerer.known(step) { return .reply(finish(answer)) }
         let isLimited = configuration.questionsPerSecond != nil && !arrival.client.isLoopback
         let subscriber = isLimited ? Subscriber(arrival.client, arrival.transport) : nil
-        let mayWait = !isFlooded || answerer.mayNeedNoUpstream(step)
-        guard mayWait, hasRoom, answerer.hasRoom(step) else { return refusal(of: arrival, stale: answerer.stale(step)) }
+        let mayWait = !isFlooded || answerer.needsNoUpstream(step)
+        guard
+            mayWait, hasRoom(arrival.transport),
+            answerer.hasRoom(step, leavesReserve: arrival.transport == .udp)
+        else { return refusal(of: arrival, stale: answerer.stale(step)) }
         let system = answerer.systemQuestion(step)
         switch admit(arrival, system, of: subscriber) {
         case .copy: return .silence

@@ -28,7 +28,7 @@ final class DatagramSockets: Sendable {
         var needsCheck = false
         /// The number of checks since the last periodic one.
         var extraChecks = 0
-        /// The number of consecutive failures to bind an address.
+        /// The number of consecutive failures to bind a socket of an address.
         var failures: [SocketAddress: Int] = [:]
         var checks: RepeatedTask?
     }
@@ -48,7 +48,7 @@ final class DatagramSockets: Sendable {
     /// The maximum number of checks between two periodic ones, so that a socket that always fails cannot keep a
     /// processor busy.
     private static let maxExtraChecks = 200
-    /// The number of consecutive failures at which an error is reported.
+    /// The number of consecutive checks without a socket at which an error is reported.
     private static let reportedFailure = 2
 
     /// The number of sockets of an address. One if the system does not distribute the clients of a port among sockets.
@@ -194,7 +194,8 @@ final class DatagramSockets: Sendable {
                 return (false, mustCheck)
             }
             state.failures[address, default: 0] += 1
-            return (state.failures[address] == Self.reportedFailure, mustCheck)
+            let hasSocket = !(state.open[address]?.isEmpty ?? true)
+            return (!hasSocket && state.failures[address] == Self.reportedFailure * Self.count, mustCheck)
         }
         if mustCheck { loop.execute { [self] in check() } }
         guard isReported, case .failure(let error) = result else { return }

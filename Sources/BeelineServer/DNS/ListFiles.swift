@@ -14,6 +14,8 @@ final class ListFiles: Sendable {
     private struct State {
         var rules: NameRules?
         var stamps: [FileStamp?] = []
+        /// The stamps at the last check.
+        var seen: [FileStamp?] = []
     }
 
     private let paths: [String]
@@ -30,10 +32,15 @@ final class ListFiles: Sendable {
     /// Nil without files.
     var rules: NameRules? { state.withLockedValue { $0.rules } }
 
-    /// Reads all files if one has changed, and uses them. Returns whether it did.
+    /// Reads all files if one has changed, and uses them. Returns whether it did. Call it at intervals: files are read when
+    /// they have not changed since the previous call, because a program that writes one may have emptied it first.
     func reload() throws(ServerError) -> Bool {
         let stamps = paths.map { FileStamp($0) }
-        guard stamps != state.withLockedValue({ $0.stamps }) else { return false }
+        let mustRead = state.withLockedValue { state in
+            defer { state.seen = stamps }
+            return stamps != state.stamps && stamps == state.seen
+        }
+        guard mustRead else { return false }
         let result = Result { () throws(ServerError) in try read() }
         // A file changed during the read, so the content may be incomplete. It is read again at the next check.
         guard paths.map({ FileStamp($0) }) == stamps else { return false }
@@ -51,7 +58,7 @@ final class ListFiles: Sendable {
         // Takes the stamps before reading, so that a write during the read triggers another read.
         let stamps = paths.map { FileStamp($0) }
         for path in paths {
-            guard let octets = content(ofFileAt: path) else {
+            guard let octets = content(ofFileAt: path), octets.count <= ZoneFile.maxOctets else {
                 throw ServerError(
                     .badList,
                     "the list \(path) cannot be read, or has more than \(ZoneFile.maxOctets) octets"
@@ -65,6 +72,6 @@ final class ListFiles: Sendable {
     /// Uses the result of ``read()``.
     func use(_ reading: Reading?) {
         guard let reading else { return }
-        state.withLockedValue { $0 = State(rules: reading.rules, stamps: reading.stamps) }
+        state.withLockedValue { $0 = State(rules: reading.rules, stamps: reading.stamps, seen: reading.stamps) }
     }
 }

@@ -8,9 +8,16 @@ import NIOCore
 /// drops the others with the questions for cached names among them.
 struct LookupPace {
     /// The maximum number of datagrams that one system call reads.
-    static let batch = 32
+    static let batch: Int = {
+        #if os(Linux)
+        32
+        #else
+        // NIO reads one at a time on Apple's platforms.
+        1
+        #endif
+    }()
     /// The number of system calls after which a read ends, so that the loop runs tasks.
-    static let callsPerRead = 4
+    static let callsPerRead = 128 / batch
     /// The maximum number of questions that are started after a read, or after a pause without one.
     static let starts = 8
     /// The maximum number in a flood.

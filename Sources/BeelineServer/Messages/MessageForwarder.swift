@@ -146,16 +146,18 @@ final class MessageForwarder: Sendable {
     }
 
     /// Whether a query may start now, or is under way.
-    func hasRoom(_ query: MessageQuery) -> Bool {
+    ///
+    /// - Parameter leavesReserve: Whether a quarter of the queries is left to others.
+    func hasRoom(_ query: MessageQuery, leavesReserve: Bool) -> Bool {
         let key = Key(query, in: network())
-        return state.withLockedValue { $0.queries[key] != nil || hasRoom($0) }
+        return state.withLockedValue { $0.queries[key] != nil || hasRoom($0, leavesReserve: leavesReserve) }
     }
 
     /// Whether a further query may start now.
-    private func hasRoom(_ state: State) -> Bool {
+    private func hasRoom(_ state: State, leavesReserve: Bool = false) -> Bool {
         let areDown = state.health.allSatisfy { $0.silences >= limits.silencesUntilDown }
         let most = areDown ? min(limits.maxQueriesWhileDown, limits.maxQueries) : limits.maxQueries
-        return state.queries.count < most && !state.isClosed
+        return state.queries.count < most - (leavesReserve ? most / 4 : 0) && !state.isClosed
     }
 
     /// The answer. Asks upstreams if necessary. If they take long and there is an answer past its TTL, that is used, and the query

@@ -74,6 +74,17 @@ struct CachedAnswers {
         return found
     }
 
+    /// Whether an entry past its TTL says that a name has no record of a family, and has an address of the other one.
+    mutating func hadNone(_ request: LookupRequest, _ family: IPAddress.Family, now: Moment) -> Bool {
+        let maxStale = rules.maxStale
+        return cache.find(AnswerCache.Key(request, scope: scope)) { entry in
+            guard let kept = entry[family], kept.absence == .noRecord, now < kept.expiresAt + maxStale else {
+                return false
+            }
+            return entry.isUsable(for: .both, now: now, maxStale: maxStale)
+        } ?? false
+    }
+
     /// Records a failed or successful attempt at an endpoint of a name: its addresses are put in order anew.
     ///
     /// - Returns: Whether all endpoints of the name have failed, so that the upstreams should be asked again.

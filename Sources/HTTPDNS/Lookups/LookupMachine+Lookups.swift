@@ -55,8 +55,12 @@ extension LookupMachine {
     }
 
     /// Whether a lookup may start now, or is under way.
-    func hasRoom(for request: LookupRequest) -> Bool {
-        lookups.count < configuration.limits.maxLookups || lookups[LookupKey(request, scope: scope)] != nil
+    ///
+    /// - Parameter leavesReserve: Whether a quarter of the lookups is left to others.
+    func hasRoom(for request: LookupRequest, leavesReserve: Bool) -> Bool {
+        let most = configuration.limits.maxLookups
+        return lookups.count < most - (leavesReserve ? most / 4 : 0)
+            || lookups[LookupKey(request, scope: scope)] != nil
     }
 
     /// Ends a lookup that has delivered an answer, if a fresh one is wanted and no caller waits for the rest.

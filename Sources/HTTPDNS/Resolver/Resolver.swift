@@ -177,10 +177,18 @@ public final class Resolver: Sendable {
         return resolution
     }
 
+    /// Whether the cache had no address of the family for a name, past the TTL, but has or had one of the other family.
+    package func hadNone(_ host: Host, _ family: IPAddress.Family, subnet: IPNetwork?) -> Bool {
+        let request = LookupRequest(host: host, families: Families(family), subnet: subnet)
+        return state.withLockedValue { $0.machine.answers.hadNone(request, family, now: time.now()) }
+    }
+
     /// Whether a lookup of a name may start now, or is under way: see ``ResolverConfiguration/Limits/maxLookups``.
-    package func hasRoom(_ host: Host, families: Families, subnet: IPNetwork?) -> Bool {
+    ///
+    /// - Parameter leavesReserve: Whether a quarter of the lookups is left to others.
+    package func hasRoom(_ host: Host, families: Families, subnet: IPNetwork?, leavesReserve: Bool) -> Bool {
         let request = LookupRequest(host: host, families: families, subnet: subnet)
-        return state.withLockedValue { $0.machine.hasRoom(for: request) }
+        return state.withLockedValue { $0.machine.hasRoom(for: request, leavesReserve: leavesReserve) }
     }
 
     /// Looks up a name in the cache.

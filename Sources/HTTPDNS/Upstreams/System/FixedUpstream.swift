@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Names
+package import Names
+
+/// An upstream that answers from a table that the user wrote.
+package protocol TableUpstream: Upstream {
+    /// Whether the table has a host. Does not block.
+    func has(_ host: Host) -> Bool
+}
 
 /// Answers from a table that the user wrote. The table may contain any address. Other names fail with `unsupported`.
-package struct FixedUpstream: Upstream {
+package struct FixedUpstream: TableUpstream {
     /// The name in resolutions and errors.
     package let name: String
     /// The kind of upstream.
@@ -17,6 +23,8 @@ package struct FixedUpstream: Upstream {
         self.name = name
         self.ttl = ttl
     }
+
+    package func has(_ host: Host) -> Bool { table[host] != nil }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOConcurrencyHelpers
-import Names
+package import Names
 
 #if canImport(Darwin)
 import Darwin
@@ -13,7 +13,7 @@ import Glibc
 
 /// Answers from a file in the format of hosts(5), which is read again when it has changed. The file may contain any
 /// address.
-package final class HostsFileUpstream: Upstream {
+package final class HostsFileUpstream: TableUpstream {
     /// The name in resolutions and errors.
     package let name: String
     /// The kind of upstream.
@@ -47,6 +47,9 @@ package final class HostsFileUpstream: Upstream {
         self.path = path
         name = "hosts:\(path)"
     }
+
+    /// Whether the file had a host when it was read last.
+    package func has(_ host: Host) -> Bool { state.withLockedValue { $0.table[host] != nil } }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPDNS
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("Files of blocked and rewritten names")
+struct ListFilesTests {
+    @Test("a list that a program has emptied and is writing again stays in use until the file rests")
+    func emptied() throws {
+        let folder = try ListFolder("0.0.0.0 one.example")
+        let lists = try ListFiles([folder.path], blockedAnswer: .noSuchName)
+        func isBlocked(_ name: String) throws -> Bool {
+            let name = try #require(DNSName(name))
+            let host = try #require(NameHost(name))
+            return lists.rules?.answer(name, host: host, .a)?.code == .noSuchName
+        }
+        try folder.replace(with: "")
+        #expect(try !lists.reload())
+        #expect(try isBlocked("one.example"))
+        try folder.replace(with: "0.0.0.0 one.example\n0.0.0.0 two.example")
+        #expect(try !lists.reload())
+        #expect(try isBlocked("one.example") && !isBlocked("two.example"))
+        #expect(try lists.reload())
+        #expect(try isBlocked("one.example") && isBlocked("two.example"))
+        #expect(try !lists.reload())
+    }
+
+    @Test("a list above the bound is an error, and its first part is not used")
+    func tooLarge() throws {
+        let folder = try ListFolder(String(repeating: "#", count: ZoneFile.maxOctets + 1))
+        let error = #expect(throws: ServerError.self) {
+            try ListFiles([folder.path], blockedAnswer: .noSuchName)
+        }
+        #expect(error?.code == .badList)
+    }
+}
