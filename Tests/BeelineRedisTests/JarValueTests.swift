@@ -194,6 +194,8 @@ struct JarValueTests {
         #expect(pause.next(share: 0.5) == .milliseconds(225))
         pause.reset()
         #expect(pause.next(share: 0) == .milliseconds(50))
+        var none = RetryPause(.zero ... .zero)
+        #expect(none.next(share: 0) >= .microseconds(500) && none.next(share: 1) == .milliseconds(1))
     }
 
     @Test("a jar's name cannot leave its hash tag")

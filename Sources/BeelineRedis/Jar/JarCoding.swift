@@ -58,6 +58,13 @@ struct JarCoding: Sendable {
         return JarUpdate(key: key, version: version, cookie: isStored ? cookie : nil)
     }
 
+    /// Whether a record says that its payload is encrypted.
+    func isEncrypted(_ record: [UInt8]) -> Bool {
+        let colon = UInt8(ascii: ":")
+        let parts = record.prefix(24).split(separator: colon, maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[2].elementsEqual("e".utf8)
+    }
+
     /// A record is valid for one jar, field, version and kind only.
     private func bond(_ field: [UInt8], _ head: [UInt8]) -> [UInt8] { Array(place.utf8) + [0] + field + [0] + head }
 }

@@ -44,7 +44,8 @@ struct JarComparison: Hashable, Sendable {
             }
         }
         for (key, own) in rest {
-            if own.version > pruned || (own.kind != .removed && !drops) {
+            // What the server had no room for, nobody can have deleted there.
+            if own.version > pruned || (own.kind != .removed && (!drops || own.isRefused)) {
                 push(key, own, from: cookies)
             } else if own.kind != .removed, !pending.contains(key) {
                 dropped[key] = own.version

@@ -34,7 +34,8 @@ struct JarContext: Sendable {
         )
         for (update, outcome) in zip(taken, addition.outcomes) {
             switch outcome {
-            case .kept, .replaced: break
+            // The recorder has noted an eviction.
+            case .kept, .replaced, .rejected(.noRoom): break
             case .deleted, .rejected: recorder.mark(update.key, .absent, ifVersion: update.version)
             }
         }
@@ -49,13 +50,22 @@ struct JarContext: Sendable {
             report("the jar \(configuration.name) has changes of the future; a machine's clock is wrong")
             return nil
         }
-        progress.update { $0.unreadable += 1 }
+        progress.update { values in
+            values.unreadable += 1
+            if configuration.key == nil, coding.isEncrypted(record) { values.isEncrypted = true }
+        }
+        guard !(configuration.refusesEncryption && progress.values.isEncrypted) else { return nil }
         report(
             configuration.key == nil
-                ? "the jar \(configuration.name) has cookies that cannot be read; they may be encrypted: name the key file"
+                ? needsKey
                 : "the jar \(configuration.name) has cookies that its key does not decrypt; they are left alone"
         )
         return nil
+    }
+
+    /// What to say if records are encrypted, and there is no key.
+    var needsKey: String {
+        "the jar \(configuration.name) has cookies that cannot be read; they may be encrypted: name the key file"
     }
 
     /// The highest version to believe now.

@@ -19,6 +19,8 @@ final class JarProgress: Sendable {
         var surveys = 0
         /// The number of records that could not be read in the last survey, and since.
         var unreadable = 0
+        /// Whether some of them are encrypted, and this process has no key.
+        var isEncrypted = false
         /// Why the server cannot be used. Each direction removes its own reason when it works again.
         var failures: [Direction: String] = [:]
         /// One of the reasons.

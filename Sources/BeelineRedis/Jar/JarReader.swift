@@ -87,7 +87,7 @@ final class JarReader: Sendable {
         else { throw RedisFault(reason: "the reply of the script is malformed") }
         // Before the records: a change that comes while they are read is in the feed after `place`.
         let (known, pending) = context.recorder.snapshot
-        context.progress.update { $0.unreadable = 0 }
+        context.progress.update { ($0.unreadable, $0.isEncrypted) = (0, false) }
         let records = try records(in: session)
         let comparison = JarComparison(
             server: records,
@@ -149,7 +149,7 @@ final class JarReader: Sendable {
             let words = command.map { $0.map { Array($0.utf8) } ?? context.keys.cookies }
             // A small hash is returned whole, whatever the count: the server keeps up to 512 short fields so.
             let most = context.configuration.boundedMaxRecords
-            let limits = RedisReplyReader.Limits(octets: Self.maxOctets, elements: 8 * most)
+            let limits = RedisReplyReader.Limits(octets: Self.maxOctets, elements: max(8 * most, 8_192))
             let reply = try session.call([words], limits: limits).first
             guard let parts = reply?.elements, parts.count == 2, let next = parts[0].text,
                 let fields = parts[1].elements,
@@ -160,7 +160,12 @@ final class JarReader: Sendable {
                 size += field.count + record.count
                 if let update = context.update(field: field, record: record) { updates.append(update) }
             }
-            guard size <= Self.maxOctets, updates.count <= 4 * most else {
+            guard updates.count <= 4 * most else {
+                throw RedisFault(
+                    reason: "the jar on the server has more than \(4 * most) cookies, four times maxRecords; raise it"
+                )
+            }
+            guard size <= Self.maxOctets else {
                 throw RedisFault(reason: "the jar on the server is larger than \(Self.maxOctets >> 20) MiB; delete it")
             }
             cursor = next

@@ -67,6 +67,9 @@ final class JarRecorder: CookieFollower {
                 // The server drops expired cookies itself. The version stays known, so that no older one returns.
                 case .removed(.expired):
                     if state.known[key]?.kind == .stored { state.known[key]?.kind = .absent }
+                // The limits of this process leave the cookies of the others alone.
+                case .removed(.evicted) where change.source == source:
+                    state.known[key]?.kind = .evicted
                 case .removed(.evicted):
                     // Just above the version that was evicted, so that each change by another process restores the cookie.
                     let version = (state.known[key]?.version ?? 0) + 1
@@ -82,8 +85,9 @@ final class JarRecorder: CookieFollower {
                 case .added, .replaced, .removed:
                     let isRemoved = if case .removed = change.kind { true } else { false }
                     guard change.source != source else {
-                        // An expired cookie made room for this one in the same step.
-                        if !isRemoved, state.known[key]?.kind == .absent { state.known[key]?.kind = .stored }
+                        // An expired or evicted cookie made room for this one in the same step.
+                        let kind = state.known[key]?.kind
+                        if !isRemoved, kind == .absent || kind == .evicted { state.known[key]?.kind = .stored }
                         continue
                     }
                     let version = state.pending.note(change, at: now) ?? state.pending.stamp(at: now)
@@ -162,6 +166,13 @@ final class JarRecorder: CookieFollower {
             guard state.known[key]?.version == version else { return false }
             state.known[key]?.kind = kind
             return true
+        }
+    }
+
+    /// Records whether the server had room for a change, if its version is still the given one.
+    func noteRefusal(_ isRefused: Bool, of key: CookieKey, version: Int64) {
+        state.withLockedValue { state in
+            if state.known[key]?.version == version { state.known[key]?.isRefused = isRefused }
         }
     }
 

@@ -27,9 +27,14 @@ struct KnownVersion: Hashable, Sendable {
         /// The change stored a cookie, but the jar has none: it has expired by the local clock, or the jar refused it.
         /// The next survey offers it again, because the clock may have been wrong.
         case absent
+        /// The change stored a cookie, but the limits of this process's jar had no room for it. Others keep it. It stays
+        /// away until its next change, because it would evict others at each survey.
+        case evicted
     }
 
     var version: Int64
     var kind: Kind
+    /// Whether the server had no room for the change, so that no other process has seen it.
+    var isRefused = false
 }
 #endif

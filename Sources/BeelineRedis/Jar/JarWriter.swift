@@ -94,9 +94,11 @@ struct JarWriter: Sendable {
     private func settle(_ sent: [PendingChanges.Entry], _ replies: ArraySlice<RedisValue>) {
         var newer: [JarUpdate] = []
         for (entry, reply) in zip(sent, replies) {
+            let key = CookieKey(entry.cookie)
+            context.recorder.noteRefusal(reply == .integer(2), of: key, version: entry.updated)
             switch reply {
             case .octets(let record):
-                let field = context.coding.field(of: CookieKey(entry.cookie))
+                let field = context.coding.field(of: key)
                 if let update = context.update(field: field, record: record) { newer.append(update) }
             case .integer(2):
                 let name = context.configuration.name

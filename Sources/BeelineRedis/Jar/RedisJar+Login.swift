@@ -2,6 +2,7 @@
 
 #if Redis
 public import CookieJar
+import NIOConcurrencyHelpers
 public import Names
 
 extension RedisJar {
@@ -42,10 +43,18 @@ extension RedisJar {
         // `close()` waits for it, so that the lease is given back.
         context.progress.update { $0.logins += 1 }
         defer { context.progress.update { $0.logins -= 1 } }
+        var waits = false
         while true {
             try Task.checkCancellation()
             guard !context.progress.values.isClosed else { throw closed }
-            switch try await acquire(lease) {
+            let attempt: LoginLease.Outcome
+            do {
+                attempt = try await acquire(lease)
+            } catch let error as RedisError where error.code == .unavailable && waits && .now < deadline {
+                // The server may return, and with it the cookies of the other process.
+                attempt = .held(configuration.leasePolling)
+            }
+            switch attempt {
             case .taken(let taken, let end, let serial):
                 do {
                     // The login of another process may have ended just before.
@@ -75,6 +84,7 @@ extension RedisJar {
                     throw error
                 }
             case .held(let left):
+                waits = true
                 guard ContinuousClock.now < deadline else {
                     throw RedisError(
                         .timedOut,
@@ -144,23 +154,26 @@ extension RedisJar {
         until end: ContinuousClock.Instant
     ) async throws {
         let (copy, draft) = LoginDraft.copy(of: context, limits: limits)
+        let end = NIOLockedValueBox(end)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await logIn(copy) }
             group.addTask { throw try await self.renew(taken, of: lease, until: end) }
             defer { group.cancelAll() }
             try await group.next()
         }
-        try await write(draft, under: taken)
+        try await write(draft, under: taken, until: end.withLockedValue { $0 })
     }
 
     /// Renews a lease until it is lost or the jar is closed. Returns the error that says so.
+    ///
+    /// - Parameter latest: The end of the lease, which each renewal changes.
     private func renew(
         _ taken: JarWriter.Lease,
         of lease: LoginLease,
-        until end: ContinuousClock.Instant
+        until latest: NIOLockedValueBox<ContinuousClock.Instant>
     ) async throws -> RedisError {
-        var end = end
         while true {
+            let end = latest.withLockedValue { $0 }
             let pause = ContinuousClock.now + configuration.boundedLeaseLifetime / 3
             let isClosed = await context.progress.wait(until: min(pause, end)) { $0.isClosed }
             try Task.checkCancellation()
@@ -172,7 +185,7 @@ extension RedisJar {
                 }
             }
             switch renewed ?? nil {
-            case .success(let next?): end = next
+            case .success(let next?): latest.withLockedValue { $0 = next }
             case .success(nil): return leaseLost
             case nil:
                 // The login may have ended for another reason during the call. Then the lease is given back.
@@ -184,7 +197,13 @@ extension RedisJar {
         }
     }
 
-    private func write(_ draft: LoginDraft, under lease: JarWriter.Lease) async throws {
+    /// Writes the changes of a login. If the server cannot be used, tries again until the lease ends: the script checks
+    /// the lease and the versions, so it may run twice.
+    private func write(
+        _ draft: LoginDraft,
+        under lease: JarWriter.Lease,
+        until end: ContinuousClock.Instant
+    ) async throws {
         guard let changes = draft.take(at: context.recorder.stamp) else {
             throw RedisError(
                 .tooManyChanges,
@@ -192,10 +211,22 @@ extension RedisJar {
             )
         }
         let writer = JarWriter(context: context)
-        let serial = try await call { session throws(RedisFault) in
-            try writer.write(changes, in: session, under: lease)
+        var pause = RetryPause(configuration.redis.retryDelay)
+        while true {
+            do {
+                let serial = try await call { session throws(RedisFault) in
+                    try writer.write(changes, in: session, under: lease)
+                }
+                guard serial != nil else { throw leaseLost }
+                break
+            } catch let error as RedisError where error.code == .unavailable {
+                let next = ContinuousClock.now + pause.next().asWait
+                guard next < end else { throw error }
+                let isClosed = await context.progress.wait(until: next) { $0.isClosed }
+                try Task.checkCancellation()
+                if isClosed { throw closed }
+            }
         }
-        guard serial != nil else { throw leaseLost }
         // Own jar first: the feed would bring them a little later.
         context.apply(
             changes.map { entry in

@@ -40,8 +40,9 @@ public final class RedisJar: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: The server and the limits.
-    ///   - limits: The limits and the policy of the jar. All processes should use the same, because the smallest limits
-    ///     apply to all.
+    ///   - limits: The limits and the policy of the jar. All processes should use the same. A process with smaller limits
+    ///     has a part of the cookies. A cookie that it evicts for one of its own is deleted for all; one that it has no
+    ///     room for when it comes from the server stays there.
     ///   - clock: Returns the current time; default the system's clock. Clocks that differ decide wrongly only between changes of
     ///     one cookie that are made at the same time.
     /// - Throws: ``RedisError`` with code `badName`.
@@ -117,6 +118,9 @@ public final class RedisJar: Sendable {
         while !Task.isCancelled {
             guard await context.progress.wait(until: deadline, { $0.isCurrent || $0.isClosed }) else { break }
             guard !context.progress.values.isClosed else { throw closed }
+            if configuration.refusesEncryption, context.progress.values.isEncrypted {
+                throw RedisError(.badKey, context.needsKey)
+            }
             let (surveys, known) = (context.progress.values.surveys, context.progress.values.serial)
             let outcome = await result(before: deadline) { [loops] in await loops.writePending() } ?? nil
             if case .written(let serial) = outcome {
@@ -130,7 +134,7 @@ public final class RedisJar: Sendable {
             guard ContinuousClock.now < deadline else { break }
             _ = await context.progress.wait(until: min(deadline, .now + .milliseconds(20))) { _ in false }
         }
-        throw unavailable(within: limit)
+        throw unavailable(within: limit, Task.isCancelled ? "the wait was cancelled" : nil)
     }
 
     var closed: RedisError { RedisError(.closed, "the jar \(configuration.name) was closed; open it again") }

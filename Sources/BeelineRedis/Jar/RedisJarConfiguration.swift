@@ -36,6 +36,10 @@ public struct RedisJarConfiguration: Sendable {
     /// How often a process that waits for another's login checks whether the lease has ended. Default: 250 ms.
     package var leasePolling = Duration.milliseconds(250)
 
+    /// Without a key: whether ``RedisJar/synchronize(within:)`` fails with code `badKey` if the jar has encrypted cookies.
+    /// If not, they are reported, and plain cookies are written beside them. Default: false.
+    package var refusesEncryption = false
+
     /// Called with a problem that is not about reaching the server: a cookie that cannot be decrypted, or a full jar. At most eight
     /// different ones are reported. Runs on a thread of the jar, so it must not block. Default: nil.
     public var onProblem: (@Sendable (_ problem: String) -> Void)?

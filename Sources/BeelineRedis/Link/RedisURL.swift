@@ -18,11 +18,12 @@ struct RedisURL: Hashable, Sendable {
     static let maxHosts = 16
     private static let schemes = ["redis", "rediss", "redis+sentinel", "rediss+sentinel"]
 
+    /// - Parameter ending: What errors say of the path.
     /// - Throws: ``RedisError`` with code `badURL`.
-    init(_ text: String) throws(RedisError) {
+    init(_ text: String, ending: String = "[/DATABASE]") throws(RedisError) {
         func failure(_ reason: String) -> RedisError {
             // Not the text: it may contain a password.
-            RedisError(.badURL, "the URL of the Redis server \(reason); write redis://[USER@]HOST[:PORT][/DATABASE]")
+            RedisError(.badURL, "the URL of the Redis server \(reason); write redis://[USER@]HOST[:PORT]\(ending)")
         }
         guard let mark = text.firstRange(of: "://"),
             let scheme = Self.schemes.first(where: { $0 == text[..<mark.lowerBound].lowercased() })
@@ -119,9 +120,10 @@ extension RedisConfiguration {
         }
         if url.isSentinel {
             guard let service = path.popFirst() else {
+                let jar = names.contains("key-file") ? "/NAME" : ""
                 throw RedisError(
                     .badURL,
-                    "the Redis URL names no service of Sentinel; write redis+sentinel://HOST/SERVICE"
+                    "the Redis URL names no service of Sentinel; write redis+sentinel://HOST/SERVICE\(jar)"
                 )
             }
             sentinel = RedisSentinel(hosts: url.hosts, service: service)
@@ -157,7 +159,7 @@ extension RedisJarConfiguration {
     ///
     /// - Throws: ``RedisError``: `badURL`, `badSecret`, `badKey`.
     public init(url text: String) throws(RedisError) {
-        let url = try RedisURL(text)
+        let url = try RedisURL(text, ending: "[/DATABASE]/NAME")
         self.init(name: "")
         let (timeout, retryDelay) = (redis.timeout, redis.retryDelay)
         var rest = url.path[...]

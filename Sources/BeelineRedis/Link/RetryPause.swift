@@ -8,9 +8,10 @@ struct RetryPause: Hashable, Sendable {
     /// The longest pause after the next failure.
     private(set) var current: Duration
 
+    /// - Parameter bounds: The shortest and the longest pause. At least 1 ms: a pause of zero would never grow.
     init(_ bounds: ClosedRange<Duration>) {
-        self.bounds = bounds
-        current = bounds.lowerBound
+        self.bounds = max(bounds.lowerBound, .milliseconds(1))...max(bounds.upperBound, .milliseconds(1))
+        current = self.bounds.lowerBound
     }
 
     /// Returns the pause after a failure: between half of the current pause and all of it.
