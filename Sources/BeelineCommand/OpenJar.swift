@@ -71,6 +71,8 @@ struct OpenJar: Sendable {
     static func shared(_ file: JarFile, bounds: CookieJarConfiguration) async throws(CommandFailure) -> RedisJar {
         do throws(RedisError) {
             var configuration = try RedisJarConfiguration(url: file.path)
+            // Otherwise a forgotten key file would put plain cookies into an encrypted jar.
+            configuration.refusesEncryption = true
             configuration.onProblem = { problem in
                 Terminal.standardError.writeLine("beeline: \(problem)".singleLine)
             }
@@ -98,7 +100,12 @@ struct OpenJar: Sendable {
             do throws(StoreError) { try await database.close() } catch { throw CommandFailure(error) }
         #if Redis
         case .shared(let shared):
-            do throws(RedisError) { try await shared.close() } catch { throw CommandFailure(error) }
+            do throws(RedisError) {
+                // An interrupted command ends after 3 s.
+                try await shared.close(within: Task.isCancelled ? .seconds(2) : .seconds(5))
+            } catch {
+                throw CommandFailure(error)
+            }
         #endif
         }
     }

@@ -36,7 +36,7 @@ struct CookiesImport: AsyncParsableCommand {
         for path in file {
             sources.append((path, try await CookieSource.read(path, as: format, container: container)))
         }
-        let bounds = try arguments.bound.configuration()
+        let bounds = try arguments.bounds()
         let results = try await arguments.change { jar in
             sources.map { $0.source.put(into: jar, of: $0.path, isOfThisSession: true, bounds: bounds) }
         }

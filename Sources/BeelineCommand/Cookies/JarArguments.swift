@@ -26,9 +26,16 @@ struct JarArguments: ParsableArguments {
         return JarFile(path)
     }
 
+    /// The limits of the jar. A shared jar has none here: all its cookies are read, and the server has its own limit.
+    func bounds() throws -> CookieJarConfiguration {
+        var bounds = try bound.configuration()
+        if try file().isShared { (bounds.maxCookies, bounds.maxCookiesPerDomain) = (1_000_000, 1_000_000) }
+        return bounds
+    }
+
     /// Runs `body` with the jar's cookies. Does not change the file.
     func read<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
-        let (file, bounds) = (try file(), try bound.configuration())
+        let (file, bounds) = (try file(), try bounds())
         guard !file.isShared else { return try await change(body) }
         let jar = CookieJar(configuration: bounds)
         let result = try await file.source()?.put(into: jar, of: file.path, isOfThisSession: false, bounds: bounds)
@@ -38,7 +45,7 @@ struct JarArguments: ParsableArguments {
 
     /// Runs `body` with the jar's cookies and writes the changes back to the file.
     func change<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
-        let open = try await OpenJar(file(), bounds: bound.configuration())
+        let open = try await OpenJar(file(), bounds: bounds())
         for message in open.messages { Terminal.standardError.writeLine("beeline: \(message.singleLine)") }
         do {
             let result = try body(open.jar)

@@ -86,15 +86,15 @@ struct FetchRunner: Sendable {
             status = error.status
         }
         board.finish()
-        // Save the cookies even after a failed transfer, to keep earlier logins.
         do {
-            try await cookies.save(session.parts)
+            try await hstsFiles.save(hosts)
         } catch {
             if session.settings.showsErrors { error.print() }
             if status == .ok { status = error.status }
         }
+        // Save the cookies even after a failed transfer, to keep earlier logins. Last, because a jar's server may be away.
         do {
-            try await hstsFiles.save(hosts)
+            try await cookies.save(session.parts)
         } catch {
             if session.settings.showsErrors { error.print() }
             if status == .ok { status = error.status }

@@ -40,15 +40,15 @@ struct SessionCookies: Sendable {
         return Self.insert(try await Self.cookies(plan), into: jar, bounds: plan.jarBounds)
     }
 
-    /// Writes the jar and the files of `-c`.
+    /// Writes the files of `-c` and the jar. The jar comes last, because its server may be away.
     func save(_ parts: [FetchPlan]) async throws(CommandFailure) {
         // A failure to save one file must not prevent saving the others.
         var failure: CommandFailure?
-        do throws(CommandFailure) { try await file?.save() } catch { failure = error }
         for plan in parts {
             guard let jar, let file = plan.cookieJar else { continue }
             do throws(CommandFailure) { try file.save(jar, isCurls: true) } catch { failure = failure ?? error }
         }
+        do throws(CommandFailure) { try await file?.save() } catch { failure = failure ?? error }
         if let failure { throw failure }
     }
 

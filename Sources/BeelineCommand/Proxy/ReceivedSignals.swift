@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import NIOConcurrencyHelpers
 
 #if canImport(Darwin)
 import Darwin
@@ -16,6 +17,9 @@ import Glibc
 struct ReceivedSignals {
     private let numbers: [CInt]
     private let source: any DispatchSourceRead
+    /// Whether a signal has come that ends a process.
+    private let isEnding = NIOLockedValueBox(false)
+    private static let ending: Set<CInt> = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 
     /// Starts to report signals.
     ///
@@ -36,12 +40,20 @@ struct ReceivedSignals {
         writeEnd = ends[1]
         let readEnd = FileDescriptor(ends[0])
         source = DispatchSource.makeReadSource(fileDescriptor: readEnd.number, queue: .global())
-        source.setEventHandler {
+        source.setEventHandler { [isEnding] in
             var byte: UInt8 = 0
-            while read(readEnd.number, &byte, 1) == 1 { handle(CInt(byte & ~keyBit), byte & keyBit != 0) }
+            while read(readEnd.number, &byte, 1) == 1 {
+                let number = CInt(byte & ~keyBit)
+                if Self.ending.contains(number) { isEnding.withLockedValue { $0 = true } }
+                handle(number, byte & keyBit != 0)
+            }
         }
         source.resume()
         self.numbers = numbers
+        Self.handle(numbers, flags: SA_SIGINFO | SA_RESTART)
+    }
+
+    private static func handle(_ numbers: [CInt], flags: CInt) {
         var action = sigaction()
         #if canImport(Darwin)
         action.__sigaction_u.__sa_sigaction = report
@@ -50,13 +62,23 @@ struct ReceivedSignals {
         #else
         action.__sigaction_handler.sa_sigaction = report
         #endif
-        action.sa_flags = SA_SIGINFO | SA_RESTART
+        action.sa_flags = flags
         for number in numbers { sigaction(number, &action, nil) }
     }
 
-    /// Ignores the signals from now on. Does not close the pipe: a handler may be running in another thread.
+    /// Reports no signals from now on. The first one that ends a process is ignored, to let the cleanup finish, unless it
+    /// was reported before. The second ends the process. The signals of users are ignored.
+    ///
+    /// Does not close the pipe: a handler may be running in another thread.
     func stop() {
-        for number in numbers { signal(number, SIG_IGN) }
+        for number in numbers where !Self.ending.contains(number) { signal(number, SIG_IGN) }
+        let ending = numbers.filter { Self.ending.contains($0) }
+        if isEnding.withLockedValue({ $0 }) {
+            for number in ending { signal(number, SIG_DFL) }
+        } else {
+            // The first signal restores the default action. Nobody reads the pipe any more.
+            Self.handle(ending, flags: SA_SIGINFO | SA_RESTART | CInt(truncatingIfNeeded: SA_RESETHAND))
+        }
         source.cancel()
     }
 }
