@@ -47,7 +47,7 @@ struct DNSFloodTests {
 
     /// An upstream with records of TTL 0, and names that wait for a gate.
     private static func lab(_ gate: Gate, change: (inout DNSServerConfiguration) -> Void) throws -> DNSLab {
-        try DNSLab([SlowUpstream(gate)], change: change)
+        try DNSLab([SlowUpstream(gate)], limit: .seconds(60), change: change)
     }
 
     private final class SlowUpstream: MessageUpstream {

@@ -16,16 +16,19 @@ struct DNSLab {
     let resolver: Resolver
     let service: DNSService
 
+    /// - Parameter limit: How long an upstream may take. Nil for the default.
     init(
         _ upstreams: [any Upstream],
         system: (any Upstream)? = nil,
         rules: String = "",
+        limit: Duration? = nil,
         change: (inout DNSServerConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = DNSServerConfiguration()
         change(&configuration)
         var settings = ResolverConfiguration(upstreams: upstreams, system: system)
         settings.network.monitor = nil
+        if let limit { (settings.limits.upstream, settings.limits.whole) = (limit, limit) }
         resolver = Resolver(settings)
         var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
         var names = NameRules()

@@ -20,7 +20,8 @@ struct DNSReserveTests {
     @Test("a quarter of the places that wait for upstreams is left to TCP and TLS")
     func places() async throws {
         let gate = Gate()
-        let lab = try DNSLab([ScriptedUpstream("one") { _ in .hold(gate, Self.address) }]) { $0.maxWaiting = 8 }
+        let upstream = ScriptedUpstream("one") { _ in .hold(gate, Self.address) }
+        let lab = try DNSLab([upstream], limit: .seconds(60)) { $0.maxWaiting = 8 }
         let handlings = (0..<8).map { lab.handle(DNSLab.query("n\($0).example", .a)) }
         #expect(handlings.map(Self.isAdmitted) == Array(repeating: true, count: 6) + [false, false])
         let stream = lab.handle(DNSLab.query("a.example", .a), over: .tcp)

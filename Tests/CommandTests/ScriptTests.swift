@@ -37,7 +37,7 @@ extension ProcessTests {
                             printf '#!/bin/sh\\necho installed\\n' >"\(folder.path)/bin/beeline"
                             chmod +x "\(folder.path)/bin/beeline"
                             ;;
-                        "test list"*) echo "NamesTests.HostTests/a()" ;;
+                        "test list"*) echo "HTTPDNSTests.HostTests/a()" ;;
                         test*) echo "the tests ran: Test run with 1 test" ;;
                     esac
                     """
@@ -134,7 +134,7 @@ extension ProcessTests {
                 line.split(separator: " ").prefix(2).joined(separator: " ")
             }
             let expected = [
-                "ok format", "FAILED layering", "ok imports", "passed NamesTests", "the tests", "✔ Test",
+                "ok format", "FAILED layering", "ok imports", "passed HTTPDNSTests", "the tests", "✔ Test",
             ]
             #expect(lines == expected, "\(run.text)\(run.errors)")
             #expect(run.text.contains("missing: missing-for-python\n"), "\(run.text)")
@@ -177,7 +177,8 @@ extension ProcessTests {
                 "\(limited.text)"
             )
             #expect(
-                try package.folder.text(".build/checks/tsan.tests").hasPrefix("limited by --foreground\nthe tests ran")
+                try package.folder.text(".build/checks/tsan/HTTPDNSTests.log")
+                    .hasPrefix("limited by --foreground\nthe tests ran")
             )
         }
 
