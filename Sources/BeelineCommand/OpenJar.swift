@@ -90,22 +90,26 @@ struct OpenJar: Sendable {
     }
     #endif
 
+    /// Whether the jar is on a server.
+    var isShared: Bool {
+        #if Redis
+        if case .shared = store { return true }
+        #endif
+        return false
+    }
+
     /// Saves the jar and closes the file or the connection.
     ///
+    /// - Parameter limit: The time limit for a jar on a server.
     /// - Throws: ``CommandFailure`` if the jar cannot be written.
-    func save() async throws(CommandFailure) {
+    func save(within limit: Duration = .seconds(5)) async throws(CommandFailure) {
         switch store {
         case .text(let file): try file.save(jar)
         case .database(let database):
             do throws(StoreError) { try await database.close() } catch { throw CommandFailure(error) }
         #if Redis
         case .shared(let shared):
-            do throws(RedisError) {
-                // An interrupted command ends after 3 s.
-                try await shared.close(within: Task.isCancelled ? .seconds(2) : .seconds(5))
-            } catch {
-                throw CommandFailure(error)
-            }
+            do throws(RedisError) { try await shared.close(within: limit) } catch { throw CommandFailure(error) }
         #endif
         }
     }

@@ -40,16 +40,23 @@ struct SessionCookies: Sendable {
         return Self.insert(try await Self.cookies(plan), into: jar, bounds: plan.jarBounds)
     }
 
-    /// Writes the files of `-c` and the jar. The jar comes last, because its server may be away.
-    func save(_ parts: [FetchPlan]) async throws(CommandFailure) {
-        // A failure to save one file must not prevent saving the others.
+    /// Writes the files of `-c` and a jar that is a file. A failure to save one does not prevent saving the others.
+    func saveFiles(_ parts: [FetchPlan]) async throws(CommandFailure) {
         var failure: CommandFailure?
+        if let file, !file.isShared {
+            do throws(CommandFailure) { try await file.save() } catch { failure = error }
+        }
         for plan in parts {
             guard let jar, let file = plan.cookieJar else { continue }
             do throws(CommandFailure) { try file.save(jar, isCurls: true) } catch { failure = failure ?? error }
         }
-        do throws(CommandFailure) { try await file?.save() } catch { failure = failure ?? error }
         if let failure { throw failure }
+    }
+
+    /// Writes a jar that is on a server.
+    func saveShared() async throws(CommandFailure) {
+        // An interrupted fetch ends after 3 s.
+        if let file, file.isShared { try await file.save(within: Task.isCancelled ? .seconds(2) : .seconds(5)) }
     }
 
     /// Closes the jar after another failure and ignores errors.

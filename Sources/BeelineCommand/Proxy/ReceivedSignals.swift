@@ -17,9 +17,11 @@ import Glibc
 struct ReceivedSignals {
     private let numbers: [CInt]
     private let source: any DispatchSourceRead
-    /// Whether a signal has come that ends a process.
-    private let isEnding = NIOLockedValueBox(false)
+    /// When the last signal came that ends a process.
+    private let lastEnding = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
     private static let ending: Set<CInt> = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+    /// A program that ends within this time after a signal has ended because of it.
+    private static let endingTime = Duration.seconds(1)
 
     /// Starts to report signals.
     ///
@@ -40,20 +42,16 @@ struct ReceivedSignals {
         writeEnd = ends[1]
         let readEnd = FileDescriptor(ends[0])
         source = DispatchSource.makeReadSource(fileDescriptor: readEnd.number, queue: .global())
-        source.setEventHandler { [isEnding] in
+        source.setEventHandler { [lastEnding] in
             var byte: UInt8 = 0
             while read(readEnd.number, &byte, 1) == 1 {
                 let number = CInt(byte & ~keyBit)
-                if Self.ending.contains(number) { isEnding.withLockedValue { $0 = true } }
+                if Self.ending.contains(number) { lastEnding.withLockedValue { $0 = .now } }
                 handle(number, byte & keyBit != 0)
             }
         }
         source.resume()
         self.numbers = numbers
-        Self.handle(numbers, flags: SA_SIGINFO | SA_RESTART)
-    }
-
-    private static func handle(_ numbers: [CInt], flags: CInt) {
         var action = sigaction()
         #if canImport(Darwin)
         action.__sigaction_u.__sa_sigaction = report
@@ -62,29 +60,35 @@ struct ReceivedSignals {
         #else
         action.__sigaction_handler.sa_sigaction = report
         #endif
-        action.sa_flags = flags
+        action.sa_flags = SA_SIGINFO | SA_RESTART
         for number in numbers { sigaction(number, &action, nil) }
     }
 
-    /// Reports no signals from now on. The first one that ends a process is ignored, to let the cleanup finish, unless it
-    /// was reported before. The second ends the process. The signals of users are ignored.
+    /// Reports no signals from now on. The first one that ends a process is ignored, to let the cleanup finish, unless one
+    /// came just before. The second ends the process. The signals of users are ignored.
     ///
     /// Does not close the pipe: a handler may be running in another thread.
     func stop() {
         for number in numbers where !Self.ending.contains(number) { signal(number, SIG_IGN) }
         let ending = numbers.filter { Self.ending.contains($0) }
-        if isEnding.withLockedValue({ $0 }) {
-            for number in ending { signal(number, SIG_DFL) }
-        } else {
-            // The first signal restores the default action. Nobody reads the pipe any more.
-            Self.handle(ending, flags: SA_SIGINFO | SA_RESTART | CInt(truncatingIfNeeded: SA_RESETHAND))
-        }
+        endingSignals = ending.reduce(0) { $0 | 1 << UInt64($1) }
+        let last = lastEnding.withLockedValue { $0 }
+        let hasCome = last.map { $0.duration(to: .now) < Self.endingTime } ?? false
+        for number in ending { signal(number, hasCome ? SIG_DFL : endNext) }
         source.cancel()
     }
 }
 
 /// Where the signal handler writes. A handler can reach only globals.
 @exclusivity(unchecked) nonisolated(unsafe) private var writeEnd: CInt = -1
+
+/// The signals that end the process after the first one that ``endNext(_:)`` handles, one bit each.
+@exclusivity(unchecked) nonisolated(unsafe) private var endingSignals: UInt64 = 0
+
+/// The signal handler after ``ReceivedSignals/stop()``: the next signal ends the process. `signal` is allowed in a handler.
+private func endNext(_: CInt) {
+    for number in 1..<CInt(32) where endingSignals & (1 << UInt64(number)) != 0 { signal(number, SIG_DFL) }
+}
 
 /// This bit is set if a key may have sent the signal. Signal numbers are smaller.
 private let keyBit: UInt8 = 0x80

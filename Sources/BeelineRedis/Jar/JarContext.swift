@@ -54,7 +54,7 @@ struct JarContext: Sendable {
             values.unreadable += 1
             if configuration.key == nil, coding.isEncrypted(record) { values.isEncrypted = true }
         }
-        guard !(configuration.refusesEncryption && progress.values.isEncrypted) else { return nil }
+        guard !lacksKey else { return nil }
         report(
             configuration.key == nil
                 ? needsKey
@@ -62,6 +62,9 @@ struct JarContext: Sendable {
         )
         return nil
     }
+
+    /// Whether nothing may be written, because records are encrypted and there is no key.
+    var lacksKey: Bool { configuration.refusesEncryption && progress.values.isEncrypted }
 
     /// What to say if records are encrypted, and there is no key.
     var needsKey: String {

@@ -162,7 +162,7 @@ final class JarReader: Sendable {
             }
             guard updates.count <= 4 * most else {
                 throw RedisFault(
-                    reason: "the jar on the server has more than \(4 * most) cookies, four times maxRecords; raise it"
+                    reason: "the jar on the server has more than \(4 * most) records, four times maxRecords"
                 )
             }
             guard size <= Self.maxOctets else {

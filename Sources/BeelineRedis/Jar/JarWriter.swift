@@ -33,6 +33,8 @@ struct JarWriter: Sendable {
 
     /// Writes all pending changes.
     func write(in session: RedisSession) -> Outcome {
+        // Other processes may encrypt an empty jar after this one has opened it.
+        guard !context.lacksKey else { return .failed(RedisFault(reason: context.needsKey)) }
         guard case .changes(var rest) = context.recorder.take() else { return .overrun }
         var serial: Int64 = 0
         repeat {
@@ -87,6 +89,15 @@ struct JarWriter: Sendable {
         }
         guard serial >= 0 else { return nil }
         guard values.count == sent.count + 1 else { throw RedisFault(reason: "the reply of the script is malformed") }
+        // The jar does not have the changes of a login yet. It comes first: the feed would bring them a little later.
+        if lease != nil {
+            context.apply(
+                entries.map { entry in
+                    let cookie = entry.kind == .stored ? entry.cookie : nil
+                    return JarUpdate(key: CookieKey(entry.cookie), version: entry.updated, cookie: cookie)
+                }
+            )
+        }
         settle(sent, values.dropFirst())
         return serial
     }

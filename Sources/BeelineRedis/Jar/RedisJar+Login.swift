@@ -211,28 +211,33 @@ extension RedisJar {
             )
         }
         let writer = JarWriter(context: context)
-        var pause = RetryPause(configuration.redis.retryDelay)
+        // A reply may be lost after its write.
+        var mayBeWritten = false
         while true {
             do {
                 let serial = try await call { session throws(RedisFault) in
                     try writer.write(changes, in: session, under: lease)
                 }
-                guard serial != nil else { throw leaseLost }
-                break
+                if serial != nil { return }
+                throw mayBeWritten ? leaseLostAfterWrite : leaseLost
             } catch let error as RedisError where error.code == .unavailable {
-                let next = ContinuousClock.now + pause.next().asWait
+                mayBeWritten = true
+                let next = ContinuousClock.now + Self.writePause
                 guard next < end else { throw error }
                 let isClosed = await context.progress.wait(until: next) { $0.isClosed }
                 try Task.checkCancellation()
                 if isClosed { throw closed }
             }
         }
-        // Own jar first: the feed would bring them a little later.
-        context.apply(
-            changes.map { entry in
-                let cookie = entry.kind == .stored ? entry.cookie : nil
-                return JarUpdate(key: CookieKey(entry.cookie), version: entry.updated, cookie: cookie)
-            }
+    }
+
+    /// The pause before the changes of a login are written again.
+    private static var writePause: Duration { .milliseconds(500) }
+
+    private var leaseLostAfterWrite: RedisError {
+        RedisError(
+            .leaseLost,
+            "the server was away when the login ended, and then its lease had ended; its changes may have been written"
         )
     }
 

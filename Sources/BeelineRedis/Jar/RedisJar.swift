@@ -35,6 +35,8 @@ public final class RedisJar: Sendable {
     private let work: Task<Void, Never>
     /// The first ``close(within:)``.
     private let closing = NIOLockedValueBox<Task<Result<Void, RedisError>, Never>?>(nil)
+    /// The result of ``close(within:)`` after its end.
+    private let ended = NIOLockedValueBox<Result<Void, RedisError>?>(nil)
 
     /// Makes an empty jar and starts to fill it from the server, which may be unavailable.
     ///
@@ -118,9 +120,7 @@ public final class RedisJar: Sendable {
         while !Task.isCancelled {
             guard await context.progress.wait(until: deadline, { $0.isCurrent || $0.isClosed }) else { break }
             guard !context.progress.values.isClosed else { throw closed }
-            if configuration.refusesEncryption, context.progress.values.isEncrypted {
-                throw RedisError(.badKey, context.needsKey)
-            }
+            if context.lacksKey { throw RedisError(.badKey, context.needsKey) }
             let (surveys, known) = (context.progress.values.surveys, context.progress.values.serial)
             let outcome = await result(before: deadline) { [loops] in await loops.writePending() } ?? nil
             if case .written(let serial) = outcome {
@@ -164,12 +164,20 @@ public final class RedisJar: Sendable {
             closing = task
             return (task, true)
         }
+        if let outcome = ended.withLockedValue({ $0 }) { return try outcome.get() }
         if isFirst { return try await task.value.get() }
         let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
-        if let outcome = await result(before: deadline, of: { await task.value }) { return try outcome.get() }
+        // In a task of its own, too: a cancelled caller must not end the writing before its limit.
+        let outcome = await Task { await result(before: deadline, of: { await task.value }) }.value
+        if let outcome { return try outcome.get() }
+        // If all is written, only a login or a connection is left.
+        guard hasUnwritten else { return }
         context.progress.update { $0.isClosed = true }
         throw unavailable(within: limit)
     }
+
+    /// Whether changes are not on the server, or may not be.
+    private var hasUnwritten: Bool { context.progress.values.hasOverrun || context.recorder.unwritten > 0 }
 
     private func end(within limit: Duration) async -> Result<Void, RedisError> {
         let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
@@ -182,8 +190,9 @@ public final class RedisJar: Sendable {
         } catch {
             // What the reader has not confirmed may have been written all the same.
             context.recorder.finish()
-            if context.recorder.unwritten > 0 || context.progress.values.hasOverrun {
-                failure = unavailable(within: limit)
+            if hasUnwritten {
+                let reason = context.progress.values.isCurrent ? "changes were made until the end" : nil
+                failure = error.code == .badKey ? error : unavailable(within: limit, reason)
             }
         }
         context.progress.update { $0.isClosed = true }
@@ -196,7 +205,9 @@ public final class RedisJar: Sendable {
             for session in [loops.reading, loops.writing, leases] { await session.end() }
             await work.value
         }
-        return failure.map { .failure($0) } ?? .success(())
+        let outcome: Result<Void, RedisError> = failure.map { .failure($0) } ?? .success(())
+        ended.withLockedValue { $0 = outcome }
+        return outcome
     }
 }
 

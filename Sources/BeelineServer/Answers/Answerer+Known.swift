@@ -90,7 +90,7 @@ extension Answerer {
                 host,
                 families: Families(family),
                 subnet: step.query.subnet,
-                leavesReserve: leavesReserve
+                leavesReserve: leavesReserve && !needsNoUpstream(step)
             )
         case .here, .tables, .existence: true
         }

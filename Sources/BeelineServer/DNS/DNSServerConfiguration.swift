@@ -56,8 +56,9 @@ public struct DNSServerConfiguration: Sendable {
     package var burst = 1_000
     /// The number of clients to track. Default: 65,536.
     package var maxClients = 65_536
-    /// The maximum number of questions that wait for upstreams. Further ones get an answer past its TTL, or SERVFAIL. Over
-    /// UDP, a client gets at most 1,000 SERVFAIL a second, and no reply above. Default: 4,096.
+    /// The maximum number of questions that wait for upstreams; a quarter is left to TCP and TLS. Further ones get an
+    /// answer past its TTL, or SERVFAIL. Over UDP, a client gets at most 1,000 SERVFAIL a second, and no reply above.
+    /// Default: 4,096.
     public var maxWaiting = 4_096
     /// The maximum number of questions of one client that wait for upstreams, so that one client cannot take all
     /// lookups. Clients with a loopback address have no limit. Default: 256.

@@ -193,9 +193,13 @@ final class DatagramSockets: Sendable {
                 state.failures[address] = nil
                 return (false, mustCheck)
             }
+            // The address is served while it has a socket.
+            guard state.open[address]?.isEmpty ?? true else {
+                state.failures[address] = nil
+                return (false, mustCheck)
+            }
             state.failures[address, default: 0] += 1
-            let hasSocket = !(state.open[address]?.isEmpty ?? true)
-            return (!hasSocket && state.failures[address] == Self.reportedFailure * Self.count, mustCheck)
+            return (state.failures[address] == Self.reportedFailure * Self.count, mustCheck)
         }
         if mustCheck { loop.execute { [self] in check() } }
         guard isReported, case .failure(let error) = result else { return }
