@@ -15,9 +15,9 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let badURL = Code(description: "badURL")
         /// The file with the password or the authorities cannot be used.
         public static let badSecret = Code(description: "badSecret")
-        /// The server could not be used within the time limit. The local jar goes on.
+        /// The server could not be used within the time limit. The local jar keeps working.
         public static let unavailable = Code(description: "unavailable")
-        /// Another process still logs in at the end of the time limit.
+        /// Another process was still logging in at the end of the time limit.
         public static let timedOut = Code(description: "timedOut")
         /// The lease of a login ended before the login did. Its changes were discarded.
         public static let leaseLost = Code(description: "leaseLost")

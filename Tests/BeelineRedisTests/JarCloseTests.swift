@@ -105,6 +105,29 @@ struct JarCloseTests {
         }
     }
 
+    @Test("a cancelled second call of close leaves the first one its time")
+    func cancelledSecondCall() async throws {
+        let program = try #require(RedisServer.programs.first)
+        let server = try RedisServer(program)
+        let jar = try await server.jar()
+        server.stop()
+        jar.set("a", "1")
+        let first = Task { try await jar.close(within: .seconds(60)) }
+        for _ in 0..<100 { await Task.yield() }
+        let second = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await jar.close(within: .seconds(60))
+        }
+        for _ in 0..<100 { await Task.yield() }
+        let next = try RedisServer(program, port: server.port)
+        try await first.value
+        try await second.value
+        let other = try await next.jar()
+        #expect(other.pairs == ["a=1"])
+        try await other.close()
+        next.stop()
+    }
+
     @Test("a jar without unwritten changes closes at once when its server has gone")
     func serverGone() async throws {
         let server = try Self.server()

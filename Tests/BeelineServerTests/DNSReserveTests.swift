@@ -12,7 +12,7 @@ import Testing
 struct DNSReserveTests {
     private static let address = Answer(v4: .addresses([IPAddress(v4: 0xc000_0201)], ttl: .seconds(60)))
 
-    /// The outcome of a question that nobody waits for.
+    /// Whether a question may wait for an upstream.
     private static func isAdmitted(_ handling: DNSService.Handling) -> Bool {
         if case .later = handling { true } else { false }
     }

@@ -182,6 +182,20 @@ extension ProcessTests {
             )
         }
 
+        @Test func aReportOfTheThreadSanitizerFailsItsCheckAndIsPrintedAtTheEnd() async throws {
+            let package = try Package()
+            let start = "while [ \"$1\" != env ]; do shift; done"
+            try package.program("timeout", "echo 'WARNING: ThreadSanitizer: data race'; \(start); exec \"$@\"")
+            let raced = try await package.run("Scripts/test --only tsan")
+            #expect(raced.status == 1 && raced.text.contains("FAILED  tsan"), "\(raced.text)\(raced.errors)")
+            let end = raced.text.components(separatedBy: "The end of .build/checks/tsan.log:\n").dropFirst().last
+            #expect(end?.contains("WARNING: ThreadSanitizer: data race") == true, "\(raced.text)")
+            try package.program("timeout", "\(start); \"$@\"; exit 139")
+            let crashed = try await package.run("Scripts/test --only tsan")
+            #expect(crashed.status == 1, "\(crashed.text)")
+            #expect(crashed.text.contains("the tests of HTTPDNSTests did not run to their end"), "\(crashed.text)")
+        }
+
         #if os(Linux)
         @Test(
             "Scripts/package fails if the tar archive breaks off or cannot be compressed",

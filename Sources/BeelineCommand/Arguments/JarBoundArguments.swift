@@ -5,7 +5,9 @@ import CookieJar
 
 /// The option that limits the size of a jar.
 struct JarBoundArguments: ParsableArguments {
-    @Option(help: ArgumentHelp("Maximum number of cookies in a jar that is a file (default: 3000)", valueName: "number"))
+    @Option(
+        help: ArgumentHelp("Maximum number of cookies in a jar that is a file (default: 3000)", valueName: "number")
+    )
     var maxCookies: Int?
 
     /// Returns the jar's configuration with the limit applied.

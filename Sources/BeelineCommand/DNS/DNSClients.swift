@@ -2,7 +2,7 @@
 
 import Beeline
 
-/// The clients of a DNS server, whose resolvers answer.
+/// The clients whose resolvers answer for a DNS server.
 struct DNSClients: Sendable {
     private var byKey: [DNSPlan.Source.Key: BeelineClient] = [:]
 
@@ -12,7 +12,7 @@ struct DNSClients: Sendable {
         var domains: DomainMap<Resolver>
     }
 
-    /// The clients that a plan needs and that do not run yet, and those that it needs no more.
+    /// The clients that a plan adds, and those that it no longer needs.
     struct Change: Sendable {
         var added: [BeelineClient] = []
         var removed: [BeelineClient] = []
@@ -21,9 +21,9 @@ struct DNSClients: Sendable {
     /// All clients.
     var all: [BeelineClient] { Array(byKey.values) }
 
-    /// Makes the clients of a plan. Those whose settings have not changed stay, with their caches and connections.
+    /// Makes the clients of a plan. Clients whose settings have not changed stay, with their caches and connections.
     ///
-    /// - Throws: ``CommandFailure`` if a client cannot be made. The clients are then as before.
+    /// - Throws: ``CommandFailure`` if a client cannot be made. The clients then stay unchanged.
     mutating func use(_ plan: DNSPlan) throws(CommandFailure) -> (Resolvers, Change) {
         var next: [DNSPlan.Source.Key: BeelineClient] = [:]
         var change = Change()

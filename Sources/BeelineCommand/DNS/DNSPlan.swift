@@ -5,7 +5,7 @@ import BeelineServer
 
 /// The validated configuration of the DNS server from the command line.
 struct DNSPlan: Sendable {
-    /// A client, and what tells it from others.
+    /// A client, and the settings that distinguish it from others.
     struct Source: Sendable {
         /// The settings that may differ between clients and between two readings of the files.
         struct Key: Hashable, Sendable {
@@ -22,9 +22,9 @@ struct DNSPlan: Sendable {
     }
 
     private(set) var configuration = DNSServerConfiguration()
-    /// The source for names of no domain.
+    /// The source for names outside the domains of ``groups``.
     let main: Source
-    /// The sources of domains. Nil: the domains belong to ``main``, unlike those that contain them.
+    /// The domains and their sources. Nil: the domains use ``main``, unlike the larger domains that contain them.
     private(set) var groups: [(domains: [String], source: Source?)] = []
     let accessLog: String?
     let accessLogFormat: AccessLogFormat
@@ -81,12 +81,12 @@ struct DNSPlan: Sendable {
         var client = try ClientConfiguration(names, defaults: defaults, files: files)
         client.resolver.cache.maxNames = 100_000
         client.resolver.cache.maxOctets = 64 << 20
-        // The machine's resolver may ask this server, which would ask it again.
+        // The machine's resolver may ask this server, so asking that resolver could cause a loop.
         client.isHTTPDNSEnabled = true
         client.resolver.network.asksUpstreamsForNAT64 = true
         // Without --dns it is asked for private names only.
         if names.dns.isEmpty, defaults.dns.isEmpty { client.upstreams.removeAll { $0 == .system } }
-        // A domain may be private: it is sent to its upstream because the user says so.
+        // The user has chosen the upstream of this domain, so it gets private names too.
         if isForDomain { client.resolver.names.privateDomains = [] }
         let key = Source.Key(
             specs: names.dns.isEmpty ? defaults.dns : names.dns,
@@ -142,7 +142,8 @@ struct DNSPlan: Sendable {
         return endpoints
     }
 
-    /// Whether two endpoints would receive the same questions. 0.0.0.0 has all IPv4 addresses, and `::` all addresses.
+    /// Whether two endpoints would receive the same questions. 0.0.0.0 includes all IPv4 addresses, and `::` all
+    /// addresses.
     private static func overlap(_ one: Endpoint, _ other: Endpoint) -> Bool {
         guard one.port == other.port, one.port != 0 else { return false }
         if one.address == other.address { return true }

@@ -76,8 +76,8 @@ struct DNSRunner: Sendable {
         }
     }
 
-    /// Shuts down a client that has been replaced, when its last questions have their answers. Returns false if the
-    /// server stops before that: it still needs the client for them.
+    /// Shuts down a replaced client after its last questions are answered. Returns false if the server stops before
+    /// that, because those questions still need the client.
     private static func end(_ client: BeelineClient) async -> Bool {
         let wait = client.resolver.configuration.limits.whole + .seconds(1)
         guard (try? await ContinuousClock().sleep(for: wait)) != nil else { return false }

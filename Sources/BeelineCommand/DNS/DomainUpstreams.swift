@@ -2,7 +2,7 @@
 
 import Beeline
 
-/// The upstreams of some domains, from `--dns-for` and from files in the spelling of dnsmasq or dnsproxy.
+/// The upstreams of some domains, from `--dns-for` and from files in the syntax of dnsmasq or dnsproxy.
 ///
 /// | line | meaning |
 /// | --- | --- |

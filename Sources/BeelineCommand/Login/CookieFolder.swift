@@ -15,7 +15,7 @@ import Glibc
 /// It is in memory if the system has a folder for that (`XDG_RUNTIME_DIR`). The folder stays locked while its owner
 /// runs. A process that is killed leaves its folder behind, and the next one on the same host deletes it.
 struct CookieFolder: Sendable {
-    /// Has the name of the host, because processes of other hosts may not see the locks of this one (NFS).
+    /// Contains the name of the host, because processes of other hosts may not see the locks of this one (NFS).
     private static let prefix = "beeline-login-at-\(host)-"
     private static let template = "XXXXXX"
 
@@ -102,7 +102,7 @@ struct CookieFolder: Sendable {
         case done
         /// Another process has the lock.
         case isTaken
-        /// The file system has no locks, or no more.
+        /// The file system does not support locks, or has no more of them.
         case isImpossible
     }
 
@@ -112,8 +112,8 @@ struct CookieFolder: Sendable {
     }
 
     private static func remove(_ path: String, _ lock: FileDescriptor) {
-        // Programs may leave drafts beside the cookie file. In the folder that is locked, even if its path leads
-        // elsewhere now.
+        // Programs may leave temporary files beside the cookie file. Delete by descriptor, because the path may lead to
+        // another folder now.
         for name in FileDescriptor.names(in: path) { unlinkat(lock.number, name, 0) }
         rmdir(path)
         try? lock.close()

@@ -48,13 +48,14 @@ struct LoginRunner: Sendable {
         }
     }
 
-    /// Runs the program with a file of the jar's cookies, and takes its changes into the jar.
+    /// Runs the program with a file of the jar's cookies, and applies its changes to the jar.
     private func logIn(_ jar: CookieJar) async throws {
         let folder = try CookieFolder()
         defer { folder.remove() }
         let file = JarFile(folder.file)
         try file.save(jar)
-        // As the file has them: its format does not hold all attributes, and those of unchanged cookies must stay.
+        // Read them back from the file: its format does not hold all attributes, and unchanged cookies must keep
+        // theirs.
         let before = try await file.source()?.found.cookies ?? []
         var environment = environment
         environment["BEELINE_JAR"] = file.path
@@ -64,7 +65,7 @@ struct LoginRunner: Sendable {
         let after = try await file.source()?.found.cookies ?? []
         let old = Dictionary(before.map { (CookiePlace($0), CookieContent($0)) }) { $1 }
         let present = Set(after.map { CookiePlace($0) })
-        // A program may write a file with the cookies of its site only: those of other sites stay.
+        // A program may write only the cookies of its site. Keep those of other sites.
         let host = url.origin.host.text
         for gone in before where !present.contains(CookiePlace(gone)) {
             guard gone.domain == host || (!gone.isHostOnly && host.hasSuffix(".\(gone.domain)")) else { continue }

@@ -17,7 +17,7 @@ import Glibc
 struct ReceivedSignals {
     private let numbers: [CInt]
     private let source: any DispatchSourceRead
-    /// When the last signal came that ends a process.
+    /// The time of the last signal that ends a process.
     private let lastEnding = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
     private static let ending: Set<CInt> = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
     /// A program that ends within this time after a signal has ended because of it.
@@ -36,7 +36,7 @@ struct ReceivedSignals {
         guard pipe(&ends) == 0 else { throw FileDescriptor.Failure(code: errno) }
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            // A handler must not wait. 65,536 unread signals are more than a program needs to see.
+            // A handler must not block. 65,536 unread signals are more than a program needs to see.
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
         writeEnd = ends[1]
@@ -64,8 +64,8 @@ struct ReceivedSignals {
         for number in numbers { sigaction(number, &action, nil) }
     }
 
-    /// Reports no signals from now on. The first one that ends a process is ignored, to let the cleanup finish, unless one
-    /// came just before. The second ends the process. The signals of users are ignored.
+    /// Stops reporting. The first signal that ends a process is ignored, so that the cleanup can finish, unless another
+    /// arrived just before. The second signal ends the process. SIGUSR1 and SIGUSR2 are ignored.
     ///
     /// Does not close the pipe: a handler may be running in another thread.
     func stop() {
@@ -79,13 +79,14 @@ struct ReceivedSignals {
     }
 }
 
-/// Where the signal handler writes. A handler can reach only globals.
+/// The end of the pipe that the signal handler writes to. A handler can use only globals.
 @exclusivity(unchecked) nonisolated(unsafe) private var writeEnd: CInt = -1
 
 /// The signals that end the process after the first one that ``endNext(_:)`` handles, one bit each.
 @exclusivity(unchecked) nonisolated(unsafe) private var endingSignals: UInt64 = 0
 
-/// The signal handler after ``ReceivedSignals/stop()``: the next signal ends the process. `signal` is allowed in a handler.
+/// The signal handler after ``ReceivedSignals/stop()``: the next signal ends the process. `signal` is allowed in a
+/// handler.
 private func endNext(_: CInt) {
     for number in 1..<CInt(32) where endingSignals & (1 << UInt64(number)) != 0 { signal(number, SIG_DFL) }
 }
@@ -104,7 +105,7 @@ private func report(_ number: CInt, _ info: UnsafeMutablePointer<siginfo_t>?, _:
     // A sender that has ended has no session. It was not a terminal.
     let mayBeKey = session != -1 && session != getsid(0)
     #else
-    // The kernel's own signals have a positive code, and those of kill(2) have none.
+    // Signals of the kernel have a positive code; those of kill(2) do not.
     let mayBeKey = (info?.pointee.si_code ?? 0) > 0
     #endif
     var byte = UInt8(truncatingIfNeeded: number) | (mayBeKey ? keyBit : 0)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
-/// The connections of shared answers: one to the given server, and those to the other servers of a cluster that it
+/// The connections for shared answers: one to the given server, and one to each other server of a cluster that it
 /// redirects to. One thread uses them.
 ///
-/// The given server must work. Without another server of the cluster, its keys look as if they had no values, and it is
-/// tried again at intervals. No exchange waits for a connection to another server: the caller opens it afterwards.
+/// The given server must work. While another server of the cluster is unavailable, its keys seem to have no values, and
+/// it is tried again at intervals. No exchange waits for a connection to another server: the caller opens it
+/// afterwards.
 struct AnswerLinks: Sendable {
     /// A further server of a cluster.
     private struct Shard {
         var link: RedisLink?
         var pause: RetryPause
-        /// Not to be used before; nil if it works.
+        /// The earliest time of the next attempt; nil if the server works.
         var retry: ContinuousClock.Instant?
     }
 
@@ -19,7 +20,7 @@ struct AnswerLinks: Sendable {
     private struct Route: Hashable {
         /// Nil for the given server.
         var shard: RedisHost?
-        /// Whether the server must be told that the slot is on its way to it.
+        /// Whether to send `ASKING` first, because the slot is being moved to the server.
         var isAsking = false
     }
 
@@ -38,7 +39,7 @@ struct AnswerLinks: Sendable {
     private var shards: [RedisHost: Shard] = [:]
     private var slots = ClusterSlots()
     private var faults: [String] = []
-    /// A further server that the last exchange would have used, and that may be connected to now.
+    /// A further server that the last exchange needed and that may be connected to now.
     private(set) var wanted: RedisHost?
 
     init(_ connector: RedisConnector, retryDelay: ClosedRange<Duration>) {
@@ -50,7 +51,7 @@ struct AnswerLinks: Sendable {
     /// Whether there is a connection.
     var isOpen: Bool { main != nil }
 
-    /// Whether there is no connection that the server has closed meanwhile.
+    /// Whether the connection is usable, or there is none.
     var isUsable: Bool { main?.isUsable ?? true }
 
     /// Whether the last exchange found that the server had closed a connection that had worked.
@@ -59,7 +60,7 @@ struct AnswerLinks: Sendable {
     /// Why the connection is no longer usable.
     var fault: String { main?.fault ?? "the connection was closed" }
 
-    /// Opens a connection, in place of the present one if there is one.
+    /// Opens a connection, and replaces the present one.
     mutating func connect() throws(RedisFault) {
         let old = main
         main = nil
@@ -76,8 +77,8 @@ struct AnswerLinks: Sendable {
     // MARK: Commands
 
     /// Executes commands that have a key as their first argument. Nil without a usable connection to the given server.
-    /// The reply is ``RedisValue/unexpected`` for the key of another server that cannot be used, has no connection yet,
-    /// or whose turn comes after the time limit of an exchange.
+    /// The reply is ``RedisValue/unexpected`` if the key belongs to another server that cannot be used, that has no
+    /// connection yet, or that is reached only after the time limit of an exchange.
     mutating func exchange(_ commands: [[[UInt8]]]) -> [RedisValue]? {
         var replies = [RedisValue](repeating: .unexpected, count: commands.count)
         let end = ContinuousClock.now + connector.timeout
@@ -107,10 +108,10 @@ struct AnswerLinks: Sendable {
         return replies
     }
 
-    /// The server that has the key of a command, as far as it is known.
+    /// The known server of a command's key; the given server if none is known.
     private func route(_ command: [[UInt8]]) -> Route {
         guard !slots.isEmpty, command.count > 1, let host = slots.host(of: command[1]) else { return Route() }
-        // Another server may have taken the slots of one that does not work. The given server knows.
+        // Another server may have taken over the slots of a failed one. The given server redirects to it.
         return shards[host]?.retry == nil ? Route(shard: host) : Route()
     }
 
@@ -128,8 +129,8 @@ struct AnswerLinks: Sendable {
         if !slots.isEmpty, command.count > 1 { move(ClusterSlots.slot(of: command[1]), to: nil) }
     }
 
-    /// Records the server of a slot; nil for the given server. One that does not work and whose slot went elsewhere was
-    /// replaced, so it is forgotten. If it still has slots, the given server says so.
+    /// Records the server of a slot; nil for the given server. A failed server that loses a slot was replaced, so it is
+    /// forgotten. If it still has slots, the given server redirects to it.
     private mutating func move(_ slot: Int, to shard: RedisHost?) {
         if let old = slots[slot], old != shard, shards[old]?.retry != nil {
             shards[old] = nil
@@ -139,7 +140,7 @@ struct AnswerLinks: Sendable {
     }
 
     private mutating func exchange(_ commands: [[[UInt8]]], _ route: Route) -> [RedisValue]? {
-        // Each command that is asked for needs its own permission.
+        // `ASKING` applies to the next command only.
         let asking = [Array("ASKING".utf8)]
         let words = route.isAsking ? commands.flatMap { [asking, $0] } : commands
         guard let host = route.shard else { return Self.replies(main?.exchange(words), to: route) }
@@ -162,7 +163,7 @@ struct AnswerLinks: Sendable {
 
     // MARK: Other servers of a cluster
 
-    /// Whether no further server is left alone.
+    /// Whether no further server waits for its next attempt.
     var areAllUp: Bool { shards.values.allSatisfy { $0.retry == nil } }
 
     /// Returns and forgets why further servers cannot be used.
@@ -171,7 +172,7 @@ struct AnswerLinks: Sendable {
         return faults
     }
 
-    /// The connection to a further server. Nil if there is none; then it may be opened after the exchange.
+    /// The connection to a further server. Nil if there is none; ``openWanted()`` may then open it after the exchange.
     private mutating func shard(_ host: RedisHost) -> RedisLink? {
         if let link = shards[host]?.link, link.isUsable { return link }
         if let retry = shards[host]?.retry, retry > .now { return nil }
@@ -179,7 +180,7 @@ struct AnswerLinks: Sendable {
         return nil
     }
 
-    /// Connects to the further server that the last exchange lacked. Blocks for at most a second and the time of a few
+    /// Connects to the further server that the last exchange needed. Blocks for at most a second and the time of a few
     /// exchanges.
     mutating func openWanted() {
         guard let host = wanted.take() else { return }

@@ -4,8 +4,8 @@
 import HTTPDNS
 import Names
 
-/// The Redis value for one family of an answer: the TTL in seconds, then addresses, `none` or `noname`. The key's time to live is
-/// the remaining TTL.
+/// The Redis value for one family of an answer: the TTL in seconds, then addresses, `none` or `noname`. The key's time
+/// to live is the remaining TTL.
 enum AnswerText {
     /// The maximum number of addresses to write or read.
     static let maxAddresses = 512

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
-/// The servers of a cluster by the slots that they have, as far as redirections have told. Empty for a server without a
-/// cluster.
+/// The servers of a cluster by slot, as learned from redirections. Empty for a server without a cluster.
 struct ClusterSlots: Hashable, Sendable {
     private var hosts: [Int: RedisHost] = [:]
 
@@ -20,8 +19,8 @@ struct ClusterSlots: Hashable, Sendable {
     /// Forgets which slots a server has.
     mutating func forget(_ host: RedisHost) { hosts = hosts.filter { $0.value != host } }
 
-    /// The slot of a key: CRC-16 (XMODEM) of its hash tag, the text between the first `{` and the next `}`. Of the
-    /// whole key if the tag is absent or empty.
+    /// The slot of a key: CRC-16 (XMODEM) of its hash tag, the text between the first `{` and the next `}`. If the tag
+    /// is absent or empty, the slot of the whole key.
     static func slot(of key: [UInt8]) -> Int {
         var part = key[...]
         if let begin = key.firstIndex(of: UInt8(ascii: "{")) {

@@ -10,8 +10,8 @@ import Names
 extension RedisAnswers {
     /// Executes commands. Nil if the server is unavailable, or at once if the task is cancelled.
     ///
-    /// - Parameter kind: What the commands do. If the connection is not up yet, those that share an answer are executed
-    ///   later, and the caller gets nil at once.
+    /// - Parameter kind: The kind of the commands. If the connection is not up yet, commands that share an answer are
+    ///   executed later, and the caller gets nil at once.
     func ask(_ commands: [[[UInt8]]], _ kind: Job.Kind = .read) async -> [RedisValue]? {
         let id = state.withLockedValue { state in
             state.lastWaiter += 1
@@ -33,7 +33,7 @@ extension RedisAnswers {
         }
     }
 
-    /// Adds a job to the queue if the server can be used, and says whether the thread must start.
+    /// Adds a job to the queue if the server can be used. Returns whether the thread must start.
     private func add(
         _ commands: [[[UInt8]]],
         _ kind: Job.Kind,
@@ -86,7 +86,8 @@ extension RedisAnswers {
         if !links.isUsable { connect(&links) }
         var replies = links.exchange(jobs.flatMap(\.commands))
         if replies == nil, links.wasCut {
-            // The server may have restarted, so retry once. It may also have counted.
+            // The server may have restarted, so retry once. Do not retry counters: the server may have added the number
+            // already.
             for job in jobs where job.kind == .count { resume(job, with: nil) }
             jobs.removeAll { $0.kind == .count }
             connect(&links)
@@ -102,8 +103,8 @@ extension RedisAnswers {
         if links.wanted != nil { openShard(&links) }
     }
 
-    /// Connects to another server of the cluster. As at the first connection, questions do not wait for it, and those in
-    /// the queue end without an answer.
+    /// Connects to another server of the cluster. As at the first connection, questions do not wait for it, and those
+    /// in the queue end without an answer.
     private func openShard(_ links: inout AnswerLinks) {
         let jobs = state.withLockedValue { state -> [Job]? in
             guard state.isUp, !state.isClosed else { return nil }
@@ -122,7 +123,7 @@ extension RedisAnswers {
     private func note(_ replies: [RedisValue]?, hasWritten: Bool, _ links: inout AnswerLinks) {
         for fault in links.takeFaults() { report(fault) }
         guard links.isOpen else { return }
-        // Counts as a failure: otherwise the server would look like a cache that never has an answer.
+        // A refusal counts as a failure; otherwise the server would look like a cache without answers.
         let refusal = replies?.lazy.compactMap(\.refusal).first
         state.withLockedValue { state in
             if refusal != nil { state.isRefused = true }
@@ -136,7 +137,7 @@ extension RedisAnswers {
         leaveAlone(fault)
     }
 
-    /// Opens a connection, or leaves the server alone for a while.
+    /// Opens a connection. If that fails, pauses the use of the server.
     private func connect(_ links: inout AnswerLinks) {
         do throws(RedisFault) {
             try links.connect()

@@ -18,15 +18,16 @@ import Names
 /// await redis.shutDown()
 /// ```
 ///
-/// Connects at once. If the server is unavailable or too slow, each resolver continues without it and retries the server at
-/// intervals. Questions never wait for a connection. Until the connection is up, they are answered without the server, and their
-/// answers are shared once it is up. A server that refuses commands, such as a read-only replica, counts as unavailable.
+/// Connects at once. If the server is unavailable or too slow, each resolver continues without it and retries the
+/// server at intervals. Questions never wait for a connection. Until the connection is up, they are answered without
+/// the server, and their answers are shared once it is up. A server that refuses commands, such as a read-only replica,
+/// counts as unavailable.
 ///
 /// A client with write access to the server can forge answers, so restrict the access.
 public final class RedisAnswers: SharedAnswers {
     /// Commands and the continuation that waits for their replies.
     struct Job {
-        /// What the commands do.
+        /// The effect of the commands.
         enum Kind {
             case read
             /// They write an answer. Nothing waits for it, so they may wait for the connection.
@@ -72,7 +73,8 @@ public final class RedisAnswers: SharedAnswers {
         var isUp: Bool { if case .up = link { true } else { false } }
     }
 
-    /// The maximum number of jobs in one batch. `timeout` applies to a batch, so the batch must not grow with the queue.
+    /// The maximum number of jobs in one batch. `timeout` applies to a batch, so the batch must not grow with the
+    /// queue.
     static let batchSize = 32
     /// How long an answer waits to be shared.
     static let shareLimit = Duration.seconds(5)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
-/// Runs work in a task of its own. Returns its result, or nil at the deadline and on cancellation. The work goes on
-/// then, and its result is discarded: a call to a server ends at its own time limit.
+/// Runs work in a separate task. Returns its result, or nil at the deadline and on cancellation. The work then
+/// continues, and its result is discarded: a call to a server ends at its own time limit.
 func result<Result: Sendable>(
     before deadline: ContinuousClock.Instant,
     of work: @escaping @Sendable () async -> Result

@@ -9,8 +9,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Encrypts the records of a jar by AES-256-GCM, and hides names by HMAC-SHA-256. Both keys are derived from the jar's key by HKDF
-/// (RFC 5869).
+/// Encrypts the records of a jar by AES-256-GCM, and hides names by HMAC-SHA-256. Both keys are derived from the jar's
+/// key by HKDF (RFC 5869).
 struct JarCipher: Sendable {
     private let records: SymmetricKey
     private let names: SymmetricKey
@@ -23,7 +23,7 @@ struct JarCipher: Sendable {
         (records, names) = (derived("records"), derived("names"))
     }
 
-    /// A name that tells nothing about the octets: 64 hexadecimal digits.
+    /// A name that does not reveal the octets: 64 hexadecimal digits.
     func digest(_ octets: [UInt8]) -> [UInt8] {
         HMAC<SHA256>.authenticationCode(for: octets, using: names).flatMap { octet in
             [octet >> 4, octet & 15].map { $0 + ($0 < 10 ? 0x30 : 0x57) }

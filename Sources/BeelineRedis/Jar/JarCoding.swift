@@ -8,7 +8,7 @@ struct JarCoding: Sendable {
     /// The maximum size of a record in octets.
     static let maxRecord = JarRow.maxOctets + 128
 
-    /// The place of the jar, which is part of what encryption protects.
+    /// The place of the jar, which encryption authenticates with each record.
     let place: String
     /// Encrypts fields and payloads. Nil: both are plain.
     let cipher: JarCipher?
@@ -36,7 +36,8 @@ struct JarCoding: Sendable {
         return cipher.seal(row, boundTo: bond(field, head)).map { (field, head + $0) }
     }
 
-    /// Reads a record. Nil if it is malformed, or if it was written with another key, for another field or in another version.
+    /// Reads a record. Nil if it is malformed, or if it was written with another key, for another field or in another
+    /// version.
     func update(field: [UInt8], record: [UInt8]) -> JarUpdate? {
         guard record.count <= Self.maxRecord, let colon = record.firstIndex(of: UInt8(ascii: ":")), colon <= 16,
             let version = Int64(String(decoding: record[..<colon], as: UTF8.self)),

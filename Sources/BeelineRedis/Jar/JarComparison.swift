@@ -3,21 +3,22 @@
 #if Redis
 import CookieJar
 
-/// Compares the whole jar of the server with this process's, and decides how to make both equal. For each cookie the highest
-/// version wins. A pure value without I/O.
+/// Compares the whole jar of the server with this process's, and decides how to make both equal. For each cookie the
+/// highest version wins. A pure value without I/O.
 struct JarComparison: Hashable, Sendable {
     /// The server's states that are newer.
     private(set) var updates: [JarUpdate] = []
     /// This process's states that the server lacks: the server lost them, or they were never written.
     private(set) var pushes: [PendingChanges.Entry] = []
-    /// Cookies that were deleted elsewhere so long ago that the server has no record of it, and their known versions.
+    /// Cookies that were deleted elsewhere so long ago that the server has dropped their deletion records, and their
+    /// known versions.
     private(set) var dropped: [CookieKey: Int64] = [:]
 
     /// - Parameters:
     ///   - server: All records of the server.
-    ///   - pruned: The newest version among the deletion records that the server no longer has. It has all newer ones. So a cookie
-    ///     that it lacks with a version above this one was lost, and a cookie with a version up to this one was deleted.
-    ///   - drops: Whether to believe the latter. If not, all cookies that the server lacks were lost.
+    ///   - pruned: The newest version among the deletion records that the server no longer has. It has all newer ones.
+    ///     So a cookie that it lacks was lost if its version is above this one, and was deleted otherwise.
+    ///   - drops: Whether to accept such deletions. If not, all cookies that the server lacks count as lost.
     ///   - known: The versions that this process knows.
     ///   - pending: The cookies with changes of this process that are not written yet. None of them is dropped.
     ///   - cookies: The cookies of this process's jar.
@@ -44,7 +45,7 @@ struct JarComparison: Hashable, Sendable {
             }
         }
         for (key, own) in rest {
-            // What the server had no room for, nobody can have deleted there.
+            // A cookie that the server had no room for cannot have been deleted there.
             if own.version > pruned || (own.kind != .removed && (!drops || own.isRefused)) {
                 push(key, own, from: cookies)
             } else if own.kind != .removed, !pending.contains(key) {

@@ -3,7 +3,7 @@
 #if Redis
 import CookieJar
 
-/// What the parts of a shared jar have in common.
+/// The objects and settings that the parts of a shared jar use.
 struct JarContext: Sendable {
     let jar: CookieJar
     let recorder: JarRecorder
@@ -15,7 +15,7 @@ struct JarContext: Sendable {
 
     /// Applies states of the server to the jar, except where the jar has a newer one.
     ///
-    /// - Parameter winsTies: Whether the server's state wins against an own change with the same version.
+    /// - Parameter winsTies: Whether the server's state wins against a change of this process with the same version.
     func apply(_ updates: [JarUpdate], winsTies: Bool = false) {
         guard !updates.isEmpty else { return }
         let updates = Dictionary(updates.map { ($0.key, $0) }) { $0.version > $1.version ? $0 : $1 }
@@ -44,7 +44,7 @@ struct JarContext: Sendable {
     /// Reads a record, and reports one that cannot be read.
     func update(field: [UInt8], record: [UInt8]) -> JarUpdate? {
         if let update = coding.update(field: field, record: record) {
-            // A change of the future would outrank every change until then, by each process that has seen it.
+            // A version in the future would outrank every change until that time, in each process that accepts it.
             if update.version <= latestVersion { return update }
             progress.update { $0.unreadable += 1 }
             report("the jar \(configuration.name) has changes of the future; a machine's clock is wrong")
@@ -66,12 +66,12 @@ struct JarContext: Sendable {
     /// Whether nothing may be written, because records are encrypted and there is no key.
     var lacksKey: Bool { configuration.refusesEncryption && progress.values.isEncrypted }
 
-    /// What to say if records are encrypted, and there is no key.
+    /// The problem to report if records are encrypted and there is no key.
     var needsKey: String {
         "the jar \(configuration.name) has cookies that cannot be read; they may be encrypted: name the key file"
     }
 
-    /// The highest version to believe now.
+    /// The highest version to accept now.
     var latestVersion: Int64 { clock().advanced(bySeconds: JarUpdate.maxLead).microseconds }
 
     /// Reports a problem once.
@@ -81,7 +81,8 @@ struct JarContext: Sendable {
 
     /// Records that the server cannot be used, and reports the reason once.
     ///
-    /// - Parameter direction: The direction that fails until it is tried again. Nil if the caller alone is concerned.
+    /// - Parameter direction: The direction that counts as failed until it works again. Nil if only the caller is
+    ///   affected.
     func fail(_ fault: RedisFault, _ direction: JarProgress.Direction?) {
         guard !progress.values.isClosed else { return }
         if let direction { progress.update { $0.failures[direction] = fault.reason } }

@@ -3,8 +3,8 @@
 #if Redis
 import CookieJar
 
-/// The background work of a shared jar: one loop writes changes, and one follows the server's. Both run until their task is
-/// cancelled.
+/// The background work of a shared jar: one loop writes changes, and one follows the server's. Both run until their
+/// task is cancelled.
 struct JarLoops: Sendable {
     let context: JarContext
     let writer: JarWriter
@@ -22,7 +22,8 @@ struct JarLoops: Sendable {
     private func read() async {
         let bounds = context.configuration.redis.retryDelay
         var pause = RetryPause(bounds)
-        // Each client of the server can make the whole jar be read: by a gap in the feed, or a counter that is set.
+        // The earliest time of the next survey. Any client of the server can cause surveys, by a gap in the feed or a
+        // changed counter.
         var rest = ContinuousClock.now
         while !Task.isCancelled {
             if reader.needsSurvey { try? await ContinuousClock().sleep(until: rest) }
@@ -41,7 +42,7 @@ struct JarLoops: Sendable {
         var pause = RetryPause(context.configuration.redis.retryDelay)
         while !Task.isCancelled {
             let values = context.progress.values
-            // Before the first survey, a change could overwrite newer ones of others that it should have seen.
+            // Before the first survey, this process does not know the newer changes of others and could overwrite them.
             guard values.isCurrent, context.recorder.count > 0 || values.failures[.writing] != nil else {
                 await context.recorder.wakeSignal.wait(until: .now + .seconds(60), clock: ContinuousClock())
                 continue
@@ -61,8 +62,8 @@ struct JarLoops: Sendable {
             defer { context.recorder.writeEnded() }
             let outcome = writer.write(in: session)
             if case .overrun = outcome {
-                // Before the next write, which would seem to have written everything. The reader notices it after its
-                // present wait for the feed.
+                // Invalidate before the next write, which would otherwise report that everything is written. The reader
+                // notices it after its present wait for the feed.
                 reader.invalidate()
                 context.progress.update { ($0.isCurrent, $0.hasOverrun) = (false, true) }
             }

@@ -3,7 +3,7 @@
 #if Redis
 import NIOConcurrencyHelpers
 
-/// What a shared jar has read and written, for those who wait for it.
+/// The progress of a shared jar's reads and writes. Callers can wait for a change of it.
 final class JarProgress: Sendable {
     /// The work of one connection.
     enum Direction: Hashable, Sendable {
@@ -23,11 +23,11 @@ final class JarProgress: Sendable {
         var isEncrypted = false
         /// Why the server cannot be used. Each direction removes its own reason when it works again.
         var failures: [Direction: String] = [:]
-        /// One of the reasons.
+        /// One of ``failures``; nil if there are none.
         var failure: String? { failures[.reading] ?? failures[.writing] }
-        /// Whether there were too many changes to track, and the whole jar was not compared since.
+        /// Whether there were too many changes to track, and the whole jar has not been compared since.
         var hasOverrun = false
-        /// The number of logins that run, or wait for one.
+        /// The number of logins that run, or wait for another.
         var logins = 0
         var isClosed = false
     }

@@ -6,10 +6,11 @@ import NIOConcurrencyHelpers
 
 /// Follows the changes of a jar on the server. Its calls run on the thread of their session.
 ///
-/// A new connection first reads the whole jar, because changes may have been lost on either side in the meantime: the server may
-/// have restarted from older data, and the feed may have been cut. Afterwards it reads the feed. Changes have serial numbers, so
-/// a gap in the feed shows, and the whole jar is read again. It is also read from time to time, for cookies that this
-/// process lacks because a clock was wrong for a while, or that the server had no room for.
+/// A new connection first reads the whole jar, because changes may have been lost on either side in the meantime: the
+/// server may have restarted from older data, and the feed may have been cut. Then it reads the feed. Changes have
+/// serial numbers, so it detects a gap in the feed and reads the whole jar again. It also reads the whole jar at
+/// intervals, for cookies that this process lacks because a clock was wrong for a while, and for those that the server
+/// had no room for.
 final class JarReader: Sendable {
     private struct Position {
         /// The last place in the feed that was read; nil before the whole jar was read.
@@ -19,9 +20,9 @@ final class JarReader: Sendable {
         var isDoubtful = false
         /// Counts the calls of ``JarReader/invalidate()``, so that none is lost while a step runs.
         var revision = 0
-        /// When the jar and the server's were last equal. Nil before the first survey.
+        /// When this process's jar and the server's were last equal. Nil before the first survey.
         var followed: ContinuousClock.Instant?
-        /// When the whole jar is read without a reason.
+        /// When the next periodic survey is due.
         var nextSurvey = ContinuousClock.now
     }
 
@@ -85,7 +86,7 @@ final class JarReader: Sendable {
             // Lua counts exactly up to 2^53.
             (0...(1 << 53)).contains(serial), pruned >= 0
         else { throw RedisFault(reason: "the reply of the script is malformed") }
-        // Before the records: a change that comes while they are read is in the feed after `place`.
+        // Take the snapshot before the records: a change that arrives while they are read is in the feed after `place`.
         let (known, pending) = context.recorder.snapshot
         context.progress.update { ($0.unreadable, $0.isEncrypted) = (0, false) }
         let records = try records(in: session)
@@ -101,12 +102,12 @@ final class JarReader: Sendable {
         drop(comparison.dropped)
         context.recorder.putBack(comparison.pushes)
         let isValid = position.withLockedValue { position in
-            // A share at random, so that the processes of a jar do not all read it at once.
+            // A random share of the interval, so that the processes of a jar do not all read it at once.
             let interval = context.configuration.surveyInterval.asWait * Double.random(in: 0.5...1)
             position.nextSurvey = .now + interval
             guard position.revision == before.revision else { return false }
             position.followed = .now
-            // A feed without a gap goes on at its place: it has the changes since then.
+            // If the feed has no gap, reading continues at the old place, which is followed by the changes since then.
             if before.place == nil { (position.place, position.serial, position.isDoubtful) = (place, serial, false) }
             return true
         }
@@ -128,8 +129,8 @@ final class JarReader: Sendable {
         // its own.
         guard before.place == nil, let followed = before.followed else { return false }
         guard context.configuration.key != nil else { return pruned <= context.latestVersion }
-        // The server can name any number, unlike a record. Only a process that was away for longer than deletions are
-        // kept has to believe it.
+        // The server can choose this number, which is not encrypted as a record is. Only a process that was away for
+        // longer than deletions are kept must accept it.
         let absence = followed.duration(to: .now)
         return pruned <= context.clock().microseconds && absence >= context.configuration.deletionLifetime
     }
@@ -147,7 +148,7 @@ final class JarReader: Sendable {
             guard rounds <= Self.maxRounds else { throw RedisFault(reason: "HSCAN has no end") }
             let command = ["HSCAN", nil, cursor, "COUNT", "\(Self.scanCount)"]
             let words = command.map { $0.map { Array($0.utf8) } ?? context.keys.cookies }
-            // A small hash is returned whole, whatever the count: the server keeps up to 512 short fields so.
+            // The server returns a small hash (up to 512 short fields) whole, whatever the count.
             let most = context.configuration.boundedMaxRecords
             let limits = RedisReplyReader.Limits(octets: Self.maxOctets, elements: max(8 * most, 8_192))
             let reply = try session.call([words], limits: limits).first
@@ -228,8 +229,8 @@ final class JarReader: Sendable {
         context.progress.update { [now] in $0.serial = now.serial }
     }
 
-    /// Compares the server's counter with the feed. A difference that stays until the next check means that the feed was cut or
-    /// the server's data were deleted.
+    /// Compares the server's counter with the feed. A difference that stays until the next check means that the feed
+    /// was cut or the server's data were deleted.
     private func checkCounter(in session: RedisSession) throws(RedisFault) {
         let command = [Array("HGET".utf8), context.keys.state, Array("serial".utf8)]
         let reply = try session.call([command], limits: .init(octets: 64, elements: 0)).first

@@ -21,7 +21,7 @@ final class JarRecorder: CookieFollower {
 
     /// The source of changes that came from the server and must not be written back.
     let source = ChangeSource()
-    /// Rings at each change.
+    /// Signaled at each change.
     let wakeSignal = WakeSignal()
     private let state: NIOLockedValueBox<State>
     private let maxKnown: Int
@@ -50,7 +50,8 @@ final class JarRecorder: CookieFollower {
         }
     }
 
-    /// The time for versions. A clock that no version can hold is wrong; then versions follow those that were seen.
+    /// The time for versions. If the clock is outside the range of versions, it is wrong; versions then continue after
+    /// those that were seen.
     private func time() -> CookieTime {
         let now = clock()
         return (1...JarUpdate.maxVersion).contains(now.microseconds) ? now : CookieTime(microseconds: 1)
@@ -67,11 +68,12 @@ final class JarRecorder: CookieFollower {
                 // The server drops expired cookies itself. The version stays known, so that no older one returns.
                 case .removed(.expired):
                     if state.known[key]?.kind == .stored { state.known[key]?.kind = .absent }
-                // The limits of this process leave the cookies of the others alone.
+                // The limits of this process must not delete the cookies of others.
                 case .removed(.evicted) where change.source == source:
                     state.known[key]?.kind = .evicted
                 case .removed(.evicted):
-                    // Just above the version that was evicted, so that each change by another process restores the cookie.
+                    // Just above the version that was evicted, so that each change by another process restores the
+                    // cookie.
                     let version = (state.known[key]?.version ?? 0) + 1
                     let entry = PendingChanges.Entry(
                         cookie: change.cookie,
@@ -115,8 +117,8 @@ final class JarRecorder: CookieFollower {
 
     /// Whether the jar keeps its own state of a cookie rather than an update. If not, the update's version is recorded.
     ///
-    /// - Parameter winsTies: Whether the update wins against an own change with the same version. The server's record does,
-    ///   because one side must.
+    /// - Parameter winsTies: Whether the update wins against a change of this process with the same version. The
+    ///   server's record wins, because one side must.
     func keepsOwn(_ update: JarUpdate, winsTies: Bool) -> Bool {
         state.withLockedValue { state in
             if let known = state.known[update.key] {
@@ -146,7 +148,8 @@ final class JarRecorder: CookieFollower {
     /// Records the end of the write that took changes.
     func writeEnded() { state.withLockedValue { $0.taken = 0 } }
 
-    /// Restores the changes of a failed write, or adds changes that the server lacks. Newer changes of the same cookies stay.
+    /// Restores the changes of a failed write, or adds changes that the server lacks. Newer changes of the same cookies
+    /// stay.
     func putBack(_ changes: [PendingChanges.Entry]) {
         guard !changes.isEmpty else { return }
         state.withLockedValue { $0.pending.putBack(.changes(changes)) }
@@ -158,8 +161,8 @@ final class JarRecorder: CookieFollower {
         state.withLockedValue { ($0.known, $0.pending.keys) }
     }
 
-    /// Records that the jar has no cookie, or none any more, if its version is still the given one. The version stays
-    /// known, so that an older record does not bring the cookie back. Returns whether it was the given one.
+    /// Records that the jar does not have a cookie, if the known version is still the given one. The version stays
+    /// known, so that an older record does not bring the cookie back. Returns whether the version was the given one.
     @discardableResult
     func mark(_ key: CookieKey, _ kind: KnownVersion.Kind, ifVersion version: Int64) -> Bool {
         state.withLockedValue { state in

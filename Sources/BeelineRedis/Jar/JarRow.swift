@@ -3,7 +3,8 @@
 #if Redis
 import CookieJar
 
-/// A cookie as octets: a format number, flags, SameSite, times, and five texts with their lengths. Numbers are big-endian.
+/// A cookie as octets: a format number, flags, SameSite, times, and five texts with their lengths. Numbers are
+/// big-endian.
 enum JarRow {
     /// The maximum size of a row: a path of 65,535 octets, a name and a value of 4,096, and the rest.
     static let maxOctets = 72_000
@@ -57,7 +58,7 @@ enum JarRow {
     /// The octets that identify a cookie.
     static func write(_ key: CookieKey) -> [UInt8] {
         let texts = [Array(key.domain.utf8), Array(key.path.utf8), Array(key.partition.utf8), key.name]
-        // The lengths keep keys with the same text at different borders apart.
+        // The lengths distinguish keys whose texts are equal when joined.
         var octets: [UInt8] = [key.isHostOnly ? 1 : 0]
         for text in texts { octets += bigEndian(UInt64(text.count)).suffix(4) + text }
         return octets

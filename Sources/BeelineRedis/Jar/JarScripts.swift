@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
-/// The scripts of a shared jar. Each runs as one step on the server. Their keys have one hash tag, so a cluster keeps them
-/// together.
+/// The scripts of a shared jar. Each runs as one step on the server. Their keys have one hash tag, so a cluster keeps
+/// them together.
 ///
-/// A record of a cookie is `VERSION:KIND:FORM:` and a payload. VERSION is the time of the change in microseconds, later than each
-/// version that its writer knew. KIND is `c` for a cookie and `d` for the record of a deletion. The scripts do not read the rest.
+/// A record of a cookie is `VERSION:KIND:FORM:` and a payload. VERSION is the time of the change in microseconds, later
+/// than each version that its writer knew. KIND is `c` for a cookie and `d` for the record of a deletion. The scripts
+/// do not read the rest.
 enum JarScripts {
     /// Writes changes that are newer than the server's.
     ///
     /// Keys: cookies, expiries, deletions, feed, state; under a lease also its key and its fence.
-    /// Arguments: the maximum number of records, the length of the feed, the life of a deletion record and of an unused jar in
-    /// milliseconds, the lease (empty without one), its fence; then for each change its field, version, kind, expiry in
-    /// milliseconds (0 without one), and record.
-    /// Reply: the serial number of the last change, then for each change 1 (written, or already there), 2 (no room), or the
-    /// server's newer record. -1 alone: the lease is not valid any more, and nothing was written.
+    /// Arguments: the maximum number of records, the length of the feed, the lifetime of a deletion record and of an
+    /// unused jar in milliseconds, the lease (empty without one), its fence; then for each change its field, version,
+    /// kind, expiry in milliseconds (0 without one), and record.
+    /// Reply: the serial number of the last change, then for each change 1 (written, or already there), 2 (no room), or
+    /// the server's newer record. -1 alone: the lease is no longer valid, and nothing was written.
     static let write = RedisScript(
         """
         local cookies, expiries, deletions, feed, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -90,9 +91,9 @@ enum JarScripts {
         """
     )
 
-    /// Returns the serial number of the last change, the newest version among the deletion records that are gone, and the last
-    /// place in the feed, in one step. A version of the future counts as 0: no process would believe it, nor any deletion
-    /// before.
+    /// Returns the serial number of the last change, the newest version among the deletion records that are gone, and
+    /// the last place in the feed, in one step. A version in the future counts as 0: no process would accept it, or any
+    /// deletion before it.
     ///
     /// Keys: state, feed.
     static let survey = RedisScript(

@@ -11,7 +11,7 @@ struct JarUpdate: Hashable, Sendable {
     /// The cookie; nil if it was deleted.
     let cookie: Cookie?
 
-    /// The highest version to accept: a year after 2100. Versions above it are from a clock that is wrong, and Lua could not
+    /// The highest version to accept: a year after 2100. Higher versions come from a wrong clock, and Lua could not
     /// compare them exactly.
     static let maxVersion: Int64 = 1 << 52
     /// How far a version may be ahead of the local clock, in seconds: one day.
@@ -27,8 +27,8 @@ struct KnownVersion: Hashable, Sendable {
         /// The change stored a cookie, but the jar has none: it has expired by the local clock, or the jar refused it.
         /// The next survey offers it again, because the clock may have been wrong.
         case absent
-        /// The change stored a cookie, but the limits of this process's jar had no room for it. Others keep it. It stays
-        /// away until its next change, because it would evict others at each survey.
+        /// The change stored a cookie, but the limits of this process's jar had no room for it. Other processes keep
+        /// it. It returns only with its next change, because it would otherwise evict other cookies at each survey.
         case evicted
     }
 

@@ -7,7 +7,8 @@ import CookieJar
 struct JarWriter: Sendable {
     /// The result of a write.
     enum Outcome: Sendable {
-        /// All changes that were pending are on the server, or newer ones are. Contains the serial number of its last change.
+        /// All changes that were pending are on the server, or newer ones are. Contains the serial number of its last
+        /// change.
         case written(serial: Int64)
         /// There were too many changes to track: the whole jar must be compared.
         case overrun
@@ -89,7 +90,8 @@ struct JarWriter: Sendable {
         }
         guard serial >= 0 else { return nil }
         guard values.count == sent.count + 1 else { throw RedisFault(reason: "the reply of the script is malformed") }
-        // The jar does not have the changes of a login yet. It comes first: the feed would bring them a little later.
+        // The jar does not have the changes of a login yet. Apply them now, because the feed brings them a little
+        // later.
         if lease != nil {
             context.apply(
                 entries.map { entry in

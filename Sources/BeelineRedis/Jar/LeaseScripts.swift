@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
-/// The scripts of leases. A lease is a key with a lifetime, whose value is the fence and a random token. The fence is a counter, so
-/// that an older lease can be told from a newer one even if the server forgot the key.
+/// The scripts of leases. A lease is a key with a lifetime, whose value is the fence and a random token. The fence is a
+/// counter, so that an older lease can be distinguished from a newer one even if the server forgot the key.
 enum LeaseScripts {
     /// Takes a lease if it is free.
     ///
-    /// Keys: lease, fence, state. Arguments: the token, the life of the lease and of the fence in milliseconds.
-    /// Reply: the fence, or 0 if another process has the lease; the remaining life of the lease; the serial number of the jar's last
-    /// change. The fence stays a text, because Lua would round it as a number.
+    /// Keys: lease, fence, state. Arguments: the token, the lifetime of the lease and of the fence in milliseconds.
+    /// Reply: the fence, or 0 if another process has the lease; the remaining lifetime of the lease; the serial number
+    /// of the jar's last change. The fence is returned as a string, because Lua would round a number.
     /// If the script is sent again because its reply was lost, the process recognises its lease by the token.
     static let acquire = RedisScript(
         """
@@ -26,7 +26,8 @@ enum LeaseScripts {
         """
     )
 
-    /// Prolongs a lease. Keys: lease. Arguments: its value and its life in milliseconds. Reply: 1, or 0 if it is not valid any more.
+    /// Renews a lease. Keys: lease. Arguments: its value and its lifetime in milliseconds. Reply: 1, or 0 if it is not
+    /// valid any more.
     static let renew = RedisScript(
         """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -34,7 +35,7 @@ enum LeaseScripts {
         """
     )
 
-    /// Gives a lease back. Keys: lease. Arguments: its value. Reply: the number of leases that ended.
+    /// Releases a lease. Keys: lease. Arguments: its value. Reply: the number of leases that ended.
     static let release = RedisScript(
         """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end

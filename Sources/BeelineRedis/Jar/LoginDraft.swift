@@ -37,8 +37,8 @@ final class LoginDraft: CookieFollower {
 
     /// The changes in order. Nil if there were too many.
     ///
-    /// - Parameter stamp: Returns the version of the next change. Those of the draft are as old as the login's
-    ///   requests, and changes that others made since then would win against them.
+    /// - Parameter stamp: Returns the version of the next change. The draft's own versions are as old as the login's
+    ///   requests, so changes that others made since then would win against them.
     func take(at stamp: () -> Int64) -> [PendingChanges.Entry]? {
         guard case .changes(let changes) = pending.withLockedValue({ $0.take() }) else { return nil }
         return changes.map { change in

@@ -3,14 +3,14 @@
 #if Redis
 import CookieJar
 
-/// Takes, renews and gives back the lease of one login.
+/// Acquires, renews and releases the lease of one login.
 struct LoginLease: Sendable {
     /// The result of an attempt to take the lease.
     enum Outcome: Sendable {
-        /// This process has the lease, until a time of its own clock unless it is renewed. Contains the serial number of the
-        /// jar's last change before.
+        /// This process has the lease until a time of its own clock, unless it renews it. Contains the serial number of
+        /// the jar's last change before that.
         case taken(JarWriter.Lease, until: ContinuousClock.Instant, serial: Int64)
-        /// Another process has it, for at most this long unless it renews it.
+        /// Another process has the lease for at most this long, unless it renews it.
         case held(Duration)
     }
 
@@ -23,7 +23,7 @@ struct LoginLease: Sendable {
 
     /// Takes the lease if it is free.
     func acquire(in session: RedisSession) throws(RedisFault) -> Outcome {
-        // Before the request, so that this process never believes in the lease for longer than the server.
+        // Read the clock before the request, so that the lease never lasts longer for this process than for the server.
         let end = ContinuousClock.now + life
         let token = "\(UInt64.random(in: 0 ... .max))-\(UInt64.random(in: 0 ... .max))"
         let reply = try LeaseScripts.acquire.run(
@@ -44,7 +44,7 @@ struct LoginLease: Sendable {
         )
     }
 
-    /// Prolongs a lease. Returns its new end by this process's clock; nil if it is not valid any more.
+    /// Renews a lease. Returns its new end by this process's clock; nil if it is not valid any more.
     func renew(
         _ lease: JarWriter.Lease,
         in session: RedisSession
@@ -59,7 +59,7 @@ struct LoginLease: Sendable {
         return reply.number == 1 ? end : nil
     }
 
-    /// Gives a lease back. Errors are ignored, because it ends by itself.
+    /// Releases a lease. Errors are ignored, because the lease ends by itself.
     func release(_ lease: JarWriter.Lease, in session: RedisSession) {
         _ = try? LeaseScripts.release.run(
             in: session,

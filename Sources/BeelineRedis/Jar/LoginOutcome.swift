@@ -3,7 +3,7 @@
 #if Redis
 /// How a jar came to be logged in (``RedisJar/withLogin(for:within:isLoggedIn:logIn:)``).
 public enum LoginOutcome: Hashable, Sendable {
-    /// It was already.
+    /// The jar was already logged in.
     case alreadyLoggedIn
     /// This process logged in.
     case loggedIn

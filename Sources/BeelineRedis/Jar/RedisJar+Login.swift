@@ -8,9 +8,10 @@ public import Names
 extension RedisJar {
     /// Makes sure that the jar is logged in at an origin, with one login for all processes.
     ///
-    /// One process logs in under a lease on the server. The others wait for its cookies. If it ends or loses the server, the lease
-    /// ends, and the next process logs in. The login works on a copy of the jar, and its changes are written in one step when it
-    /// has succeeded. They count as made then. Under a lease that has ended, nothing is written.
+    /// One process logs in under a lease on the server. The others wait for its cookies. If that process ends or loses
+    /// the server, the lease ends, and the next process logs in. The login works on a copy of the jar, and its changes
+    /// are written in one step when it has succeeded. They count as made at that time. If the lease has ended, nothing
+    /// is written.
     ///
     /// ```swift
     /// let outcome = try await shared.withLogin(for: url.origin) { jar in
@@ -24,8 +25,9 @@ extension RedisJar {
     ///
     /// - Parameters:
     ///   - origin: The origin of the login. Each origin has its own lease.
-    ///   - limit: The maximum time to wait for another process's login. An own login may take longer. Default: 60 seconds.
-    ///   - isLoggedIn: Whether the cookies of a jar are those of a login. Called again after changes of the jar, and
+    ///   - limit: The maximum time to wait for another process's login. A login of this process may take longer.
+    ///     Default: 60 seconds.
+    ///   - isLoggedIn: Returns whether a jar has the cookies of a login. Called again after changes of the jar, and
     ///     after the login.
     ///   - logIn: Logs in with the given jar, a copy of ``jar``. Cancelled if the lease is lost or the jar is closed.
     /// - Returns: Whether this process logged in.
@@ -40,7 +42,7 @@ extension RedisJar {
         if try await isLoggedIn(jar) { return .alreadyLoggedIn }
         let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
         let lease = LoginLease(context: context, label: context.coding.label(of: "\(origin)"))
-        // `close()` waits for it, so that the lease is given back.
+        // `close()` waits for it, so that the lease is released.
         context.progress.update { $0.logins += 1 }
         defer { context.progress.update { $0.logins -= 1 } }
         var waits = false
@@ -64,7 +66,7 @@ extension RedisJar {
                         await release(lease, taken)
                         return .loggedInByAnother
                     }
-                    // Another process may have the lease by now: take it again before the site is asked.
+                    // Another process may have the lease by now, so acquire it again before the login.
                     guard ContinuousClock.now < end else {
                         await release(lease, taken)
                         continue
@@ -79,7 +81,7 @@ extension RedisJar {
                     await release(lease, taken)
                     return .loggedIn
                 } catch {
-                    // A lease that was lost need not be given back, and the server may not answer.
+                    // A lost lease needs no release, and the server may not answer.
                     if (error as? RedisError)?.code != .leaseLost { await release(lease, taken) }
                     throw error
                 }
@@ -137,10 +139,10 @@ extension RedisJar {
         }
     }
 
-    /// Gives a lease back, for as long as it can last.
+    /// Releases a lease. Stops waiting after the time that the lease can last.
     private func release(_ lease: LoginLease, _ taken: JarWriter.Lease) async {
         let end = ContinuousClock.now + configuration.boundedLeaseLifetime
-        // In a task of its own: a cancelled login gives its lease back too.
+        // In a separate task, because a cancelled login must also release its lease.
         await Task { [leases] in
             _ = await result(before: end) { await leases.run { lease.release(taken, in: $0) } }
         }.value
@@ -164,7 +166,7 @@ extension RedisJar {
         try await write(draft, under: taken, until: end.withLockedValue { $0 })
     }
 
-    /// Renews a lease until it is lost or the jar is closed. Returns the error that says so.
+    /// Renews a lease until it is lost or the jar is closed. Returns the error for that.
     ///
     /// - Parameter latest: The end of the lease, which each renewal changes.
     private func renew(
@@ -188,7 +190,7 @@ extension RedisJar {
             case .success(let next?): latest.withLockedValue { $0 = next }
             case .success(nil): return leaseLost
             case nil:
-                // The login may have ended for another reason during the call. Then the lease is given back.
+                // The login may have ended for another reason during the call. Then the lease is released.
                 try Task.checkCancellation()
                 return context.progress.values.isClosed ? closed : leaseLost
             // The server may return before the lease ends.

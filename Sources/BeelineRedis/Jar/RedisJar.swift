@@ -6,10 +6,10 @@ import NIOConcurrencyHelpers
 
 /// A cookie jar that processes on several machines share through a Redis or Valkey server.
 ///
-/// Each process works on its own ``jar``, so lookups never wait for the server. Changes are written in the background and reach
-/// the other processes within milliseconds. If two processes change the same cookie, the later change wins, and all jars end
-/// equal. A deleted cookie does not come back. If the server is unavailable, the local jar goes on, and both are reconciled when the
-/// server is back.
+/// Each process works on its own ``jar``, so lookups never wait for the server. Changes are written in the background
+/// and reach the other processes within milliseconds. If two processes change the same cookie, the later change wins,
+/// and all jars end equal. A deleted cookie does not come back. If the server is unavailable, the local jar keeps
+/// working, and both are reconciled when the server is back.
 ///
 /// ```swift
 /// let shared = try RedisJar(RedisJarConfiguration(name: "shop"))
@@ -20,7 +20,8 @@ import NIOConcurrencyHelpers
 /// ```
 ///
 /// Session cookies are shared too, and the server keeps them until they are deleted or the jar is unused for
-/// ``RedisJarConfiguration/idleLifetime``. Access times are not shared. Call ``close(within:)`` when the jar is no longer needed.
+/// ``RedisJarConfiguration/idleLifetime``. Access times are not shared. Call ``close(within:)`` when the jar is no
+/// longer needed.
 public final class RedisJar: Sendable {
     /// The jar. It stays usable in memory after ``close(within:)``.
     public let jar: CookieJar
@@ -42,11 +43,11 @@ public final class RedisJar: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: The server and the limits.
-    ///   - limits: The limits and the policy of the jar. All processes should use the same. A process with smaller limits
-    ///     has a part of the cookies. A cookie that it evicts for one of its own is deleted for all; one that it has no
-    ///     room for when it comes from the server stays there.
-    ///   - clock: Returns the current time; default the system's clock. Clocks that differ decide wrongly only between changes of
-    ///     one cookie that are made at the same time.
+    ///   - limits: The limits and the policy of the jar. All processes should use the same. A process with smaller
+    ///     limits has only some of the cookies. A cookie that it evicts to store one of its own is deleted for all
+    ///     processes. A cookie of the server that it has no room for stays on the server.
+    ///   - clock: Returns the current time; default the system's clock. If clocks differ, only changes of one cookie
+    ///     that are made at the same time are ordered wrongly.
     /// - Throws: ``RedisError`` with code `badName`.
     public init(
         _ configuration: RedisJarConfiguration,
@@ -111,7 +112,7 @@ public final class RedisJar: Sendable {
     }
 
     /// Writes all changes of the jar before this call, and reads all changes that other processes have written before.
-    /// A write that has begun goes on after the time limit.
+    /// A write that has begun continues after the time limit.
     ///
     /// - Parameter limit: The time limit. Default: 5 seconds.
     /// - Throws: ``RedisError``: `unavailable`, `closed`. The changes stay pending and are written later.
@@ -139,7 +140,7 @@ public final class RedisJar: Sendable {
 
     var closed: RedisError { RedisError(.closed, "the jar \(configuration.name) was closed; open it again") }
 
-    /// - Parameter reason: The reason. Nil for the one of the background work.
+    /// - Parameter reason: The reason. Nil for that of the background work.
     func unavailable(within limit: Duration, _ reason: String? = nil) -> RedisError {
         let redis = configuration.redis
         let server =
@@ -149,15 +150,16 @@ public final class RedisJar: Sendable {
         return RedisError(.unavailable, "the jar \(configuration.name): \(server) cannot be used: \(reason)")
     }
 
-    /// Writes the remaining changes, and ends the connections.
+    /// Writes the remaining changes, and closes the connections.
     ///
-    /// A login that runs is cancelled, and its lease ends. Further calls wait for the first one and have its result. If their
-    /// time limit ends before, they end the first one's writing.
+    /// A running login is cancelled, and its lease ends. Further calls wait for the first call and return its result.
+    /// If their time limit ends earlier, they end the writing of the first call.
     ///
     /// - Parameter limit: The time limit. Connections that are being opened then end by themselves. Default: 5 seconds.
     /// - Throws: ``RedisError`` with code `unavailable` if changes could not be written. The jar is closed even then.
     public func close(within limit: Duration = .seconds(5)) async throws(RedisError) {
-        // In a task of its own, so that the last changes are written even if the caller is cancelled, by Ctrl-C for instance.
+        // In a separate task, so that the last changes are written even if the caller is cancelled, by Ctrl-C for
+        // instance.
         let (task, isFirst) = closing.withLockedValue { closing in
             if let closing { return (closing, false) }
             let task = Task { await end(within: limit) }
@@ -167,10 +169,10 @@ public final class RedisJar: Sendable {
         if let outcome = ended.withLockedValue({ $0 }) { return try outcome.get() }
         if isFirst { return try await task.value.get() }
         let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
-        // In a task of its own, too: a cancelled caller must not end the writing before its limit.
+        // Also in a separate task: a cancelled caller must not end the writing before its limit.
         let outcome = await Task { await result(before: deadline, of: { await task.value }) }.value
         if let outcome { return try outcome.get() }
-        // If all is written, only a login or a connection is left.
+        // If everything is written, only a login or a connection is still open.
         guard hasUnwritten else { return }
         context.progress.update { $0.isClosed = true }
         throw unavailable(within: limit)
@@ -188,7 +190,7 @@ public final class RedisJar: Sendable {
                 try await synchronize(within: max(.zero, ContinuousClock.now.duration(to: deadline)))
             }
         } catch {
-            // What the reader has not confirmed may have been written all the same.
+            // Changes that the reader has not confirmed may nevertheless have been written.
             context.recorder.finish()
             if hasUnwritten {
                 let reason = context.progress.values.isCurrent ? "changes were made until the end" : nil
@@ -197,7 +199,7 @@ public final class RedisJar: Sendable {
         }
         context.progress.update { $0.isClosed = true }
         work.cancel()
-        // A login gives its lease back.
+        // Wait until logins have released their leases.
         _ = await context.progress.wait(until: deadline) { $0.logins == 0 }
         connector.end()
         for session in [loops.reading, loops.writing, leases] { session.interrupt() }

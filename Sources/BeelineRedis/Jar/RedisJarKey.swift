@@ -17,7 +17,8 @@ public struct RedisJarKey: Sendable {
         self.octets = octets
     }
 
-    /// Reads a key from a file: 32 octets, or their hexadecimal or Base64 text. `openssl rand -hex 32` writes such a text.
+    /// Reads a key from a file: 32 octets, or their hexadecimal or Base64 text. `openssl rand -hex 32` writes such a
+    /// text.
     ///
     /// - Throws: ``RedisError`` with code `badKey` if the file cannot be read, is open to all users, or has no key.
     public init(file path: String) throws(RedisError) {
@@ -44,7 +45,7 @@ public struct RedisJarKey: Sendable {
 }
 
 extension RedisJarKey: CustomReflectable {
-    /// What `print` and `dump` show: not the key.
+    /// Hides the key from `print` and `dump`.
     public var customMirror: Mirror { Mirror(self, children: [:], displayStyle: .struct) }
 }
 #endif

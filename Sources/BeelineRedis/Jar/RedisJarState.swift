@@ -3,7 +3,8 @@
 #if Redis
 /// The health of a shared jar.
 public struct RedisJarState: Hashable, Sendable {
-    /// Whether the jar follows the server's changes. If not, the local jar goes on, and both are reconciled later.
+    /// Whether the jar follows the server's changes. If not, the local jar keeps working, and both are reconciled
+    /// later.
     public var isConnected: Bool
     /// The number of changes of this process that are not on the server yet.
     public var unwrittenChanges: Int

@@ -5,8 +5,8 @@ import HTTPDNS
 import NIOConcurrencyHelpers
 import Names
 
-/// Opens connections to the server of a configuration: a given one, the one that Sentinels name, or the one that a cluster
-/// redirects to. Its calls block, so they belong on a thread that may wait.
+/// Opens connections to the server of a configuration: a given one, the one that Sentinels name, or the one that a
+/// cluster redirects to. Its calls block, so they belong on a thread that may wait.
 final class RedisConnector: Sendable {
     private struct State {
         var places: [String: RedisPlace] = [:]
@@ -38,7 +38,8 @@ final class RedisConnector: Sendable {
 
     // MARK: Connecting
 
-    /// Connects to the present server. Each attempt has the time limit of the configuration, beside the lookup of a name.
+    /// Connects to the present server. Each attempt has the time limit of the configuration; the lookup of a name takes
+    /// additional time.
     func connect() throws(RedisFault) -> RedisLink {
         if let moved = state.withLockedValue({ $0.moved }) {
             do throws(RedisFault) { return try open(moved) } catch {
@@ -60,7 +61,7 @@ final class RedisConnector: Sendable {
         throw fault
     }
 
-    /// Connects to the server of an earlier connection again. With Sentinels, to the present one.
+    /// Connects to the server of an earlier connection again. With Sentinels, connects to the present server.
     func reconnect(_ link: RedisLink) throws(RedisFault) -> RedisLink {
         guard configuration.sentinel == nil else { return try connect() }
         return try open(link.host, at: link.address, logsIn: true)
@@ -135,7 +136,7 @@ final class RedisConnector: Sendable {
     private func check(_ link: RedisLink) throws(RedisFault) {
         let reply = link.exchange([[Array("ROLE".utf8)]], limits: .init(octets: 65_536, elements: 4_096))?.first
         guard let reply else { throw RedisFault(reason: link.fault) }
-        // A user may be without permission for ROLE. Then a write shows what the server is.
+        // The user may have no permission for ROLE. A replica then refuses the first write.
         if reply.elements?.first?.text == "slave" { throw RedisFault(reason: "\(link.host) is a replica") }
     }
 

@@ -30,10 +30,10 @@ final class RedisLink: @unchecked Sendable {
     let address: IPAddress
     /// Why the last exchange failed, if hiredis does not know.
     private var failure: String?
-    /// Whether an octet of the present exchange's replies came.
+    /// Whether an octet of the present exchange's replies has arrived.
     private var hasReceived = false
-    /// Whether the server closed the connection before any octet of the last exchange's replies came. It may have
-    /// executed the commands even so.
+    /// Whether the server closed the connection before any octet of the last exchange's replies arrived. It may
+    /// nevertheless have executed the commands.
     private(set) var wasCut = false
 
     /// Connects to an address. hiredis gets no name, because it would look it up without a time limit.
@@ -97,8 +97,8 @@ final class RedisLink: @unchecked Sendable {
     /// Ends the exchange of another thread. The connection is unusable afterwards.
     func interrupt() { shutdown(context.pointee.fd, Int32(SHUT_RDWR)) }
 
-    /// Whether the connection can take commands: the server has neither closed it nor sent anything that no command
-    /// asked for. Does not wait.
+    /// Whether the connection can take commands: the server has neither closed it nor sent unsolicited data. Does not
+    /// wait.
     var isUsable: Bool {
         guard reader.isIdle else { return false }
         var waiting = pollfd(fd: context.pointee.fd, events: Int16(POLLIN), revents: 0)
@@ -115,10 +115,11 @@ final class RedisLink: @unchecked Sendable {
         limits: RedisReplyReader.Limits = .init(octets: 2 * AnswerText.maxOctets, elements: 0),
         within limit: Duration? = nil
     ) -> [RedisValue]? {
-        // The socket timeout restarts with each octet, so a server that sends slowly needs a time limit for the whole exchange.
+        // The socket timeout restarts with each octet, so a server that sends slowly needs a time limit for the whole
+        // exchange.
         let end = ContinuousClock.now + (limit ?? timeout)
         wasCut = false
-        // It would be taken for the reply to these commands.
+        // A leftover reply would be taken for the reply to these commands.
         guard reader.isIdle else {
             failure = "the server sent a reply that no command asked for"
             return nil
@@ -154,7 +155,7 @@ final class RedisLink: @unchecked Sendable {
         }
     }
 
-    /// Waits for octets and reads what is there. Returns false at the time limit and at the end of the connection.
+    /// Waits for octets and reads the available ones. Returns false at the time limit and at the end of the connection.
     private func receive(until end: ContinuousClock.Instant) -> Bool {
         let left = ContinuousClock.now.duration(to: end).components
         let milliseconds = left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000
@@ -190,8 +191,8 @@ final class RedisLink: @unchecked Sendable {
         }
     }
 
-    /// hiredis writes to sockets that the server may have closed. An unblocked SIGPIPE would end the program, so each thread that
-    /// uses connections blocks it.
+    /// hiredis writes to sockets that the server may have closed. An unblocked SIGPIPE would end the program, so each
+    /// thread that uses connections blocks it.
     static func blockPipeSignal() {
         var signals = sigset_t()
         sigemptyset(&signals)

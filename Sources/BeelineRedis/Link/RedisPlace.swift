@@ -15,11 +15,11 @@ final class RedisPlace: Sendable {
         var isRunning = false
         var isEnded = false
         var found: Addresses?
-        /// Whether the result came, or will come, too late for a caller. Then the next one uses it.
+        /// Whether a caller stopped waiting before the result arrived. The next caller then uses it.
         var isMissed = false
     }
 
-    /// How long a caller waits for a lookup at most, in seconds.
+    /// The maximum time that a caller waits for a lookup, in seconds.
     static let maxPatience = 60.0
 
     /// The address; nil if the server is given by name.

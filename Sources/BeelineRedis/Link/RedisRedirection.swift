@@ -9,7 +9,8 @@ struct RedisRedirection: Hashable, Sendable {
     let slot: Int
     /// The server that has the key.
     let target: RedisHost
-    /// Whether only this command belongs there (ASK), and further ones for the slot still to the server that replied.
+    /// Whether only this command goes there (ASK), and further commands for the slot still go to the server that
+    /// replied.
     let isTemporary: Bool
 
     /// Nil for other errors.

@@ -3,8 +3,8 @@
 #if Redis
 /// Reads a server's replies (RESP2) from the octets of a connection, within limits.
 ///
-/// hiredis has a reader too, but it reserves memory for as many elements as an array announces, so a few octets of a faulty
-/// server could take gigabytes.
+/// hiredis has a reader too, but it reserves memory for as many elements as an array announces, so a few octets of a
+/// faulty server could take gigabytes.
 struct RedisReplyReader: Sendable {
     /// The limits of one reply.
     struct Limits: Hashable, Sendable {
@@ -37,7 +37,7 @@ struct RedisReplyReader: Sendable {
     }
 
     private var buffer: [UInt8] = []
-    /// The place in the buffer behind the elements that were read.
+    /// The place in the buffer after the elements that were read.
     private var start = 0
     /// The arrays of the present reply that are not complete, the outermost first.
     private var arrays: [PartialArray] = []
@@ -46,7 +46,7 @@ struct RedisReplyReader: Sendable {
     /// The size of the elements of the present reply that were read.
     private var octets = 0
 
-    /// Whether there is no part of a further reply.
+    /// Whether the buffer has no part of a further reply.
     var isIdle: Bool { start == buffer.count && arrays.isEmpty }
 
     /// Appends octets of the connection.

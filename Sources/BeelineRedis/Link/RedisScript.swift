@@ -18,8 +18,8 @@ struct RedisScript: Sendable {
         (octet < 16 ? "0" : "") + String(octet, radix: 16)
     }
 
-    /// Runs the script, and sends its text only if the server does not know it. A script whose connection was cut may
-    /// run twice, so a script must have the same result then.
+    /// Runs the script, and sends its text only if the server does not know it. A script may run twice if its
+    /// connection is cut, so the second run must have the same result.
     ///
     /// - Throws: ``RedisFault`` without a usable connection, and if the script fails.
     func run(

@@ -18,8 +18,8 @@ import Glibc
 
 /// TLS for connections of hiredis.
 ///
-/// The hiredis of Debian 12 is built without TLS. So swift-nio-ssl keeps the secured connection to the server, and hiredis gets
-/// one end of a local socket pair. Octets pass between both on one event loop.
+/// The hiredis of Debian 12 is built without TLS. So swift-nio-ssl keeps the secured connection to the server, and
+/// hiredis gets one end of a local socket pair. Octets pass between both on one event loop.
 final class RedisSecurity: Sendable {
     /// The maximum time that a closed connection waits for a silent server to close it too.
     private static let closingTime = TimeAmount.seconds(1)
@@ -30,7 +30,8 @@ final class RedisSecurity: Sendable {
 
     init(_ settings: RedisTLS) { self.settings = settings }
 
-    /// Connects to a server, verifies its certificate for the host, and returns the descriptor of the plain end. Blocks.
+    /// Connects to a server, verifies its certificate for the host, and returns the descriptor of the plain end.
+    /// Blocks.
     func connect(
         to address: IPAddress,
         _ host: RedisHost,
@@ -74,7 +75,7 @@ final class RedisSecurity: Sendable {
                 }
                 .wait()
             let alarm = loop.scheduleTask(in: .nanoseconds(Int64(min(limit, .seconds(3_600)) / .nanoseconds(1)))) {
-                // Ends the wait at once. A close alone would wait for the silent server's reply to it first.
+                // Ends the wait at once. Closing alone would first wait for a reply of the silent server.
                 remote.pipeline.fireErrorCaught(RedisFault(reason: "no handshake within \(limit)"))
             }
             defer { alarm.cancel() }
@@ -168,8 +169,8 @@ private final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHand
     }
 }
 
-/// Passes octets to the partner's channel, and reads no faster than the partner writes. Both channels have the same event loop,
-/// which alone uses both handlers; hence unchecked.
+/// Passes octets to the partner's channel, and reads no faster than the partner writes. Unchecked, because both
+/// channels have the same event loop, and only this loop uses the handlers.
 private final class TunnelHandler: ChannelDuplexHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -208,7 +209,7 @@ private final class TunnelHandler: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     func read(context: ChannelHandlerContext) {
-        // The handshake reads before there is a partner's channel; it passes no octets on.
+        // The handshake reads before the partner has a channel, and passes no octets on.
         guard partner?.context?.channel.isWritable ?? true else {
             wantsRead = true
             return

@@ -4,14 +4,14 @@
 import NIOConcurrencyHelpers
 import NIOPosix
 
-/// A thread with a connection that is opened when it is needed. Work runs one after another.
+/// A thread with a connection that is opened on demand. Runs one piece of work at a time.
 final class RedisSession: Sendable {
     private struct State {
         var link: RedisLink?
         var isEnded = false
     }
 
-    /// The maximum number of redirections of a cluster for one call.
+    /// The maximum number of cluster redirections in one call.
     private static let maxRedirections = 4
 
     private let connector: RedisConnector
@@ -40,11 +40,11 @@ final class RedisSession: Sendable {
     /// Executes commands on the thread of the session, which must be the caller's.
     ///
     /// - Parameter reconnects: Whether to open a new connection and send the commands once more if the server has
-    ///   closed the present one, as it does with an idle one and at a restart. The first time may have been executed,
-    ///   so pass true only for commands with the same result if they are executed twice, and without a relation to
-    ///   earlier ones.
-    /// - Throws: ``RedisFault`` without a usable connection, and if the server cannot execute commands at all. The next call opens
-    ///   a new connection.
+    ///   closed the present one, as it does with an idle one and at a restart. The server may have executed them the
+    ///   first time, so pass true only for commands that have the same result if they are executed twice, and that do
+    ///   not depend on earlier ones.
+    /// - Throws: ``RedisFault`` without a usable connection, and if the server cannot execute commands at all. The next
+    ///   call opens a new connection.
     func call(
         _ commands: [[[UInt8]]],
         limits: RedisReplyReader.Limits,
@@ -73,7 +73,7 @@ final class RedisSession: Sendable {
                     close(link)
                     continue
                 }
-                // The slot is on its way to another server. Only these commands go there.
+                // The slot is being moved to another server. Only these commands go there.
                 let other = try connector.open(redirection.target)
                 guard let asked = other.exchange([[Array("ASKING".utf8)]] + commands, limits: limits, within: limit)
                 else {

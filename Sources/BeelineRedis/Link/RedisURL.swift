@@ -3,8 +3,8 @@
 #if Redis
 import Names
 
-/// The parts of a server's URL: `redis://[USER@]HOST[:PORT][/PART…][?NAME=VALUE&…]`, with the schemes `redis`, `rediss` (TLS),
-/// `redis+sentinel` and `rediss+sentinel` (several hosts, separated by commas). Values are percent-decoded.
+/// The parts of a server's URL: `redis://[USER@]HOST[:PORT][/PART…][?NAME=VALUE&…]`, with the schemes `redis`, `rediss`
+/// (TLS), `redis+sentinel` and `rediss+sentinel` (several hosts, separated by commas). Values are percent-decoded.
 struct RedisURL: Hashable, Sendable {
     let isSecure: Bool
     let isSentinel: Bool
@@ -18,11 +18,11 @@ struct RedisURL: Hashable, Sendable {
     static let maxHosts = 16
     private static let schemes = ["redis", "rediss", "redis+sentinel", "rediss+sentinel"]
 
-    /// - Parameter ending: What errors say of the path.
+    /// - Parameter ending: The form of the path, for errors.
     /// - Throws: ``RedisError`` with code `badURL`.
     init(_ text: String, ending: String = "[/DATABASE]") throws(RedisError) {
         func failure(_ reason: String) -> RedisError {
-            // Not the text: it may contain a password.
+            // Omit the text, which may contain a password.
             RedisError(.badURL, "the URL of the Redis server \(reason); write redis://[USER@]HOST[:PORT]\(ending)")
         }
         guard let mark = text.firstRange(of: "://"),
@@ -96,8 +96,8 @@ struct RedisURL: Hashable, Sendable {
 extension RedisConfiguration {
     /// Makes a configuration from a URL: `redis://[USER@]HOST[:PORT][/DATABASE]`.
     ///
-    /// `rediss://` uses TLS. `redis+sentinel://HOST[:PORT],…/SERVICE[/DATABASE]` asks Sentinels for the server. The query may have
-    /// `password-file=FILE` and `cacert=FILE`. A URL cannot contain a password.
+    /// `rediss://` uses TLS. `redis+sentinel://HOST[:PORT],…/SERVICE[/DATABASE]` asks Sentinels for the server. The
+    /// query may have `password-file=FILE` and `cacert=FILE`. A URL cannot contain a password.
     ///
     /// - Throws: ``RedisError``: `badURL`, `badSecret`.
     public init(url: String) throws(RedisError) {
@@ -155,7 +155,8 @@ extension RedisConfiguration {
 
 extension RedisJarConfiguration {
     /// Makes a configuration from a URL: that of ``RedisConfiguration/init(url:)`` and the name of the jar,
-    /// `redis://[USER@]HOST[:PORT][/DATABASE]/NAME`. The query may also have `key-file=FILE`, the key that encrypts the cookies.
+    /// `redis://[USER@]HOST[:PORT][/DATABASE]/NAME`. The query may also have `key-file=FILE`, the key that encrypts the
+    /// cookies.
     ///
     /// - Throws: ``RedisError``: `badURL`, `badSecret`, `badKey`.
     public init(url text: String) throws(RedisError) {
@@ -163,7 +164,7 @@ extension RedisJarConfiguration {
         self.init(name: "")
         let (timeout, retryDelay) = (redis.timeout, redis.retryDelay)
         var rest = url.path[...]
-        // A name of digits alone needs a database before it.
+        // A name of several parts whose first part is a number needs a database before it.
         let last = rest.popLast()
         redis = try RedisConfiguration(url, path: &rest, names: ["password-file", "cacert", "key-file"])
         (redis.timeout, redis.retryDelay) = (timeout, retryDelay)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
-/// The pauses between attempts to use a server. Each failure doubles the pause, and a part of it is random, so that the clients
-/// of a server that restarts do not all return at once.
+/// The pauses between attempts to use a server. Each failure doubles the pause, and a part of it is random, so that the
+/// clients of a server that restarts do not all return at once.
 struct RetryPause: Hashable, Sendable {
     private let bounds: ClosedRange<Duration>
     /// The longest pause after the next failure.

@@ -30,7 +30,7 @@ extension Answerer {
             guard needsSynthesis(answer, by: backend.resolver, family: family) else {
                 return answer.isFailure ? answer : prepending(step.finding, to: answer)
             }
-            // IPv6 addresses are made from IPv4 ones, which are another question.
+            // IPv6 addresses are made from IPv4 ones, which need a separate question.
             guard let v4 = backend.resolver.current(host, families: .v4, subnet: subnet) else { return nil }
             guard case .success(let found) = v4 else { return prepending(step.finding, to: answer) }
             let originals = self.answer(from: found, by: backend.resolver, name: name, family: .v4)
@@ -77,7 +77,7 @@ extension Answerer {
         return answer
     }
 
-    /// Whether an upstream can be asked the question now, as far as the number of concurrent lookups is concerned.
+    /// Whether the limit of concurrent lookups allows the question now.
     ///
     /// - Parameter leavesReserve: Whether a quarter of the lookups is left to other questions.
     func hasRoom(_ step: Step, leavesReserve: Bool) -> Bool {

@@ -20,14 +20,14 @@ extension Answerer {
 
     /// A question, and the aliases in the zones that lead to it.
     ///
-    /// Computed once for each question, because rules, zones and domains are searched for it.
+    /// Computed once for each question, because it requires a search of rules, zones and domains.
     struct Step {
         var query: MessageQuery
         var finding: ZoneSet.Finding?
         var route: Route
     }
 
-    /// Finds out where a question is answered.
+    /// Decides where a question is answered.
     func step(_ query: MessageQuery) -> Step {
         let (name, type) = (query.question.name, query.question.type)
         let host = NameHost(name)
@@ -82,7 +82,7 @@ extension Answerer {
         return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
     }
 
-    /// Whether a table or this machine's resolver has the answer, so that a flood of the upstreams does not concern it.
+    /// Whether a table or this machine's resolver has the answer, so that a flood of the upstreams does not affect it.
     func needsNoUpstream(_ step: Step) -> Bool {
         switch step.route {
         case .addresses(let backend, let host, _): backend.resolver.isInTable(host) || systemQuestion(step) != nil

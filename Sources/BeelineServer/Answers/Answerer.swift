@@ -171,8 +171,8 @@ struct Answerer: Sendable {
         return answer
     }
 
-    /// The addresses as the upstream returned them. In an IPv6-only network the resolver synthesizes IPv6 addresses (RFC 6052).
-    /// They are valid in this network only, so clients get the original IPv4 addresses.
+    /// The addresses as the upstream returned them. In an IPv6-only network the resolver synthesizes IPv6 addresses
+    /// (RFC 6052). They are valid in this network only, so clients get the original IPv4 addresses.
     private func originalAddresses(
         _ addresses: [IPAddress],
         family: IPAddress.Family,

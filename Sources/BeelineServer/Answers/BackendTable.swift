@@ -3,16 +3,17 @@
 import HTTPDNS
 import Names
 
-/// The backends of a server: one for each resolver, so that domains with the same resolver share its answers and its bound of
-/// queries.
+/// The backends of a server: one for each resolver, so that domains with the same resolver share its answers and its
+/// limit of queries.
 struct BackendTable: Sendable {
-    /// The backend for names of no domain.
+    /// The backend for names outside ``domains``.
     let main: NameBackend
     let domains: DomainMap<NameBackend>
     private let resolvers: DomainMap<Resolver>
     private let byResolver: [ObjectIdentifier: NameBackend]
 
-    /// - Parameter former: The table to replace. Resolvers that stay keep their backends, and with them the forwarders' answers.
+    /// - Parameter former: The table to replace. Resolvers that stay keep their backends, and with them the forwarders'
+    ///   answers.
     init(_ resolver: Resolver, domains resolvers: DomainMap<Resolver>, replacing former: BackendTable? = nil) {
         self.resolvers = resolvers
         var byResolver: [ObjectIdentifier: NameBackend] = [:]

@@ -12,7 +12,8 @@ struct HostAnswer: Sendable {
 
     subscript(family: IPAddress.Family) -> ServerAnswer? { family == .v4 ? v4 : v6 }
 
-    /// Whether an upstream failed and the other family has no address either. Answering "no address" would then be a guess.
+    /// Whether an upstream failed and the other family has no address either. Answering "no address" would then be a
+    /// guess.
     var isFailure: Bool { hasFailure && [v4, v6].allSatisfy { $0?.addresses.isEmpty ?? true } }
 
     /// Whether every requested family failed.

@@ -21,8 +21,8 @@ final class NameBackend: Sendable {
 }
 
 extension Host {
-    /// The name with a final dot. A question for it is for this name only: without the dot, this machine's resolver also tries the
-    /// name in its search domains.
+    /// The name with a final dot. With the dot, this machine's resolver looks up this name only. Without it, the
+    /// resolver also tries the name in its search domains.
     var absolute: Host {
         guard address == nil, !isLocalhost, !hasTrailingDot else { return self }
         return (try? Host(text + ".")) ?? self

@@ -26,8 +26,8 @@ struct NameRules: Sendable {
     /// Rules without names.
     init() {}
 
-    /// Adds the lines of a list. Ignores comments, other lines of dnsmasq, and lines that cannot be read. A table has at most
-    /// 1,000,000 names.
+    /// Adds the lines of a list. Ignores comments, other lines of dnsmasq, and lines that cannot be read. A table has
+    /// at most 1,000,000 names.
     mutating func add(parsing text: String) {
         names.merge(HostsTable(parsing: text))
         for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {

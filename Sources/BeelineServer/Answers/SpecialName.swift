@@ -44,7 +44,7 @@ enum ReverseName {
     /// `isWhole` is false if other labels precede these, as in `b._dns-sd._udp.0.1.168.192.in-addr.arpa` and
     /// `0-63.1.168.192.in-addr.arpa` (RFC 2317). Nil for other names, and for names without a label of the network.
     static func network(_ name: DNSName) -> (network: IPNetwork, isWhole: Bool)? {
-        // Nearly all names end here, so this makes no strings.
+        // Nearly all names fail this check, so it makes no strings.
         guard name.wire.suffix(6).elementsEqual(ending, by: { $0 == $1 || $0 | 0x20 == $1 }) else { return nil }
         let labels = name.labels.map { String(decoding: $0, as: UTF8.self).lowercased() }
         guard labels.count > 2, labels.last == "arpa" else { return nil }

@@ -72,7 +72,7 @@ final class DNSListeners: Sendable {
             return (plain, encrypted)
         } catch {
             await close()
-            // A socket that was open already may have accepted some.
+            // A socket that was already open may have accepted connections.
             await closeConnections()
             throw error as? ServerError
                 ?? ServerError(.cannotListen, "cannot listen on \(place): \(error)\(Self.hint(error))")
@@ -182,7 +182,7 @@ final class DNSListeners: Sendable {
 
     // MARK: Stopping
 
-    /// Stops accepting connections, waits until the pending answers have left and closes everything.
+    /// Stops accepting connections, waits until the pending answers are sent, and closes everything.
     func stop() async {
         service.drain()
         let end = ContinuousClock.now + configuration.drainTime

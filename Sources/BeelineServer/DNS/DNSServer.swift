@@ -101,19 +101,19 @@ public final class DNSServer: Sendable {
         } catch {
             failures.append(error)
         }
-        // Takes the rules when it sets them: `reload` may have read newer ones meanwhile.
+        // Read `lists.rules` in the closure, because `reload` may have read newer rules meanwhile.
         if hasRead { service.use { [lists] in $0.rules = lists.rules } }
         return failures
     }
 
-    /// Reads the zones, the lists, the certificate and the key again, and optionally replaces the resolvers. If anything is
-    /// invalid, the server keeps its state.
+    /// Reads the zones, the lists, the certificate and the key again, and optionally replaces the resolvers. If
+    /// anything is invalid, the server keeps its state.
     ///
-    /// Questions that wait keep their resolver until they are answered, which takes at most its
+    /// Waiting questions keep their resolver until they are answered, which takes at most its
     /// `ResolverConfiguration.Limits.whole`. A resolver that stays in use keeps its answers.
     ///
     /// - Parameters:
-    ///   - resolver: The new resolver for names of no domain. Nil keeps the current one.
+    ///   - resolver: The new resolver for names outside all domains. Nil keeps the current one.
     ///   - domains: The new resolvers of domains. Nil keeps the current ones.
     /// - Throws: ``ServerError`` for the first invalid file.
     public func reload(resolver: Resolver? = nil, domains: DomainMap<Resolver>? = nil) throws(ServerError) {

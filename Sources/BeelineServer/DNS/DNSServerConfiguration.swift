@@ -16,14 +16,15 @@ public struct DNSServerConfiguration: Sendable {
     }
 
     /// The endpoints for UDP and TCP; at least one. With port 0 the system chooses a port. Default: 127.0.0.1, port 53,
-    /// which usually needs the rights of an administrator.
+    /// which usually needs administrator rights.
     public var listen = [Endpoint(IPAddress(v4: 0x7f00_0001), port: 53)]
-    /// The endpoints for DNS over TLS (RFC 7858), which need ``tls``. Default: none, so that there is no DNS over TLS.
+    /// The endpoints for DNS over TLS (RFC 7858), which need ``tls``. Default: none, which disables DNS over TLS.
     public var listenTLS: [Endpoint] = []
     /// The endpoint for HTTP requests for `/metrics` (Prometheus), `/health` (`ok`, or 503 while the server stops) and
-    /// `/ready` (503 from ``DNSServer/stop()`` on, and while all upstreams for names of no domain are down and there is
-    /// no zone). Upstreams of ``domains`` do not count: a load balancer would otherwise send no questions to any server
-    /// because one private network is down. All clients that reach the endpoint may ask. Nil: none. Default: nil.
+    /// `/ready` (503 from ``DNSServer/stop()`` on, and while all upstreams of the server's resolver are down and there
+    /// is no zone). Upstreams of ``domains`` do not count: a load balancer would otherwise send no questions to any
+    /// server because one private network is down. All clients that reach the endpoint may ask. Nil: none.
+    /// Default: nil.
     public var metrics: Endpoint?
     /// The TLS files. ``DNSServer/run()`` reads them again when they change. Default: nil.
     public var tls: ServerConfiguration.TLSFiles?
@@ -36,14 +37,14 @@ public struct DNSServerConfiguration: Sendable {
     public var lists: [String] = []
     /// The answer for blocked names. Default: ``BlockedAnswer/noSuchName``.
     public var blockedAnswer = BlockedAnswer.noSuchName
-    /// Other resolvers for some domains and their subdomains. The caller owns them. ``DNSServer/reload(resolver:domains:)`` replaces
-    /// them. Default: none.
+    /// Other resolvers for some domains and their subdomains. The caller owns them.
+    /// ``DNSServer/reload(resolver:domains:)`` replaces them. Default: none.
     public var domains: DomainMap<Resolver> = [:]
-    /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. Default: clients with
-    /// a loopback address.
+    /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. Default:
+    /// clients with a loopback address.
     public var privateNames = ServerConfiguration.PrivateNames.forLoopback
     /// The proxies that start each TCP and TLS connection with a header of the PROXY protocol; see
-    /// ``ServerConfiguration/proxyProtocol``. UDP has no such header here. Default: none.
+    /// ``ServerConfiguration/proxyProtocol``. The header is not supported over UDP. Default: none.
     public var proxyProtocol: [IPNetwork] = []
     /// The largest reply over UDP, in octets, even if the client accepts more. A larger reply is truncated, and the
     /// client asks again over TCP. At least 512. Default: 1,232, which is not fragmented.
@@ -57,15 +58,15 @@ public struct DNSServerConfiguration: Sendable {
     /// The number of clients to track. Default: 65,536.
     package var maxClients = 65_536
     /// The maximum number of questions that wait for upstreams; a quarter is left to TCP and TLS. Further ones get an
-    /// answer past its TTL, or SERVFAIL. Over UDP, a client gets at most 1,000 SERVFAIL a second, and no reply above.
-    /// Default: 4,096.
+    /// answer past its TTL, or SERVFAIL. Over UDP, a client gets at most 1,000 SERVFAIL a second, and no reply above
+    /// that. Default: 4,096.
     public var maxWaiting = 4_096
     /// The maximum number of questions of one client that wait for upstreams, so that one client cannot take all
     /// lookups. Clients with a loopback address have no limit. Default: 256.
     package var waitingPerClient = 256
-    /// How long a question for a private name waits for an earlier question for the same name. Then it is refused,
-    /// because it may come from this machine's resolver: that resolver may have sent the earlier question back to this
-    /// server. Default: 500 ms.
+    /// How long a question for a private name waits for an earlier question for the same name. After this time it is
+    /// refused, because this machine's resolver may have sent the earlier question back to this server.
+    /// Default: 500 ms.
     package var loopTime = Duration.milliseconds(500)
     /// The maximum number of TCP and TLS connections; further ones are closed at once. Default: 1,000.
     public var maxConnections = 1_000
@@ -74,15 +75,16 @@ public struct DNSServerConfiguration: Sendable {
     /// The maximum number of questions of one connection to answer at the same time. Further questions are read later.
     /// Default: 64.
     package var questionsPerConnection = 64
-    /// The time that a connection may stay open without a question, and that a client may take to read a reply. Default: 10 s.
+    /// The time that a connection may stay open without a question, and that a client may take to read a reply.
+    /// Default: 10 s.
     public var idleTimeout = Duration.seconds(10)
     /// The time for which ``DNSServer/stop()`` first answers all questions, and `/ready` with 503, so that load
     /// balancers choose other servers. Default: 0 s.
     public var drainDelay = Duration.zero
     /// The time that ``DNSServer/stop()`` then waits for pending answers. Default: 5 s.
     public var drainTime = Duration.seconds(5)
-    /// Whether upstreams receive the network that a client names (RFC 7871), cut to 24 bits for IPv4 and 56 for IPv6. Default:
-    /// false.
+    /// Whether upstreams receive the network that a client names (RFC 7871), cut to 24 bits for IPv4 and 56 for IPv6.
+    /// Default: false.
     public var passesSubnets = false
     /// Called with the record of every answered question. Runs on event loops, so it must not block. Default: nil.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?

@@ -6,7 +6,7 @@ import Names
 
 /// The limits of clients: their questions a second and their connections.
 extension DNSService {
-    /// A client as far as the limit of its waiting questions is concerned. Over UDP its address may be forged.
+    /// A client for the limit of waiting questions. UDP counts separately, because its addresses may be forged.
     struct Subscriber: Hashable {
         private let address: IPAddress
         private let mayBeForged: Bool

@@ -8,7 +8,7 @@ extension DNSService {
     struct Key: Hashable, Sendable {
         /// The question in lower case, followed by DO, CD and the client's rights.
         let octets: [UInt8]
-        /// Of the octets. A flood of new names is looked for in four tables.
+        /// The hash of ``octets``, computed once, because each new name of a flood is looked up in four tables.
         private let hash: Int
 
         init(_ query: QueryHead, asksSystem: Bool) {

@@ -7,7 +7,7 @@ import Names
 
 /// Questions that wait for upstreams: which are admitted, and which wait for an equal one.
 extension DNSService {
-    /// What becomes of a question that needs an upstream.
+    /// The decision on a question that needs an upstream.
     enum Admission {
         case first
         /// Another question already asks this machine's resolver for the same name. The stream ends when that question
@@ -26,7 +26,7 @@ extension DNSService {
     /// The maximum number of questions that wait for one private name.
     private static let maxJoined = 256
 
-    /// The maximum number of refusals a second that a client gets over UDP. Programs see at once that they must try
+    /// The maximum number of refusals a second that a client gets over UDP. A refusal tells a program at once to try
     /// another server. In a flood, refusals cost more than the questions, and forged sources must not receive them all.
     static let maxRefusals: Double = 1_000
 
@@ -38,7 +38,7 @@ extension DNSService {
         transport == .udp ? configuration.maxWaiting - configuration.maxWaiting / 4 : configuration.maxWaiting
     }
 
-    /// What becomes of a question that cannot be looked up now.
+    /// Handles a question that cannot be looked up now.
     ///
     /// - Parameter stale: An answer past its TTL.
     func refusal(of arrival: Arrival, stale: ServerAnswer?) -> Handling {

@@ -30,39 +30,6 @@ final class DNSService: Sendable {
         case later(@Sendable () async -> [UInt8], mayBeHeld: Bool)
     }
 
-    /// A lookup by this machine's resolver.
-    struct SystemLookup {
-        let client: IPAddress
-        /// The ID of the query.
-        let id: [UInt8]
-        /// Questions that wait until the resolver has answered. If it asks this server, its question is among them.
-        var joined: [AsyncStream<Void>.Continuation] = []
-    }
-
-    /// What changes while the server runs.
-    struct State {
-        var replies = GenerationCache<Key, Memo>(maxCount: 16_384, maxCost: 16 << 20) { $0.body.size + 128 }
-        /// The questions that clients may ask over UDP.
-        var limiter: RateLimiter?
-        /// The questions that clients may ask over TCP and TLS. Apart, because their sources are not forged: a flood in
-        /// the name of a client must leave it this way.
-        var streamLimiter: RateLimiter?
-        var counters = DNSCounters()
-        var waiting = 0
-        /// The names that this machine's resolver is being asked for. Bounded by `waiting`.
-        var askingSystem: [DNSQuestion: SystemLookup] = [:]
-        /// The number of waiting questions of each limited client, as a part of `waiting`.
-        var waitingOf: [Subscriber: Int] = [:]
-        var isDraining = false
-        /// The number of changes of the names and upstreams.
-        var generation = 0
-        var connections = ConnectionCounts()
-        /// Whether the next question above the limit gets a truncated reply.
-        var answersLimited = false
-        /// The refusals over UDP that a client may get now.
-        var refusals = RateLimiter(perSecond: maxRefusals, burst: Int(maxRefusals), maxClients: 4_096)
-    }
-
     let configuration: DNSServerConfiguration
     private let answerer: NIOLockedValueBox<Answerer>
     /// Guards all mutable state. Nothing slow runs under the lock.
@@ -88,7 +55,7 @@ final class DNSService: Sendable {
 
     /// Handles a message from a client.
     ///
-    /// - Parameter isFlooded: Whether too many questions wait at the client's socket for a question to wait with them.
+    /// - Parameter isFlooded: Whether so many questions wait at the client's socket that no further one may wait.
     func handle(
         _ message: [UInt8],
         from client: IPAddress,
@@ -151,7 +118,7 @@ final class DNSService: Sendable {
         var transport: Transport
         var form: ReplyBody.Form
         var time: NIODeadline
-        /// Of ``State``.
+        /// The ``State/generation`` at the arrival.
         var generation: Int
     }
 
@@ -210,7 +177,7 @@ final class DNSService: Sendable {
         let time = Duration.nanoseconds((now - arrival.time).nanoseconds)
         state.withLockedValue { state in
             state.counters.add(arrival.transport, answer.code, time: time)
-            // After a change, the answer may be of an upstream that is not in use any more.
+            // After a change, the answer may come from an upstream that is no longer used.
             if let key = arrival.key, answer.ttl >= Self.memoTTL, arrival.generation == state.generation {
                 state.replies.store(Memo(body: body, outcome: answer.code, expiresAt: now + Self.memoTime), for: key)
             }

@@ -6,14 +6,14 @@ import Names
 /// Answers the datagrams of one UDP socket.
 ///
 /// Answers that are known are sent at once. Questions that need an upstream are started a few at a time, so that a
-/// flood of them does not delay the reading of the socket: the system keeps few datagrams, and drops the others with
-/// the questions for cached names among them.
+/// flood of them does not delay reads of the socket. The system buffers few datagrams and drops the others, including
+/// questions for cached names.
 final class DatagramHandler: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     typealias OutboundOut = AddressedEnvelope<ByteBuffer>
 
-    /// A question that needs an upstream. Without its datagram, which shares a buffer with those that were read with
-    /// it.
+    /// A question that needs an upstream. It does not keep its datagram, which shares a buffer with others of the same
+    /// read.
     private struct Held {
         let peer: SocketAddress
         let answer: @Sendable () async -> [UInt8]
@@ -29,7 +29,7 @@ final class DatagramHandler: ChannelInboundHandler {
     /// The time until the timer. It doubles while the loop is busy.
     private var pause = DatagramHandler.minPause
 
-    /// The largest query to read, in octets. A larger one is cut, which makes it malformed.
+    /// The largest query to read, in octets. A larger query is cut, which makes it malformed.
     static let maxQuery = 2_048
     private static let minPause = TimeAmount.milliseconds(2)
     /// After a pause of this length, questions are started in any case.
@@ -41,7 +41,7 @@ final class DatagramHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         count += 1
-        // The socket is bound again.
+        // Close the socket; a check binds it again.
         guard count <= LookupPace.maxRead else { return context.close(promise: nil) }
         let envelope = unwrapInboundIn(data)
         let peer = envelope.remoteAddress
@@ -66,7 +66,7 @@ final class DatagramHandler: ChannelInboundHandler {
         startHeld(context)
     }
 
-    // The held questions are counted, so they are answered although the replies cannot be sent any more.
+    // The held questions are counted as waiting, so answer them although the replies cannot be sent any more.
     func channelInactive(context: ChannelHandlerContext) {
         startHeld(context)
         context.fireChannelInactive()
@@ -87,8 +87,8 @@ final class DatagramHandler: ChannelInboundHandler {
         timer = context.eventLoop.scheduleTask(deadline: due) {
             let (handler, context) = bound.value
             handler.timer = nil
-            // A loop reads no socket while tasks are due. If this one is late, the loop was busy for the whole pause. It
-            // first finishes what it has begun, and reads.
+            // A loop reads no socket while tasks are due. If this task is late, the loop was busy for the whole pause.
+            // Wait again, so that the loop finishes its work and reads first.
             if context.eventLoop.now - due > handler.pause, handler.pause < Self.maxPause {
                 handler.pause = handler.pause * 2
                 return handler.startLater(context)

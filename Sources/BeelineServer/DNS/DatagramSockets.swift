@@ -39,9 +39,9 @@ final class DatagramSockets: Sendable {
 
     /// The maximum number of sockets of an address. The system distributes the clients among them.
     private static let maxSockets = 4
-    /// The octets of received datagrams that the system keeps, if it allows so many. Linux doubles the number, and a
-    /// short datagram takes about 800. The default is about 300 datagrams, which a flood sends in 3 ms. A buffer that a
-    /// slow machine cannot empty within a fraction of a second would make all answers late.
+    /// The size of the receive buffer in octets, if the system allows it. Linux doubles the number, and a short
+    /// datagram takes about 800 octets. The default holds about 300 datagrams, which a flood sends in 3 ms. A buffer
+    /// that a slow machine cannot empty within a fraction of a second would delay all answers.
     private static let receiveBuffer = SocketOptionValue(1 << 18)
     /// The interval between checks for missing sockets and new addresses.
     private static let checkInterval = TimeAmount.seconds(2)

@@ -32,8 +32,9 @@ final class ListFiles: Sendable {
     /// Nil without files.
     var rules: NameRules? { state.withLockedValue { $0.rules } }
 
-    /// Reads all files if one has changed, and uses them. Returns whether it did. Call it at intervals: files are read when
-    /// they have not changed since the previous call, because a program that writes one may have emptied it first.
+    /// Reads all files if one has changed, and uses them. Returns whether it did. Call it at intervals: changed files
+    /// are read once they have not changed since the previous call, because a program that writes a file may empty it
+    /// first.
     func reload() throws(ServerError) -> Bool {
         let stamps = paths.map { FileStamp($0) }
         let mustRead = state.withLockedValue { state in

@@ -2,10 +2,10 @@
 
 import NIOCore
 
-/// How many questions that need an upstream a UDP socket starts at once.
+/// Limits the number of questions for upstreams that a UDP socket starts at once.
 ///
-/// Starting one takes about ten times as long as a known answer. The system keeps few datagrams that were not read, and
-/// drops the others with the questions for cached names among them.
+/// Starting one takes about ten times as long as a known answer. The system buffers few unread datagrams and drops the
+/// others, including questions for cached names.
 struct LookupPace {
     /// The maximum number of datagrams that one system call reads.
     static let batch: Int = {
@@ -20,18 +20,18 @@ struct LookupPace {
     static let callsPerRead = 128 / batch
     /// The maximum number of questions that are started after a read, or after a pause without one.
     static let starts = 8
-    /// The maximum number in a flood.
+    /// The same maximum in a flood.
     static let startsInFlood = 1
-    /// The number of held questions from which the socket can be flooded. In a flood, that many are started within
-    /// about a second. Questions that are held for longer have no client any more.
+    /// The minimum number of held questions in a flood. In a flood, that many are started within about a second. The
+    /// clients of questions that are held for longer have given up.
     static let heldInFlood = 1_024
-    /// The time for which a read that did not empty the socket counts.
+    /// How long a flood lasts after a read that did not empty the socket.
     static let floodTime = TimeAmount.milliseconds(20)
 
     private var floodEnd = NIODeadline.uptimeNanoseconds(0)
 
-    /// The number of datagrams after which a read has failed to end: before NIO closes a socket, it reads until the socket
-    /// is empty, and runs nothing else meanwhile.
+    /// The number of datagrams after which a read counts as endless: before NIO closes a socket, it reads until the
+    /// socket is empty, and runs nothing else meanwhile.
     static let maxRead = 4 * batch * callsPerRead
 
     /// Records the end of a read.
@@ -39,8 +39,7 @@ struct LookupPace {
         if datagrams >= Self.batch * Self.callsPerRead { floodEnd = now + Self.floodTime }
     }
 
-    /// Whether so many questions are held, and the socket was not empty after a recent read, that no further question
-    /// should be held.
+    /// Whether no further question should be held: many are held, and a recent read did not empty the socket.
     func isFlooded(held: Int, at now: NIODeadline) -> Bool { held >= Self.heldInFlood && now < floodEnd }
 
     /// The maximum number of questions to start now.

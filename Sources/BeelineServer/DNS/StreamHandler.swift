@@ -4,7 +4,8 @@ import NIOCore
 import NIOTLS
 import Names
 
-/// Answers the messages of one TCP or TLS connection (RFC 7766). Replies are sent as soon as they are known, in any order.
+/// Answers the messages of one TCP or TLS connection (RFC 7766). Replies are sent as soon as they are known, in any
+/// order.
 final class StreamHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -68,7 +69,7 @@ final class StreamHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Closes the connection when the pending replies have left.
+    /// Closes the connection when the pending replies are sent.
     func finish(_ context: ChannelHandlerContext) {
         isEnding = true
         if waiting == 0 { context.close(promise: nil) }
@@ -168,7 +169,7 @@ final class StreamHandler: ChannelInboundHandler {
 
     private func resume(_ context: ChannelHandlerContext) {
         guard hasHeldRead, mayRead, context.channel.isWritable, !isEnding, !isAnswering else { return }
-        // Questions that were received before reading stopped.
+        // Answer the questions that were received before reading stopped.
         answerReceived(context)
         guard mayRead, context.channel.isWritable else { return }
         hasHeldRead = false

@@ -81,7 +81,7 @@ extension MessageForwarder {
     }
 
     /// Records whether an upstream has responded. A missing response does not count if the upstream has since responded
-    /// to another question: then the servers of the name's zone are at fault, which the upstream waits for.
+    /// to another question: then the upstream waits for the servers of the name's zone, which are at fault.
     private func note(hasResponded: Bool, _ index: Int, askedAt: ContinuousClock.Instant) {
         guard !Task.isCancelled else { return }
         let now = clock.now
@@ -94,8 +94,8 @@ extension MessageForwarder {
         }
     }
 
-    /// Asks an upstream first for a while, if the one that was asked first does not respond any more. One that reports
-    /// failures stays first: they may be the fault of a single name.
+    /// Asks an upstream first for a while, if the present first one no longer responds. An upstream that reports
+    /// failures stays first, because they may concern a single name.
     private func prefer(_ index: Int, to first: Int) {
         let preferredAt = index == 0 ? nil : clock.now + limits.failover
         state.withLockedValue { state in

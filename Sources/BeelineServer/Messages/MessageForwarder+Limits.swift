@@ -18,7 +18,7 @@ extension MessageForwarder {
         var maxNegativeTTL = Duration.seconds(300)
         /// How long another upstream is asked first after the preferred one has failed.
         var failover = Duration.seconds(60)
-        /// The questions without a response in a row after which another upstream is asked first.
+        /// The number of consecutive questions without a response after which another upstream is asked first.
         var silencesUntilDown = 3
         /// The maximum number of concurrent queries while no upstream responds. Without this bound, a flood of names
         /// would open hundreds of sockets a second, which delays the answers for cached names.

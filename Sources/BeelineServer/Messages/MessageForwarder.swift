@@ -40,7 +40,7 @@ final class MessageForwarder: Sendable {
         var waiters: [AsyncStream<ServerAnswer>.Continuation] = []
     }
 
-    /// What is known of an upstream.
+    /// The health of an upstream.
     struct Health {
         /// The questions without a response since the last response.
         var silences = 0
@@ -160,8 +160,8 @@ final class MessageForwarder: Sendable {
         return state.queries.count < most - (leavesReserve ? most / 4 : 0) && !state.isClosed
     }
 
-    /// The answer. Asks upstreams if necessary. If they take long and there is an answer past its TTL, that is used, and the query
-    /// goes on for later questions. A cancelled question gets a failure at once.
+    /// The answer. Asks upstreams if necessary. If they are slow and there is an answer past its TTL, returns that
+    /// answer, and the query continues for later questions. A cancelled question gets a failure at once.
     func answer(_ query: MessageQuery) async -> ServerAnswer {
         if let known = known(query) { return known }
         let key = Key(query, in: network())
