@@ -13,7 +13,7 @@ extension ProcessTests {
         .timeLimit(.minutes(2))
     )
     struct SharedJarEndTests {
-        /// Makes the server answer nobody from now on.
+        /// Pauses the server: it answers no client for a minute.
         private static func pause(_ port: UInt16, in folder: Folder) async throws {
             let words = ["-p", "\(port)", "CLIENT", "PAUSE", "60000"]
             let run = try await CommandRun.run("/usr/bin/redis-cli", words, in: folder)
