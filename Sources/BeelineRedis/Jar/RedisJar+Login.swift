@@ -40,7 +40,7 @@ extension RedisJar {
         logIn: @escaping @Sendable (CookieJar) async throws -> Void
     ) async throws -> LoginOutcome {
         if try await isLoggedIn(jar) { return .alreadyLoggedIn }
-        let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
+        let deadline = deadline(within: limit)
         let lease = LoginLease(context: context, label: context.coding.label(of: "\(origin)"))
         // `close()` waits for it, so that the lease is released.
         context.progress.update { $0.logins += 1 }

@@ -115,9 +115,10 @@ public final class RedisJar: Sendable {
     /// A write that has begun continues after the time limit.
     ///
     /// - Parameter limit: The time limit. Default: 5 seconds.
-    /// - Throws: ``RedisError``: `unavailable`, `closed`. The changes stay pending and are written later.
+    /// - Throws: ``RedisError``: `unavailable`, `closed`; `badKey` if the jar is encrypted and the configuration has no
+    ///   key. The changes stay pending and are written later.
     public func synchronize(within limit: Duration = .seconds(5)) async throws(RedisError) {
-        let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
+        let deadline = deadline(within: limit)
         while !Task.isCancelled {
             guard await context.progress.wait(until: deadline, { $0.isCurrent || $0.isClosed }) else { break }
             guard !context.progress.values.isClosed else { throw closed }
@@ -138,6 +139,9 @@ public final class RedisJar: Sendable {
         throw unavailable(within: limit, Task.isCancelled ? "the wait was cancelled" : nil)
     }
 
+    /// When a time limit ends: at most a day from now, because the clock of a limit without a bound would overflow.
+    func deadline(within limit: Duration) -> ContinuousClock.Instant { .now + min(max(limit, .zero), .seconds(86_400)) }
+
     var closed: RedisError { RedisError(.closed, "the jar \(configuration.name) was closed; open it again") }
 
     /// - Parameter reason: The reason. Nil for that of the background work.
@@ -156,7 +160,8 @@ public final class RedisJar: Sendable {
     /// If their time limit ends earlier, they end the writing of the first call.
     ///
     /// - Parameter limit: The time limit. Connections that are being opened then end by themselves. Default: 5 seconds.
-    /// - Throws: ``RedisError`` with code `unavailable` if changes could not be written. The jar is closed even then.
+    /// - Throws: ``RedisError`` with code `unavailable` if changes could not be written, or `badKey` if the jar is
+    ///   encrypted and the configuration has no key. The jar is closed even then.
     public func close(within limit: Duration = .seconds(5)) async throws(RedisError) {
         // In a separate task, so that the last changes are written even if the caller is cancelled, by Ctrl-C for
         // instance.
@@ -168,7 +173,7 @@ public final class RedisJar: Sendable {
         }
         if let outcome = ended.withLockedValue({ $0 }) { return try outcome.get() }
         if isFirst { return try await task.value.get() }
-        let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
+        let deadline = deadline(within: limit)
         // Also in a separate task: a cancelled caller must not end the writing before its limit.
         let outcome = await Task { await result(before: deadline, of: { await task.value }) }.value
         if let outcome { return try outcome.get() }
@@ -182,7 +187,7 @@ public final class RedisJar: Sendable {
     private var hasUnwritten: Bool { context.progress.values.hasOverrun || context.recorder.unwritten > 0 }
 
     private func end(within limit: Duration) async -> Result<Void, RedisError> {
-        let deadline = ContinuousClock.now + min(max(limit, .zero), .seconds(86_400))
+        let deadline = deadline(within: limit)
         var failure: RedisError?
         do throws(RedisError) {
             // Changes may be made meanwhile, and a survey puts changes back before it ends the overrun.
