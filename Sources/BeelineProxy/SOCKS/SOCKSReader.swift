@@ -20,9 +20,7 @@ struct SOCKSReader {
         case succeeded = 0
         case failure = 1
         case forbidden = 2
-        case networkUnreachable = 3
         case hostUnreachable = 4
-        case refused = 5
         case timedOut = 6
         case commandUnsupported = 7
         case addressUnsupported = 8

@@ -58,11 +58,6 @@ struct NameRules: Sendable {
     /// The number of names and domains.
     var count: Int { names.count + domains.count }
 
-    /// The answer for a name; nil if no rule applies.
-    func answer(_ name: DNSName, _ type: DNSType) -> ServerAnswer? {
-        NameHost(name).flatMap { answer(name, host: $0, type) }
-    }
-
     /// The answer for a name whose host is known; nil if no rule applies.
     func answer(_ name: DNSName, host key: NameHost, _ type: DNSType) -> ServerAnswer? {
         guard count > 0, let addresses = (key.isName ? names[key.host] : nil) ?? domains[key.host] else { return nil }
