@@ -67,7 +67,7 @@ extension Fuzzer {
         ) {
             let origin = Origin(scheme: .https, host: try Host("a.test"), port: 443)
             var handshake = try SOCKSHandshake(to: origin, user: "me", password: "hi")
-            for byte in $0 { _ = try handshake.receive([byte]) }
+            for byte in $0 { _ = try handshake.receive(ByteBuffer(bytes: [byte])) }
         },
         Fuzzer("hls", texts: [playlist]) { bytes in try mapped(bytes, as: .hls) },
         Fuzzer("dash", texts: [manifest]) { bytes in try mapped(bytes, as: .dash) },

@@ -4,22 +4,11 @@ import NIOCore
 import Names
 
 /// The client's side of SOCKS5 (RFC 1928, RFC 1929) as a value: bytes in, bytes out. It requests the host by name.
-struct SOCKSHandshake {
-    /// The next step after received bytes.
-    enum Action: Equatable {
-        /// Send these bytes and wait for more.
-        case send([UInt8])
-        /// More bytes are needed.
-        case wait
-        /// The tunnel is open. These bytes followed the reply and belong to the tunnel.
-        case done([UInt8])
-    }
-
+struct SOCKSHandshake: ByteHandshake {
     private enum State {
         case method
         case authentication
         case reply
-        case done
     }
 
     private let host: Host
@@ -41,13 +30,13 @@ struct SOCKSHandshake {
     }
 
     /// The client's first message with the supported methods (RFC 1928 §3).
-    var greeting: [UInt8] { user == nil ? [5, 1, 0] : [5, 2, 0, 2] }
+    func begin() -> ByteBuffer { ByteBuffer(bytes: user == nil ? [5, 1, 0] : [5, 2, 0, 2]) }
 
     /// Handles bytes from the proxy.
     ///
     /// - Throws: `proxyRefused`, with the proxy's reason.
-    mutating func receive(_ bytes: some Sequence<UInt8>) throws(DirectHTTPError) -> Action {
-        buffer += bytes
+    mutating func receive(_ bytes: ByteBuffer) throws(DirectHTTPError) -> HandshakeAction<Void> {
+        buffer += bytes.readableBytesView
         switch state {
         case .method:
             guard buffer.count >= 2 else { return .wait }
@@ -59,7 +48,8 @@ struct SOCKSHandshake {
             case 2 where user != nil:
                 state = .authentication
                 let user = Array((user ?? "").utf8)
-                return .send([1, UInt8(user.count)] + user + [UInt8(password.utf8.count)] + Array(password.utf8))
+                let message = [1, UInt8(user.count)] + user + [UInt8(password.utf8.count)] + Array(password.utf8)
+                return .send(ByteBuffer(bytes: message))
             default:
                 throw .socks(user == nil ? "requires user and password" : "does not accept user and password")
             }
@@ -69,11 +59,12 @@ struct SOCKSHandshake {
             state = .reply
             return .send(request)
         case .reply:
-            return try takeReply()
-        case .done:
-            defer { buffer = [] }
-            return .done(buffer)
+            return try readReply()
         }
+    }
+
+    func lost(_ cause: (any Error)?) -> DirectHTTPError {
+        DirectHTTPError(.proxyRefused, cause.map { "failed: \($0)" } ?? "closed the connection", underlyingError: cause)
     }
 
     private mutating func takeAnswer(version: UInt8) throws(DirectHTTPError) -> UInt8 {
@@ -83,7 +74,7 @@ struct SOCKSHandshake {
     }
 
     /// RFC 1928 §6: version, reply, a zero, and the proxy's bound address, which is not used.
-    private mutating func takeReply() throws(DirectHTTPError) -> Action {
+    private func readReply() throws(DirectHTTPError) -> HandshakeAction<Void> {
         guard let version = buffer.first else { return .wait }
         guard version == 5 else { throw .socks("is not a SOCKS5 proxy") }
         guard buffer.count >= 2 else { return .wait }
@@ -97,19 +88,19 @@ struct SOCKSHandshake {
         default: throw .socks("answered with a malformed address")
         }
         guard buffer.count >= length else { return .wait }
-        state = .done
-        defer { buffer = [] }
-        return .done(Array(buffer[length...]))
+        // In TLS and HTTP the client sends first, so bytes that arrive now are not from the origin.
+        guard buffer.count == length else { throw .socks("sent bytes before the tunnel was used") }
+        return .done(())
     }
 
     /// CONNECT to the host by name, or by address if the host is an address (RFC 1928 §4).
-    private var request: [UInt8] {
+    private var request: ByteBuffer {
         let target: [UInt8] =
             switch host.address {
             case let address?: [address.family == .v4 ? 1 : 4] + address.octets
             case nil: [3, UInt8(host.text.utf8.count)] + Array(host.text.utf8)
             }
-        return [5, 1, 0] + target + [UInt8(port >> 8), UInt8(port & 255)]
+        return ByteBuffer(bytes: [5, 1, 0] + target + [UInt8(port >> 8), UInt8(port & 255)])
     }
 
     private static func reason(_ code: UInt8) -> String {
@@ -124,25 +115,6 @@ struct SOCKSHandshake {
         case 8: "does not support this type of address"
         default: "answered \(code)"
         }
-    }
-}
-
-extension SOCKSHandshake: ByteHandshake {
-    func begin() -> ByteBuffer { ByteBuffer(bytes: greeting) }
-
-    mutating func receive(_ bytes: ByteBuffer) throws(DirectHTTPError) -> HandshakeAction<Void> {
-        switch try receive(bytes.readableBytesView) {
-        case .send(let bytes): return .send(ByteBuffer(bytes: bytes))
-        case .wait: return .wait
-        case .done(let rest):
-            // In TLS and HTTP the client sends first, so bytes that arrive now are not from the origin.
-            guard rest.isEmpty else { throw .socks("sent bytes before the tunnel was used") }
-            return .done(())
-        }
-    }
-
-    func lost(_ cause: (any Error)?) -> DirectHTTPError {
-        DirectHTTPError(.proxyRefused, cause.map { "failed: \($0)" } ?? "closed the connection", underlyingError: cause)
     }
 }
 
