@@ -95,17 +95,9 @@ extension DNSService {
 
     /// Waits until a stream ends. Returns false if that takes too long.
     static func hasEnded(_ stream: AsyncStream<Void>, within limit: Duration) async -> Bool {
-        await withTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                for await _ in stream {}
-                return !Task.isCancelled
-            }
-            group.addTask {
-                try? await ContinuousClock().sleep(for: limit)
-                return false
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
-        }
+        await firstResult(within: limit) {
+            for await _ in stream {}
+            return !Task.isCancelled
+        } ?? false
     }
 }

@@ -61,7 +61,7 @@ extension MessageForwarder {
             let upstream = upstreams[index]
             let askedAt = clock.now
             state.withLockedValue { $0.questionsSent += 1 }
-            let response = await Self.within(min(limits.upstream, left), on: clock) { [query] () -> DNSMessage? in
+            let response = await firstResult(within: min(limits.upstream, left)) { [query] () -> DNSMessage? in
                 try? await upstream.response(to: query)
             }
             let time = clock.now - askedAt
@@ -123,22 +123,5 @@ extension MessageForwarder {
         let bound = answer.isNegative ? min(limits.maxTTL, limits.maxNegativeTTL) : limits.maxTTL
         answer.limitTTL(to: UInt32(clamping: bound.components.seconds))
         return answer
-    }
-
-    /// The result of some work; nil if it takes longer than a limit.
-    static func within<Value: Sendable>(
-        _ limit: Duration,
-        on clock: ContinuousClock,
-        _ work: @escaping @Sendable () async -> Value?
-    ) async -> Value? {
-        await withTaskGroup(of: Value?.self) { group in
-            group.addTask { await work() }
-            group.addTask {
-                try? await clock.sleep(for: limit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
-        }
     }
 }

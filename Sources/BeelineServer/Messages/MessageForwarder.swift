@@ -186,7 +186,7 @@ final class MessageForwarder: Sendable {
             return nil
         }
         guard let stale else { return await wait() ?? ServerAnswer(.serverFailure, source: "cancelled") }
-        return await Self.within(limits.staleAnswerDelay, on: clock, wait) ?? Self.stale(stale)
+        return await firstResult(within: limits.staleAnswerDelay, of: wait) ?? Self.stale(stale)
     }
 
     /// Cancels all queries. Further questions fail.

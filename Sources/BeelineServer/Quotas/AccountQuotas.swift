@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPDNS
 import NIOConcurrencyHelpers
 
 /// Enforces the quotas of accounts.
@@ -75,14 +76,6 @@ final class AccountQuotas: Sendable {
     /// Adds to a counter of the store. Nil if there is none, or if it does not answer in time.
     private func add(_ amount: Int, to key: String, lifetime: Duration) async -> Int? {
         guard let store else { return nil }
-        return await withTaskGroup(of: Int?.self) { group in
-            group.addTask { await store.add(amount, to: key, lifetime: lifetime) }
-            group.addTask {
-                try? await ContinuousClock().sleep(for: Self.limit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
-        }
+        return await firstResult(within: Self.limit) { await store.add(amount, to: key, lifetime: lifetime) }
     }
 }

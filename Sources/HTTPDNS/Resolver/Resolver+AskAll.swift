@@ -84,8 +84,7 @@ extension Resolver {
     /// The answer of the first table that has the name; nil if none has it.
     package func tableAnswer(to question: Question) async -> Answer? {
         for table in configuration.upstreams where table.kind == .fixed {
-            let answer = await withinBudget { try? await table.answer(question) } ?? nil
-            if let answer { return answer }
+            if let answer = await withinBudget({ try? await table.answer(question) }) { return answer }
         }
         return nil
     }

@@ -72,7 +72,7 @@ extension Resolver {
             for source in sources {
                 group.addTask {
                     let question = Question(host, families: .v6)
-                    let answer = await self.withinBudget { try? await source.answer(question) } ?? nil
+                    let answer = await self.withinBudget { try? await source.answer(question) }
                     return answer.map { NAT64Prefix.discovered(in: $0.v6?.addresses ?? []) }
                 }
             }

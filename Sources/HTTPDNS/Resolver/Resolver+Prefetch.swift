@@ -68,7 +68,7 @@ extension Resolver {
         for hosts: [Host],
         from upstream: any BatchUpstream
     ) async -> Result<[Host: Answer], UpstreamError>? {
-        let result = await withinBudget { () async -> Result<[Host: Answer], UpstreamError> in
+        let result = await withinBudget { () async -> Result<[Host: Answer], UpstreamError>? in
             do throws(UpstreamError) {
                 return .success(try await upstream.answers(hosts, families: batch.families))
             } catch {
@@ -146,21 +146,12 @@ extension Resolver {
 
     /// Runs `work` within ``ResolverConfiguration/Limits/upstream``; nil if the time runs out or the resolver is shut
     /// down.
-    func withinBudget<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value? {
-        let sleep = time.sleep
-        let budget = configuration.limits.upstream
-        return await withTaskGroup(of: Value?.self) { group in
-            group.addTask { await work() }
-            group.addTask {
-                try? await sleep(budget)
-                return nil
-            }
-            group.addTask {
-                await self.closed()
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
-        }
+    func withinBudget<Value: Sendable>(_ work: @escaping @Sendable () async -> Value?) async -> Value? {
+        await firstResult(
+            within: configuration.limits.upstream,
+            sleep: time.sleep,
+            until: { await self.closed() },
+            of: work
+        )
     }
 }
