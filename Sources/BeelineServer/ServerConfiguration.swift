@@ -116,8 +116,6 @@ public struct ServerConfiguration: Sendable {
     public var drainTime = Duration.seconds(5)
     /// Whether upstreams receive the network that a client names (EDNS client subnet, `ip`, `cip`). Default: true.
     public var passesSubnets = true
-    /// The longest prefixes that upstreams receive, for IPv4 and IPv6 (RFC 7871 §11.1). Default: 24 and 56.
-    package var subnetPrefixes = (v4: 24, v6: 56)
     /// Makes a span for each request, as a child of the one in its `traceparent`. Requests above a client's limit and
     /// those for `/metrics`, `/health` and `/ready` have none. Only this tracer is used, never the one of the process.
     /// Default: nil.

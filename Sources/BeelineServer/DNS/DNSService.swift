@@ -127,7 +127,7 @@ final class DNSService: Sendable {
         let finish = { @Sendable [self] (answer: ServerAnswer) in reply(to: arrival, with: answer) }
         if let fault = query.fault { return .reply(finish(ServerAnswer(fault))) }
         var asked = MessageQuery(query)
-        if configuration.passesSubnets { asked.subnet = query.options.subnet.flatMap(SubnetPolicy.standard.allowed) }
+        if configuration.passesSubnets { asked.subnet = query.options.subnet.flatMap(SubnetPolicy.allowed) }
         let answerer = answerer.withLockedValue { $0 }.serving(arrival.client)
         let step = answerer.step(asked)
         if let answer = answerer.known(step) { return .reply(finish(answer)) }

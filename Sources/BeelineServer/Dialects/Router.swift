@@ -37,10 +37,7 @@ final class Router: Sendable {
 
     /// The network to send to upstreams for a client's network, cut to the allowed prefix. Nil to send none.
     func allowed(_ subnet: IPNetwork) -> IPNetwork? {
-        guard configuration.passesSubnets, subnet.prefixLength > 0 else { return nil }
-        let (v4, v6) = configuration.subnetPrefixes
-        let limit = subnet.first.family == .v4 ? v4 : v6
-        return IPNetwork(subnet.first, prefixLength: min(subnet.prefixLength, limit))
+        configuration.passesSubnets ? SubnetPolicy.allowed(subnet) : nil
     }
 
     /// The network to send for an address or network in text form.
