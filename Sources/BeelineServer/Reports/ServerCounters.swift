@@ -5,7 +5,7 @@ import HTTPDNS
 /// The counters of the server, for `/metrics`.
 struct ServerCounters {
     /// What became of a request. Few values, because each has its own histogram.
-    enum Outcome: Int, CaseIterable {
+    enum Outcome: CaseIterable {
         /// The records, or that there are none.
         case answer
         case noSuchName
@@ -38,43 +38,32 @@ struct ServerCounters {
         }
     }
 
-    /// Questions by form and HTTP status. Both sets are small, so the size is bounded.
-    private var questions: [AccessRecord.Form: [Int: Int]] = [:]
-    /// One histogram for each form and outcome. An array, because each question adds to it.
-    private var durations = [DurationHistogram](
-        repeating: DurationHistogram(),
-        count: AccessRecord.Form.allCases.count * Outcome.allCases.count
-    )
+    /// The questions of one form.
+    private struct Questions {
+        /// By HTTP status. The server uses few, so the size is bounded.
+        var statuses: [Int: Int] = [:]
+        var durations: [Outcome: DurationHistogram] = [:]
+
+        mutating func add(status: Int, code: String, duration: Duration) {
+            statuses[status, default: 0] += 1
+            durations[Outcome(status: status, code: code), default: DurationHistogram()].record(duration)
+        }
+    }
+
+    private var questions: [AccessRecord.Form: Questions] = [:]
     var limited = 0
     var connections = ConnectionCounts()
     var reloadFailures = 0
 
     mutating func add(_ form: AccessRecord.Form, status: Int, code: String, duration: Duration) {
-        questions[form, default: [:]][status, default: 0] += 1
-        durations[Self.index(form, Outcome(status: status, code: code))].record(duration)
-    }
-
-    private static func index(_ form: AccessRecord.Form, _ outcome: Outcome) -> Int {
-        let number =
-            switch form {
-            case .doh: 0
-            case .json: 1
-            case .dnspod: 2
-            case .aliyun: 3
-            case .aliyun2: 4
-            case .udp: 5
-            case .tcp: 6
-            case .dot: 7
-            case .other: 8
-            }
-        return number * Outcome.allCases.count + outcome.rawValue
+        questions[form, default: Questions()].add(status: status, code: code, duration: duration)
     }
 
     /// The metrics in the text format of Prometheus.
     func text(_ lookups: LookupReport, isReady: Bool) -> String {
         var text = PrometheusText()
-        let counts = questions.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { form, codes in
-            codes.sorted { $0.key < $1.key }.map {
+        let counts = questions.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { form, questions in
+            questions.statuses.sorted { $0.key < $1.key }.map {
                 (labels: [("form", form.rawValue), ("status", "\($0.key)")] as PrometheusText.Labels, value: $0.value)
             }
         }
@@ -83,10 +72,12 @@ struct ServerCounters {
             "server_answer_seconds",
             help: "From a question's last octet to its reply.",
             samples: AccessRecord.Form.allCases.flatMap { form in
-                Outcome.allCases.map { outcome in
-                    ([("form", form.rawValue), ("outcome", outcome.label)], durations[Self.index(form, outcome)])
+                Outcome.allCases.compactMap { outcome in
+                    questions[form]?.durations[outcome].map {
+                        ([("form", form.rawValue), ("outcome", outcome.label)], $0)
+                    }
                 }
-            }.filter { $0.1.count > 0 }
+            }
         )
         text.counter("server_limited_total", limited, help: "Questions above a client's limit.")
         text.counter("server_connections_total", connections.accepted, help: "Connections accepted.")
