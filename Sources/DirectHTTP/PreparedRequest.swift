@@ -18,7 +18,7 @@ public struct PreparedRequest: Sendable {
         let origin: Origin
         let method: HTTPRequest.Method
         let target: String
-        let fields: HTTPFields
+        var fields: HTTPFields
         let body: RequestBody
         let authority: String
         let framing: Framing
@@ -188,23 +188,11 @@ public struct PreparedRequest: Sendable {
 
     /// The request with another Cookie field; nil removes it.
     package func with(cookie: HTTPField?) -> PreparedRequest {
-        let old = checked.value
-        var fields = old.fields
-        fields[.cookie] = nil
-        if let cookie { fields.append(cookie) }
+        var checked = checked.value
+        checked.fields[.cookie] = nil
+        if let cookie { checked.fields.append(cookie) }
         var request = self
-        request.checked = Shared(
-            Checked(
-                origin: old.origin,
-                method: old.method,
-                target: old.target,
-                fields: fields,
-                body: old.body,
-                authority: old.authority,
-                framing: old.framing,
-                expectsContinue: old.expectsContinue
-            )
-        )
+        request.checked = Shared(checked)
         return request
     }
 
