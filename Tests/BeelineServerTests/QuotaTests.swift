@@ -140,7 +140,7 @@ struct QuotaTests {
         var statuses: [Int] = []
         for _ in 0..<3 { statuses.append(try await lab.get("/d?dn=www.corp.test&token=s3cret").status) }
         #expect(statuses == [200, 200, 429])
-        let time = ServerService.seconds() + 60
+        let time = SigningClock.deviceTime() + 60
         let signature = Digests.md5("www.corp.test-s3cret-\(time)")
         let reply = try await lab.get("/7/sign_d?host=www.corp.test&t=\(time)&s=\(signature)")
         #expect(reply.status == 429 && reply.body == Array(#"{"code":"QuotaExceeded"}"#.utf8))

@@ -5,14 +5,6 @@ import NIOConcurrencyHelpers
 import NIOCore
 import Names
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The state that all connections of a server share: forms, limits and counters.
 final class ServerService: Sendable {
     /// The names behind a server: what it reports about them.
@@ -62,7 +54,7 @@ final class ServerService: Sendable {
         _ configuration: ServerConfiguration,
         resolver: Resolver,
         zones: ZoneFiles,
-        wall: @escaping @Sendable () -> Int64 = ServerService.seconds
+        wall: @escaping @Sendable () -> Int64 = SigningClock.deviceTime
     ) {
         let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
         let forwarder = answerer.backend.forwarder
@@ -90,7 +82,7 @@ final class ServerService: Sendable {
         router: Router? = nil,
         source: Source,
         waitingPerClient: Int = 0,
-        wall: @escaping @Sendable () -> Int64 = ServerService.seconds
+        wall: @escaping @Sendable () -> Int64 = SigningClock.deviceTime
     ) {
         self.source = source
         self.waitingPerClient = waitingPerClient
@@ -256,11 +248,5 @@ final class ServerService: Sendable {
             }
             return state.date
         }
-    }
-
-    @Sendable static func seconds() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec)
     }
 }

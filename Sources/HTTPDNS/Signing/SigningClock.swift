@@ -14,7 +14,7 @@ import Glibc
 
 /// The clock for signatures. If a service rejects a signature because the device's clock is wrong, this clock is set by
 /// the service's `Date` field.
-final class SigningClock: Sendable {
+package final class SigningClock: Sendable {
     /// The device's time, in seconds since 1970.
     private let device: @Sendable () -> Int64
     /// The correction, in seconds. The lock guards only this value.
@@ -48,7 +48,7 @@ final class SigningClock: Sendable {
     }
 
     /// The system's time, in seconds since 1970.
-    static func deviceTime() -> Int64 {
+    package static func deviceTime() -> Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec)
