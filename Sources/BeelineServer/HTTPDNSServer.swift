@@ -50,11 +50,7 @@ public final class HTTPDNSServer: Sendable {
     ///
     /// - Returns: The endpoint. The system chooses the port if the configuration has port 0.
     /// - Throws: ``ServerError`` with code `cannotListen`.
-    public func start() async throws(ServerError) -> Endpoint {
-        let endpoint = try await listener.start()
-        service.started()
-        return endpoint
-    }
+    public func start() async throws(ServerError) -> Endpoint { try await listener.start() }
 
     /// Whether to send clients to this server, as `/ready` says.
     public var readiness: Readiness { service.readiness }
@@ -102,7 +98,7 @@ public final class HTTPDNSServer: Sendable {
     /// Stops the server. `/ready` answers 503 for ``ServerConfiguration/drainDelay``. Then the server refuses new connections,
     /// answers `/health` with 503, finishes pending answers within ``ServerConfiguration/drainTime`` and closes the connections.
     public func stop() async {
-        let wasReady = service.retire()
+        let wasReady = listener.retire()
         if wasReady, configuration.drainDelay > .zero {
             // In a separate task, because the calling one is usually cancelled, and then cannot sleep.
             await Task { [delay = configuration.drainDelay] in try? await ContinuousClock().sleep(for: delay) }.value

@@ -58,6 +58,7 @@ final class ServerListener: Sendable {
                 channel.close(promise: nil)
                 throw ServerError(.cannotListen, "the socket has no IP address")
             }
+            service.started()
             return endpoint
         } catch {
             let place = configuration.listeningSocket.map { "descriptor \($0)" } ?? "\(configuration.listen)"
@@ -83,6 +84,9 @@ final class ServerListener: Sendable {
         var size = socklen_t(MemoryLayout<CInt>.size)
         return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0
     }
+
+    /// Answers `/ready` with 503 from now on. Returns whether it did not before.
+    func retire() -> Bool { service.retire() }
 
     /// Stops accepting, sends GOAWAY to HTTP/2 clients, waits until the pending answers have left and closes the connections.
     func stop() async {

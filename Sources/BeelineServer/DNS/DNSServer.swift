@@ -25,7 +25,7 @@ public final class DNSServer: Sendable {
     private let service: DNSService
     let listeners: DNSListeners
     /// Nil without ``DNSServerConfiguration/metrics``.
-    private let reports: ReportServer?
+    private let reports: ServerListener?
     /// Checks the files while the server runs, because a file on a network disk may block for any time.
     private let work = BlockingWork(threads: 1, maxWaiting: 2)
 
@@ -59,7 +59,7 @@ public final class DNSServer: Sendable {
                     )
                 }
             )
-            return try ReportServer(at: endpoint, source)
+            return try ServerListener.reports(source, at: endpoint)
         }
     }
 
