@@ -22,8 +22,8 @@ public struct ProxyCredentials: Hashable, Sendable {
 
     /// Whether a client's credentials are equal to these. The time does not depend on where they differ.
     func matches(user: some Collection<UInt8>, password: some Collection<UInt8>) -> Bool {
-        let user = Self.equal(user, self.user.utf8)
-        let password = Self.equal(password, self.password.utf8)
+        let user = ConstantTime.equal(user, self.user.utf8)
+        let password = ConstantTime.equal(password, self.password.utf8)
         return user && password
     }
 
@@ -35,12 +35,6 @@ public struct ProxyCredentials: Hashable, Sendable {
             let colon = decoded.firstIndex(of: UInt8(ascii: ":"))
         else { return false }
         return matches(user: decoded[..<colon], password: decoded[(colon + 1)...])
-    }
-
-    private static func equal(_ given: some Collection<UInt8>, _ wanted: some Collection<UInt8>) -> Bool {
-        var difference = given.count == wanted.count ? UInt8(0) : 1
-        for (one, other) in zip(given, wanted) { difference |= one ^ other }
-        return difference == 0
     }
 }
 

@@ -78,13 +78,6 @@ struct Accounts: Sendable {
 
     /// The account whose secret is a text. Compares with all secrets, so that the time reveals nothing.
     func account(withToken token: String) -> ServerAccount? {
-        byID.values.reduce(nil) { Self.equal($1.secret, token) ? $1 : $0 }
-    }
-
-    /// Whether two texts are equal. The time does not depend on where they differ.
-    static func equal(_ one: String, _ other: String) -> Bool {
-        let (one, other) = (Array(one.utf8), Array(other.utf8))
-        guard one.count == other.count else { return false }
-        return zip(one, other).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+        byID.values.reduce(nil) { ConstantTime.equal($1.secret, token) ? $1 : $0 }
     }
 }

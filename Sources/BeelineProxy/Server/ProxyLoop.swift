@@ -23,7 +23,7 @@ final class ProxyLoop {
     /// The last call of ``listen(at:)``. Calls are serialised, because concurrent ones would leave a listener open.
     private var lastListening: EventLoopFuture<Void>
     private var clients: [ObjectIdentifier: Wire] = [:]
-    private var tally = ClientTally()
+    private var tally = Tally<IPAddress>()
     private var budget: DescriptorBudget
     private var ticker: Scheduled<Void>?
     private var isDraining = false

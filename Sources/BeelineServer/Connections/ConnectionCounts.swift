@@ -7,7 +7,7 @@ struct ConnectionCounts: Sendable {
     private(set) var accepted = 0
     private(set) var open = 0
     private(set) var refused = 0
-    private var ofClients: [IPAddress: Int] = [:]
+    private var ofClients = Tally<IPAddress>()
 
     /// Counts a new connection. Returns false if it must be closed.
     ///
@@ -28,12 +28,9 @@ struct ConnectionCounts: Sendable {
 
     /// Counts the client of a connection that a proxy opened. Returns false if the client has too many.
     mutating func identify(_ client: IPAddress, limit: Int) -> Bool {
-        guard ofClients[client, default: 0] < limit else {
-            refused += 1
-            return false
-        }
-        ofClients[client, default: 0] += 1
-        return true
+        let hasRoom = ofClients.add(client, limit: limit)
+        if !hasRoom { refused += 1 }
+        return hasRoom
     }
 
     /// Counts a connection that is refused for another reason.
@@ -44,7 +41,6 @@ struct ConnectionCounts: Sendable {
     /// - Parameter client: The client that ``add(_:limit:clientLimit:)`` or ``identify(_:limit:)`` counted.
     mutating func remove(_ client: IPAddress?) {
         open -= 1
-        guard let client, let own = ofClients[client] else { return }
-        ofClients[client] = own > 1 ? own - 1 : nil
+        if let client { ofClients.remove(client) }
     }
 }

@@ -42,7 +42,7 @@ final class ServerService: Sendable {
         /// The number of answers that wait for upstreams.
         var underWay = 0
         /// The number of pending lookups of each client.
-        var waiting: [IPAddress: Int] = [:]
+        var waiting = Tally<IPAddress>()
         var date = ""
         var dateSecond: Int64 = -1
     }
@@ -152,15 +152,14 @@ final class ServerService: Sendable {
     func began(_ client: IPAddress, lookups: Int = 1, now: NIODeadline = .now()) -> Bool {
         let key = client.ofSubscriber
         return state.withLockedValue { state in
-            let own = state.waiting[key] ?? 0
             // Without a rate limiter, all clients may share one address, for example behind a load balancer.
-            guard own + lookups <= waitingPerClient || state.limiter == nil else {
+            let limit = state.limiter == nil ? .max : waitingPerClient
+            guard state.waiting.add(key, lookups, limit: limit) else {
                 state.counters.limited += 1
                 return false
             }
             // `handle` already took the first question.
             state.limiter?.take(lookups - 1, of: client, now: Int64(clamping: now.uptimeNanoseconds))
-            state.waiting[key] = own + lookups
             state.underWay += 1
             return true
         }
@@ -170,8 +169,7 @@ final class ServerService: Sendable {
         let key = client.ofSubscriber
         state.withLockedValue { state in
             state.underWay -= 1
-            guard let own = state.waiting[key] else { return }
-            state.waiting[key] = own > lookups ? own - lookups : nil
+            state.waiting.remove(key, lookups)
         }
     }
 

@@ -27,7 +27,7 @@ extension DNSService {
         /// The names that this machine's resolver is being asked for. Bounded by `waiting`.
         var askingSystem: [DNSQuestion: SystemLookup] = [:]
         /// The number of waiting questions of each limited client, as a part of `waiting`.
-        var waitingOf: [Subscriber: Int] = [:]
+        var waitingOf = Tally<Subscriber>()
         var isDraining = false
         /// The number of changes of the names and upstreams.
         var generation = 0

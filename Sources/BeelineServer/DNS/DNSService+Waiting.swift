@@ -61,7 +61,7 @@ extension DNSService {
         of subscriber: Subscriber?,
         in state: inout State
     ) -> Admission {
-        let own = subscriber.flatMap { state.waitingOf[$0] } ?? 0
+        let own = subscriber.map { state.waitingOf[$0] } ?? 0
         guard state.waiting < maxWaiting(arrival.transport), own < configuration.waitingPerClient else { return .busy }
         var admission = Admission.first
         if let system {
@@ -77,7 +77,7 @@ extension DNSService {
                 state.askingSystem[system] = SystemLookup(client: arrival.client, id: id)
             }
         }
-        if let subscriber { state.waitingOf[subscriber] = own + 1 }
+        if let subscriber { state.waitingOf.add(subscriber) }
         state.waiting += 1
         return admission
     }
@@ -85,9 +85,7 @@ extension DNSService {
     /// Records that a question was answered.
     func left(_ system: DNSQuestion?, of subscriber: Subscriber?) {
         let joined = state.withLockedValue { state in
-            if let subscriber, let own = state.waitingOf[subscriber] {
-                state.waitingOf[subscriber] = own > 1 ? own - 1 : nil
-            }
+            if let subscriber { state.waitingOf.remove(subscriber) }
             return system.flatMap { state.askingSystem.removeValue(forKey: $0)?.joined } ?? []
         }
         for continuation in joined { continuation.finish() }

@@ -45,7 +45,7 @@ extension AliyunDialect {
         }
         let (distance, overflow) = time.subtractingReportingOverflow(router.clock())
         guard !overflow, Self.signatureTimes.contains(distance) else { throw Refusal("SignatureExpired") }
-        guard Accounts.equal(Digests.md5("\(nonce)-\(known.secret)-\(time)"), signature.lowercased()) else {
+        guard ConstantTime.equal(Digests.md5("\(nonce)-\(known.secret)-\(time)"), signature.lowercased()) else {
             throw Refusal("InvalidSignature")
         }
     }

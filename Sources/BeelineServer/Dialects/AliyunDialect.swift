@@ -78,7 +78,7 @@ struct AliyunDialect: Sendable {
             throw Refusal("MissingArgument", 400)
         }
         try checkTime(time)
-        guard Accounts.equal(Digests.md5("\(text)-\(known.secret)-\(time)"), signature.lowercased()) else {
+        guard ConstantTime.equal(Digests.md5("\(text)-\(known.secret)-\(time)"), signature.lowercased()) else {
             throw Refusal("InvalidSignature")
         }
         return known
@@ -165,7 +165,7 @@ struct AliyunDialect: Sendable {
         }
         let text = signed.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
         guard let key = account.signingKey,
-            Accounts.equal(Digests.hmacSHA256(text, key: key), signature.lowercased())
+            ConstantTime.equal(Digests.hmacSHA256(text, key: key), signature.lowercased())
         else { throw Refusal("InvalidSignature") }
         return account
     }
