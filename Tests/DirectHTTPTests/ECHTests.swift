@@ -56,6 +56,10 @@ struct ECHTests {
             return list
         }
 
+        func rejectedName(of origin: Origin, list: ECHConfigList) -> String? {
+            engine.ech.withLockedValue { $0.rejectedName(of: origin, list: list, now: .now()) }
+        }
+
         /// Sends a request on a new connection.
         func get(
             _ list: EndpointList,
@@ -274,9 +278,9 @@ struct ECHTests {
         }
         try await dialed.futureResult.get()
         let offered = try ECHConfigList(site.keys.configurations)
-        #expect(site.engine.ech.rejectedName(of: origin, list: offered, now: .now()) == Self.cover)
+        #expect(site.rejectedName(of: origin, list: offered) == Self.cover)
         site.engine.retireConnections()
-        #expect(site.engine.ech.rejectedName(of: origin, list: offered, now: .now()) == nil)
+        #expect(site.rejectedName(of: origin, list: offered) == nil)
         await site.stop()
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import NIOConcurrencyHelpers
 import NIOCore
 import Names
 
@@ -191,7 +192,8 @@ final class DialRace {
             case .retry: return reconnect(index)
             case .turnOff:
                 if let list = candidate.ech.list {
-                    target.ech.turnOff(target.key.origin, list: list, publicName: rejection.publicName, now: loop.now)
+                    let (origin, name) = (target.key.origin, rejection.publicName)
+                    target.ech.withLockedValue { $0.turnOff(origin, list: list, publicName: name, now: loop.now) }
                 }
                 return reconnect(index)
             case .fail(let reason): error.message = reason

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
 import NIOCore
 import Names
 
@@ -10,7 +11,7 @@ struct DialTarget: Sendable {
     /// The challenges of proxies.
     let proxies: AuthMemory
     /// The origins that have turned ECH off.
-    let ech: ECHMemory
+    let ech: NIOLockedValueBox<ECHTable>
     /// Whether the connection uses HTTP/2 without ALPN.
     var assumesHTTP2 = false
     /// Called on the loop with each head of a proxy's answer to a request for a tunnel.
@@ -21,7 +22,7 @@ struct DialTarget: Sendable {
         key: PoolKey,
         contexts: TLSContexts,
         proxies: AuthMemory,
-        ech: ECHMemory,
+        ech: NIOLockedValueBox<ECHTable>,
         isTunnel: Bool = false
     ) throws(DirectHTTPError) {
         self.key = key
@@ -63,8 +64,8 @@ struct DialTarget: Sendable {
 
     /// The plan for the ClientHello to the origin. An HTTPS record describes the origin's own endpoints, not those of a proxy.
     func echPlan(for service: EndpointService?, now: NIODeadline) -> ECHPlan {
-        ECHPlan(key.tls, service: key.route == .direct ? service : nil) {
-            ech.rejectedName(of: key.origin, list: $0, now: now)
+        ECHPlan(key.tls, service: key.route == .direct ? service : nil) { list in
+            ech.withLockedValue { $0.rejectedName(of: key.origin, list: list, now: now) }
         }
     }
 

@@ -27,7 +27,7 @@ public final class Engine: Sendable {
     /// The challenges of proxies.
     let proxies = AuthMemory()
     /// The origins that have turned ECH off.
-    let ech = ECHMemory()
+    let ech = NIOLockedValueBox(ECHTable())
     let pool: ConnectionPool
     let webSockets = UpgradedChannels()
     let pending = PendingDials()
@@ -222,7 +222,7 @@ public final class Engine: Sendable {
     public func retireConnections() {
         // An address that failed in the last network may work in this one.
         memory.withLockedValue { $0.forget() }
-        ech.forget()
+        ech.withLockedValue { $0 = ECHTable() }
         pool.retire()
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOEmbedded
 import NIOPosix
@@ -63,8 +64,9 @@ struct PoolEndingTests {
             Issue.record("the pool is empty")
             return
         }
+        let ech = NIOLockedValueBox(ECHTable())
         let maker = ConnectionMaker(
-            target: try DialTarget(key: key, contexts: TLSContexts(), proxies: AuthMemory(), ech: ECHMemory()),
+            target: try DialTarget(key: key, contexts: TLSContexts(), proxies: AuthMemory(), ech: ech),
             configuration: configuration,
             pool: pool,
             wakes: WakeQueue(channel.embeddedEventLoop),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOConcurrencyHelpers
 import NIOCore
 import Names
 
@@ -10,22 +9,6 @@ import Names
 /// A rejection applies only to the list that was offered. The public name in a list from plain DNS may be an
 /// attacker's. Its rejection must not turn off a list from an authenticated source. The retry configurations of servers
 /// are not remembered, because the RFC forbids it: a server could recognise a client by them.
-final class ECHMemory: Sendable {
-    private let table = NIOLockedValueBox(ECHTable())
-
-    /// The public name with which an origin has turned ECH off for a list; nil if it has not.
-    func rejectedName(of origin: Origin, list: ECHConfigList, now: NIODeadline) -> String? {
-        table.withLockedValue { $0.rejectedName(of: origin, list: list, now: now) }
-    }
-
-    func turnOff(_ origin: Origin, list: ECHConfigList, publicName: String, now: NIODeadline) {
-        table.withLockedValue { $0.turnOff(origin, list: list, publicName: publicName, now: now) }
-    }
-
-    func forget() { table.withLockedValue { $0 = ECHTable() } }
-}
-
-/// The rules of ``ECHMemory``, as a value type.
 struct ECHTable: Sendable {
     static let maxRejections = 128
     /// Longer lists are not remembered. Usual ones have about 70 bytes.
