@@ -62,4 +62,10 @@ extension StringProtocol {
         while let last = text.utf8.last, HTTPCharacters.isBlank(last) { text = text.dropLast() }
         return text
     }
+
+    /// The elements of a comma-separated list, without white space around them. Empty elements are left out (RFC 9110
+    /// §5.6.1).
+    package var listElements: [Substring] {
+        split(separator: ",").map { $0.trimmingBlanks() }.filter { !$0.isEmpty }
+    }
 }

@@ -7,10 +7,9 @@ extension Response {
     /// ones, as in curl. Nil if the body is decoded, or if `--compressed` is not in effect.
     var codingProblem: CommandFailure? {
         guard hop.request.headerFields[.acceptEncoding] == ContentCoding.offer,
-            let field = hop.response.headerFields[.contentEncoding], ContentCoding.list(fieldValue: field).isEmpty
+            let field = hop.response.headerFields[.contentEncoding], ContentCoding.list(fieldValue: field).isEmpty,
+            !ContentCoding.names(fieldValue: field).isEmpty
         else { return nil }
-        let names = field.split(separator: ",").map(\.trimmingBlanks).filter { !$0.isEmpty }
-        guard names.contains(where: { $0.lowercased() != "identity" }) else { return nil }
         return CommandFailure(
             .undecodableBody,
             "\(url): the body has the coding \(field.singleLine), and this program decodes at most two of \(ContentCoding.offer)"

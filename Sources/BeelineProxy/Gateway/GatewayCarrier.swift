@@ -47,7 +47,7 @@ struct GatewayCarrier: Sendable {
                 response = try await client.send(whole, to: url, body: body, options: options)
             }
             let isDocument = kind != nil && request.method == .get
-            if isDocument, response.status == .ok, Self.isCoded(response) {
+            if isDocument, response.status == .ok, !Self.codings(response).isEmpty {
                 // The server compresses anyway, so let the client negotiate and decode the content.
                 await response.body.discard()
                 var coded = request
@@ -73,12 +73,10 @@ struct GatewayCarrier: Sendable {
         }
     }
 
-    private static func codings(_ response: Response) -> [String] {
-        response.fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }
-            .map { $0.trimmingBlanks().lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
+    /// The names of the codings of the body, as the server sent it.
+    private static func codings(_ response: Response) -> [Substring] {
+        response.fields[.contentEncoding].map(ContentCoding.names) ?? []
     }
-
-    private static func isCoded(_ response: Response) -> Bool { !codings(response).isEmpty }
 
     /// Whether the client could decode the body.
     private static func isDecoded(_ response: Response) -> Bool {

@@ -48,9 +48,7 @@ enum GatewayFields {
     static func response(_ response: HTTPFields, of target: GatewayLinks.Target, links: GatewayLinks) -> HTTPFields {
         let url = target.url
         var fields = HTTPFields()
-        let listed = Set(
-            response[values: .connection].flatMap { $0.split(separator: ",") }.map { $0.trimmingBlanks().lowercased() }
-        )
+        let listed = Set(response[values: .connection].flatMap(\.listElements).map { $0.lowercased() })
         for field in response {
             let name = field.name.canonicalName
             if dropped.contains(name) || listed.contains(name) { continue }

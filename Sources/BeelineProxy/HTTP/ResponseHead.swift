@@ -42,8 +42,7 @@ struct ResponseHead {
     /// Whether the protocol that the server switches to was offered by the request (RFC 9110 §7.8).
     func changesProtocol(asAskedBy request: EndToEndFields) -> Bool {
         guard let upgrade = fields.upgrade, let asked = request.upgrade else { return false }
-        let names = { (list: String) in Set(list.lowercased().split(separator: ",").map { $0.trimmingBlanks() }) }
-        return names(upgrade).isSubset(of: names(asked))
+        return Set(upgrade.lowercased().listElements).isSubset(of: asked.lowercased().listElements)
     }
 
     /// Whether it is an interim response, which another response follows (RFC 9110 §15.2).

@@ -66,9 +66,9 @@ struct WebSocketHandshake {
     func check(_ response: HTTPResponse) throws(DirectHTTPError) -> Agreement {
         let fields = response.headerFields
         guard response.status.code == 101 else { throw .upgradeRefused(by: request.origin, response) }
-        guard fields[.upgrade]?.lowercased() == "websocket", Self.tokens(fields[.connection]).contains("upgrade") else {
-            throw .noWebSocket("it switches to another protocol")
-        }
+        guard fields[.upgrade]?.lowercased() == "websocket",
+            fields[.connection]?.lowercased().listElements.contains("upgrade") ?? false
+        else { throw .noWebSocket("it switches to another protocol") }
         guard fields[.secWebSocketAccept].map({ $0.trimmingBlanks() == accept }) ?? false else {
             throw .noWebSocket("its Sec-WebSocket-Accept is not the one of our key")
         }
@@ -86,10 +86,6 @@ struct WebSocketHandshake {
             agreement.deflate = deflate
         }
         return agreement
-    }
-
-    private static func tokens(_ value: String?) -> [String] {
-        (value ?? "").lowercased().split(separator: ",").map { String($0.trimmingBlanks()) }
     }
 }
 

@@ -23,11 +23,15 @@ package enum ContentCoding: String, Sendable, CaseIterable {
         self.init(rawValue: name == "x-gzip" ? "gzip" : name)
     }
 
+    /// The names of a `Content-Encoding` value whose codings change the body, in the order in which they were applied.
+    package static func names(fieldValue: String) -> [Substring] {
+        fieldValue.listElements.filter { $0.lowercased() != "identity" }
+    }
+
     /// The codings of a `Content-Encoding` value in the order in which they were applied. Empty if one is not supported or if
     /// there are more than ``ContentDecoder/maxCodings``; the body is then not decoded.
     package static func list(fieldValue: String) -> [ContentCoding] {
-        let names = fieldValue.split(separator: ",").map { $0.trimmingBlanks() }
-            .filter { !$0.isEmpty && $0.lowercased() != "identity" }
+        let names = names(fieldValue: fieldValue)
         let codings = names.compactMap { ContentCoding($0) }
         return codings.count == names.count && names.count <= ContentDecoder.maxCodings ? codings : []
     }
