@@ -86,7 +86,8 @@ package enum PercentEncoding {
         }
     }
 
-    static func hexDigit(_ value: UInt8) -> UInt8 {
+    /// The hexadecimal digit of a value below 16, in upper case.
+    package static func hexDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? value + UInt8(ascii: "0") : value - 10 + UInt8(ascii: "A")
     }
 }

@@ -116,11 +116,11 @@ struct RequestHead {
 
     /// The target as text. If it is not UTF-8, its non-ASCII bytes are percent-encoded (RFC 3986 §2.1).
     private static func text(_ bytes: some Collection<UInt8>) -> String {
+    /// All ASCII characters of a target.
+    private static let visible = PercentEncoding.Allowed("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
         let text = String(decoding: bytes, as: UTF8.self)
-        guard !text.utf8.elementsEqual(bytes) else { return text }
-        let hex = Array("0123456789ABCDEF".utf8)
-        let escaped = bytes.flatMap { $0 < 0x80 ? [$0] : [UInt8(ascii: "%"), hex[Int($0 >> 4)], hex[Int($0 & 15)]] }
-        return String(decoding: escaped, as: UTF8.self)
+        return text.utf8.elementsEqual(bytes) ? text : PercentEncoding.encode(bytes, keeping: visible)
     }
 
     private static func isAuthority(_ host: ByteBuffer) -> Bool {

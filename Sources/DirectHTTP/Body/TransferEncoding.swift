@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOCore
+import Names
 
 /// The encoding of a part of a multipart body, named by its `Content-Transfer-Encoding` (RFC 2045 §6).
 package enum TransferEncoding: String, Hashable, Sendable, CaseIterable {
@@ -81,18 +82,11 @@ struct TransferEncoder {
 
     // MARK: Base64
 
-    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
     private mutating func appendGroup(to result: inout [UInt8]) {
         if column == Self.lineLength { breakLine("\r\n", in: &result) }
-        var value = 0
-        for index in 0..<3 { value = value << 8 | (index < held.count ? Int(held[index]) : 0) }
-        for index in 0..<4 {
-            let digit = Self.digits[value >> (18 - 6 * index) & 63]
-            result.append(index <= held.count ? digit : UInt8(ascii: "="))
-        }
+        result += Base64.encode(held).utf8
         column += 4
-        held = []
+        held.removeAll(keepingCapacity: true)
     }
 
     // MARK: Quoted-printable
@@ -125,8 +119,7 @@ struct TransferEncoder {
 
     private mutating func append(escaped byte: UInt8, to result: inout [UInt8]) {
         makeRoom(for: 3, in: &result)
-        let digits = Array("0123456789ABCDEF".utf8)
-        result += [UInt8(ascii: "="), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        result += [UInt8(ascii: "="), PercentEncoding.hexDigit(byte >> 4), PercentEncoding.hexDigit(byte & 15)]
         column += 3
     }
 
