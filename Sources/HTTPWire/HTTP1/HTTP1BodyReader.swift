@@ -111,14 +111,9 @@ package struct HTTP1BodyReader {
         case .chunked(var scanner):
             state = .failed
             let trailersBefore = scanner.trailers.count
-            var index = 0
-            try bytes.withUnsafeReadableBytes { bytes in
-                Result { () throws(HTTP1Error) in
-                    while try scanner.next(in: bytes, from: &index) != nil {}
-                }
-            }.get()
+            let scanned = try Self.scan(bytes, with: &scanner)
             let trailers = scanner.trailers.count - trailersBefore
-            let piece = Self.take(Int64(index - trailers), from: &bytes)
+            let piece = Self.take(Int64(scanned - trailers), from: &bytes)
             bytes.moveReaderIndex(forwardBy: trailers)
             state = scanner.isEnded ? .trailers(scanner.trailers) : .chunked(scanner)
             if piece == nil, scanner.isEnded { return try takeVerbatim(from: &bytes, without: connectionNames) }
@@ -131,16 +126,22 @@ package struct HTTP1BodyReader {
     package mutating func nextUndecoded(from bytes: inout ByteBuffer) throws(HTTP1Error) -> Part? {
         guard case .chunked(var scanner) = state else { return try next(from: &bytes) }
         state = .failed
+        let scanned = try Self.scan(bytes, with: &scanner)
+        isAmbiguous = isAmbiguous || scanner.isAmbiguous
+        state = scanner.isEnded ? .length(0) : .chunked(scanner)
+        if let piece = Self.take(Int64(scanned), from: &bytes) { return .content(piece) }
+        return scanner.isEnded ? try next(from: &bytes) : nil
+    }
+
+    /// Scans chunks to the end of the bytes or of the body. Returns the number of bytes that it has scanned.
+    private static func scan(_ bytes: ByteBuffer, with scanner: inout HTTP1ChunkScanner) throws(HTTP1Error) -> Int {
         var index = 0
         try bytes.withUnsafeReadableBytes { bytes in
             Result { () throws(HTTP1Error) in
                 while try scanner.next(in: bytes, from: &index) != nil {}
             }
         }.get()
-        isAmbiguous = isAmbiguous || scanner.isAmbiguous
-        state = scanner.isEnded ? .length(0) : .chunked(scanner)
-        if let piece = Self.take(Int64(index), from: &bytes) { return .content(piece) }
-        return scanner.isEnded ? try next(from: &bytes) : nil
+        return index
     }
 
     private mutating func end(_ trailers: [UInt8]) -> Part {

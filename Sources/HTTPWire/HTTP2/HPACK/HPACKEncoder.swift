@@ -57,6 +57,24 @@ package struct HPACKEncoder {
             HPACKInteger.write(index, prefix: 7, flags: 0x80, into: &buffer)
             return
         }
+        write(name: name, indexing: indexing, into: &buffer)
+        Self.write(value, into: &buffer)
+        if indexing == .incremental { insert(Entry(name: name, value: value)) }
+    }
+
+    /// Appends a field with a value of arbitrary bytes, without indexing it.
+    package mutating func encode(
+        _ name: String,
+        octets: UnsafeRawBufferPointer,
+        indexing: Indexing,
+        into buffer: inout ByteBuffer
+    ) {
+        write(name: name, indexing: indexing == .never ? .never : .none, into: &buffer)
+        Self.write(octets, compresses: true, into: &buffer)
+    }
+
+    /// Writes the kind of indexing and the name of a field, by its index if a table has it (RFC 7541 §6.2).
+    private func write(name: String, indexing: Indexing, into buffer: inout ByteBuffer) {
         let (prefix, flags): (Int, UInt8) =
             switch indexing {
             case .incremental: (6, 0x40)
@@ -69,25 +87,6 @@ package struct HPACKEncoder {
             buffer.writeInteger(flags)
             Self.write(name, into: &buffer)
         }
-        Self.write(value, into: &buffer)
-        if indexing == .incremental { insert(Entry(name: name, value: value)) }
-    }
-
-    /// Appends a field with a value of arbitrary bytes, without indexing it.
-    package mutating func encode(
-        _ name: String,
-        octets: UnsafeRawBufferPointer,
-        indexing: Indexing,
-        into buffer: inout ByteBuffer
-    ) {
-        let flags: UInt8 = indexing == .never ? 0x10 : 0
-        if let index = HPACKStaticTable.indices[name] ?? nameIndex(of: name) {
-            HPACKInteger.write(index, prefix: 4, flags: flags, into: &buffer)
-        } else {
-            buffer.writeInteger(flags)
-            Self.write(name, into: &buffer)
-        }
-        Self.write(octets, compresses: true, into: &buffer)
     }
 
     /// Appends a field of the static table by its index.
