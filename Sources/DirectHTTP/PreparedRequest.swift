@@ -234,12 +234,12 @@ public struct PreparedRequest: Sendable {
     }
 
     /// Whether the request may be sent again when it is unknown whether the server received it (RFC 9110 §9.2.2).
-    package var isIdempotent: Bool {
-        switch method {
-        case .get, .head, .options, .trace, .put, .delete: true
-        default: false
-        }
-    }
+    package var isIdempotent: Bool { HTTPRequest.Method.idempotent.contains(method) }
+}
+
+extension HTTPRequest.Method {
+    /// The methods whose requests may be sent twice (RFC 9110 §9.2.2).
+    package static let idempotent: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete]
 }
 
 extension HTTPFields {

@@ -38,7 +38,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// The methods to try again even if the server may have processed the request. Default: the idempotent methods (RFC 9110
     /// §9.2.2). Add `.post` if the service detects repeated requests, for example by an Idempotency-Key. A request that was
     /// never sent, because there was no connection, is tried again with any method.
-    public var methods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete]
+    public var methods: Set<HTTPRequest.Method> = HTTPRequest.Method.idempotent
     /// The longest `Retry-After` (RFC 9110 §10.2.3) to wait for. If the server asks for more, the request is not tried again.
     /// Default 60 s.
     public var maxRetryAfter = Duration.seconds(60)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
+import HTTPTypes
 import HTTPWire
 import NIOCore
 import Names
@@ -81,7 +83,7 @@ struct RequestHead {
     /// Whether the request can be sent twice: it is idempotent (RFC 9110 §9.2.2) and has neither a body nor an upgrade.
     var isReplayable: Bool {
         guard framing == .none || framing == .length(0), fields.upgrade == nil else { return false }
-        return ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
+        return HTTPRequest.Method(method).map(HTTPRequest.Method.idempotent.contains) ?? false
     }
 
     /// Whether the client asks for an upgrade to another protocol, such as WebSocket.
@@ -114,11 +116,11 @@ struct RequestHead {
         return .resource(destination, authority: String(decoding: authority, as: UTF8.self), path: path)
     }
 
-    /// The target as text. If it is not UTF-8, its non-ASCII bytes are percent-encoded (RFC 3986 §2.1).
-    private static func text(_ bytes: some Collection<UInt8>) -> String {
     /// All ASCII characters of a target.
     private static let visible = PercentEncoding.Allowed("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
+    /// The target as text. If it is not UTF-8, its non-ASCII bytes are percent-encoded (RFC 3986 §2.1).
+    private static func text(_ bytes: some Collection<UInt8>) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         return text.utf8.elementsEqual(bytes) ? text : PercentEncoding.encode(bytes, keeping: visible)
     }

@@ -25,9 +25,10 @@ struct DescriptorBudget {
     ///   - extra: the descriptors of the dials in progress beyond one each.
     init(connections: Int, descriptors: Int? = DescriptorLimit.current, extra: Int = 0) {
         // Half of the reserve is for the rest of the process.
-        let reserve = min(512, (descriptors ?? .max) / 4)
+        let descriptors = descriptors ?? .max
+        let reserve = DescriptorLimit.reserve(of: descriptors)
         refusals = reserve / 2
-        self.descriptors = max(2, (descriptors ?? .max) - reserve)
+        self.descriptors = max(2, descriptors - reserve)
         self.connections = connections
         self.extra = extra
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOCore
 import Names
 
@@ -15,11 +16,10 @@ struct ConnectionEnds: Sendable {
     private static let maxHops = 32
 
     init(_ channel: any Channel, trusting trusted: [IPNetwork]) {
-        let address = channel.localAddress?.ipAddress.flatMap { IPAddress($0) }?.unmapped
-        let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) }
+        let local = channel.localAddress.flatMap { Endpoint($0) }
         self.init(
-            peer: channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) } ?? IPAddress(v4: 0),
-            local: address.flatMap { address in port.map { Endpoint(address, port: $0) } },
+            peer: channel.remoteAddress.flatMap { Endpoint($0) }?.address ?? IPAddress(v4: 0),
+            local: local.map { Endpoint($0.address.unmapped, port: $0.port) },
             trusting: trusted
         )
     }

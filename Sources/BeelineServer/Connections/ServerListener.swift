@@ -137,7 +137,7 @@ final class ServerListener: Sendable {
     /// files.
     static func connections(allowed: Int, descriptors: Int?) -> Int {
         guard let descriptors else { return allowed }
-        return min(allowed, max(1, descriptors - min(512, descriptors / 4)))
+        return min(allowed, max(1, descriptors - DescriptorLimit.reserve(of: descriptors)))
     }
 
     /// Runs on the channel's event loop.

@@ -120,12 +120,9 @@ final class MessageForwarder: Sendable {
         return answer
     }
 
-    /// The TTL of a stale answer, in seconds (RFC 8767 §4).
-    private static let staleTTL: UInt32 = 30
-
     static func stale(_ entry: Entry) -> ServerAnswer {
         var answer = entry.answer
-        answer.limitTTL(to: staleTTL)
+        answer.limitTTL(to: Answerer.staleTTL)
         answer.errors = [answer.code == .noSuchName ? .staleAbsence : .staleAnswer]
         answer.source = "stale"
         return answer

@@ -13,10 +13,6 @@ package final class ChannelDial {
         package let halfCloses: Bool
     }
 
-    /// For origins and proxies with TLS.
-    private static let contexts = TLSContexts()
-    private static let proxies = AuthMemory()
-
     private let race: Result<DialRace, DirectHTTPError>
     private let done: (Result<Dialed, DirectHTTPError>) -> Void
 
@@ -27,7 +23,7 @@ package final class ChannelDial {
     ///   - origin: the origin. Through a proxy, a secure scheme asks for a tunnel.
     ///   - earlier: the attempts at other endpoints before, which are part of the errors.
     ///   - tls: the TLS settings. HTTP/2 is never offered.
-    ///   - engine: the engine that remembers which origins have turned ECH off.
+    ///   - engine: the engine with the TLS contexts, and the memory of proxies' challenges and of origins without ECH.
     ///   - isTunnel: whether the caller does TLS with an origin with a secure scheme.
     ///   - attempted: called on the loop for each attempt as soon as its outcome is known.
     ///   - done: called once, on the loop, perhaps before ``start()`` returns.
@@ -51,8 +47,8 @@ package final class ChannelDial {
         race = Result { () throws(DirectHTTPError) in
             let target = try DialTarget(
                 key: key,
-                contexts: Self.contexts,
-                proxies: Self.proxies,
+                contexts: engine.contexts,
+                proxies: engine.proxies,
                 ech: engine.ech,
                 isTunnel: isTunnel
             )
