@@ -14,7 +14,7 @@ struct ExtendedError: Hashable, Sendable {
     /// The maximum number of errors to pass on.
     static let maxCount = 2
     /// The number of the EDNS option.
-    static let option: UInt16 = 15
+    private static let optionCode: UInt16 = 15
 
     static let staleAnswer = ExtendedError(code: 3)
     static let forgedAnswer = ExtendedError(code: 4)
@@ -31,7 +31,7 @@ struct ExtendedError: Hashable, Sendable {
         }
         var errors: [ExtendedError] = []
         QueryOptions.forEach(in: octets[...]) { code, value in
-            guard code == option, value.count >= 2, errors.count < maxCount else { return }
+            guard code == optionCode, value.count >= 2, errors.count < maxCount else { return }
             let text = value.dropFirst(2).prefix(maxText)
             errors.append(
                 ExtendedError(
@@ -51,6 +51,9 @@ struct ExtendedError: Hashable, Sendable {
         default: return nil
         }
     }
+
+    /// The EDNS option (RFC 8914 §2).
+    var option: EDNS.Option { EDNS.Option(Self.optionCode, [UInt8(code >> 8), UInt8(code & 0xff)] + text) }
 
     init(code: UInt16, text: [UInt8] = []) {
         self.code = code

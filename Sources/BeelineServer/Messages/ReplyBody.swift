@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPDNS
+import Names
 
 /// An encoded answer for several clients. Each reply gets the ID, the flags, the letter case and the EDNS of its query.
 struct ReplyBody: Sendable {
@@ -76,10 +77,16 @@ struct ReplyBody: Sendable {
             if code.rawValue > 15 { octets[3] = octets[3] & 0xf0 | DNSResponseCode.serverFailure.rawValue }
             return octets
         }
-        var option = QueryOptions.Reply(payload: form.payload, usesSubnet: form.usesSubnets)
-        (option.code, option.errors, option.paddingBlock) = (code, errors, form.paddingBlock)
-        option.maxSize = form.maxSize
-        query.options.append(option, to: &octets)
+        // With the high bits of the code (RFC 6891 §6.1.3).
+        var edns = EDNS(maxPayload: form.payload)
+        edns.highCode = code.rawValue >> 4
+        edns.wantsSignatures = query.options.wantsSignatures
+        edns.subnet = query.options.subnet
+        if form.usesSubnets, let subnet = edns.subnet { edns.scope = UInt8(subnet.prefixLength) }
+        edns.options = errors.map(\.option)
+        if query.options.isPadded { edns.paddingBlock = form.paddingBlock }
+        edns.maxSize = form.maxSize
+        edns.append(to: &octets)
         let count = (Int(octets[10]) << 8 | Int(octets[11])) + 1
         octets[10] = UInt8(count >> 8 & 0xff)
         octets[11] = UInt8(count & 0xff)
