@@ -20,6 +20,7 @@ struct AliyunDialect: Sendable {
 
         /// The account has asked as often as its quota allows.
         static let overQuota = Refusal("QuotaExceeded", 429)
+        static let internalError = Refusal("InternalError", 500)
     }
 
     // MARK: Version 1
@@ -38,20 +39,12 @@ struct AliyunDialect: Sendable {
         } catch {
             return .reply(Self.refusal(error, form: .aliyun, account: account))
         }
-        let subnet = router.allowed(fields["ip"])
         let client = request.client
-        let answerer = router.answerer.serving(client)
-        let lookups = names.count * families.members.count
-        return .later(lookups: lookups) { [quotas = router.quotas] in
-            guard await quotas.allows(lookups, of: known) else {
-                return Self.refusal(.overQuota, form: .aliyun, account: account)
-            }
-            var answers = await answerer.answers(names, families: families, subnet: subnet)
+        return router.lookUp(names, families: families, subnet: fields["ip"], for: client, of: known) { all in
+            guard let all else { return Self.refusal(.overQuota, form: .aliyun, account: account) }
             // Omits names with a failed lookup, as if the question had not asked for them.
-            answers.removeAll(where: \.isFailure)
-            guard !answers.isEmpty else {
-                return Self.refusal(Refusal("InternalError", 500), form: .aliyun, account: account)
-            }
+            let answers = all.filter { !$0.isFailure }
+            guard !answers.isEmpty else { return Self.refusal(.internalError, form: .aliyun, account: account) }
             let entries = answers.map { Self.entry($0, client) }
             let text = isBatch ? "{\"dns\":[\(entries.joined(separator: ","))]}" : entries[0]
             return Self.reply(text, form: .aliyun, account: account, answers: answers, families: families)
@@ -125,24 +118,16 @@ struct AliyunDialect: Sendable {
             return .reply(Self.refusal(error, form: .aliyun2, account: id))
         }
         let families = Self.families(fields["q"])
-        let subnet = router.allowed(fields["cip"])
         let (client, mode) = (request.client, fields["m"] ?? "0")
-        let answerer = router.answerer.serving(client)
-        let lookups = names.count * families.members.count
-        return .later(lookups: lookups) { [quotas = router.quotas] in
-            guard await quotas.allows(lookups, of: account) else {
-                return Self.refusal(.overQuota, form: .aliyun2, account: id)
-            }
-            var answers = await answerer.answers(names, families: families, subnet: subnet)
-            answers.removeAll(where: \.saysNothing)
-            guard !answers.isEmpty else {
-                return Self.refusal(Refusal("InternalError", 500), form: .aliyun2, account: id)
-            }
+        return router.lookUp(names, families: families, subnet: fields["cip"], for: client, of: account) { all in
+            guard let all else { return Self.refusal(.overQuota, form: .aliyun2, account: id) }
+            let answers = all.filter { !$0.saysNothing }
+            guard !answers.isEmpty else { return Self.refusal(.internalError, form: .aliyun2, account: id) }
             let entries = answers.map { Self.entry2($0, families) }.joined(separator: ",")
             var data = "{\"cip\":\"\(client)\",\"answers\":[\(entries)]}"
             if let cipher {
                 guard let sealed = try? cipher.seal(Array(data.utf8)) else {
-                    return Self.refusal(Refusal("InternalError", 500), form: .aliyun2, account: id)
+                    return Self.refusal(.internalError, form: .aliyun2, account: id)
                 }
                 data = "\"\(Base64.encode(sealed))\""
             }

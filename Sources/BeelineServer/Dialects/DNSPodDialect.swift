@@ -60,15 +60,11 @@ struct DNSPodDialect: Sendable {
             return .reply(Self.refusal("dn must have 1 to \(Self.maxNames) names, separated by commas", 400))
         }
         let hosts = names.compactMap(\.self)
-        let options = Options(fields, client: request.client, names: hosts.count)
-        let subnet = router.allowed(Self.address(fields["ip"], cipher))
-        let answerer = router.answerer.serving(request.client)
-        let lookups = hosts.count * options.families.members.count
-        return .later(lookups: lookups) { [cipher, account, asker, quotas = router.quotas] in
-            guard await quotas.allows(lookups, of: asker) else {
-                return Self.refusal("the account has asked as often as its quota allows", 429)
-            }
-            let answers = await answerer.answers(hosts, families: options.families, subnet: subnet)
+        let (options, client) = (Options(fields, client: request.client, names: hosts.count), request.client)
+        let address = Self.address(fields["ip"], cipher)
+        return router.lookUp(hosts, families: options.families, subnet: address, for: client, of: asker) {
+            [cipher, account] answers in
+            guard let answers else { return Self.refusal("the account has asked as often as its quota allows", 429) }
             // Omits names with a failed lookup, as if the question had not asked for them.
             let known = answers.filter { !$0.isFailure }
             guard !known.isEmpty else { return Self.failure(answers, account) }

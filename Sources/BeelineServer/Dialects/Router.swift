@@ -46,6 +46,27 @@ final class Router: Sendable {
         return IPNetwork(address, prefixLength: address.family == .v4 ? 32 : 128).flatMap(allowed)
     }
 
+    /// Looks up the addresses of names for an account, unless it has reached its quota.
+    ///
+    /// - Parameters:
+    ///   - subnet: The client's network or address, as the request names it.
+    ///   - reply: Makes the reply. The answers are nil if the account has reached its quota.
+    func lookUp(
+        _ names: [DNSName],
+        families: Families,
+        subnet: String?,
+        for client: IPAddress,
+        of account: ServerAccount?,
+        reply: @escaping @Sendable (_ answers: [HostAnswer]?) -> ServerReply
+    ) -> Handling {
+        let (subnet, answerer) = (allowed(subnet), answerer.serving(client))
+        let lookups = names.count * families.members.count
+        return .later(lookups: lookups) { [quotas] in
+            guard await quotas.allows(lookups, of: account) else { return reply(nil) }
+            return reply(await answerer.answers(names, families: families, subnet: subnet))
+        }
+    }
+
     func handle(_ request: ServerRequest) -> Handling {
         guard request.method != .other else {
             var reply = ServerReply.text("only GET, HEAD and POST are supported", status: 405)
