@@ -21,7 +21,7 @@ final class ConnectionPool: Sendable {
         let timer: Scheduled<Void>?
     }
 
-    private struct Shared {
+    private struct LockedState {
         var pool: State
         var waiters: [State.WaiterID: Waiter] = [:]
         /// Results that arrived after a waiter joined the queue and before its task was suspended.
@@ -61,7 +61,7 @@ final class ConnectionPool: Sendable {
     private let group: any EventLoopGroup
     private let maxAge: TimeAmount?
     /// Guards the pool's state. Continuations are resumed and sockets closed outside the lock.
-    private let shared: NIOLockedValueBox<Shared>
+    private let shared: NIOLockedValueBox<LockedState>
     private let clock: @Sendable () -> SleepWatch.Moment
 
     /// - Parameter clock: the time. Tests replace it.
@@ -74,7 +74,7 @@ final class ConnectionPool: Sendable {
         self.clock = clock
         maxAge = configuration.maxAge.map { TimeAmount($0) }
         shared = NIOLockedValueBox(
-            Shared(
+            LockedState(
                 pool: State(
                     connectionsPerOrigin: max(1, configuration.connectionsPerOrigin),
                     waitersPerOrigin: max(0, configuration.waitersPerOrigin),

@@ -28,7 +28,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     }
 
     /// A connection that is lent to several callers.
-    private struct Shared: Sendable {
+    private struct SharedConnection: Sendable {
         let connection: Connection
         var lent: Int
         var capacity: Int
@@ -36,7 +36,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
 
     private struct Origin: Sendable {
         var idle: [Connection] = []
-        var shared: [Shared] = []
+        var shared: [SharedConnection] = []
         /// Connections that are lent to one caller or being opened.
         var busy = 0
         /// How many of `busy` are being opened.
@@ -170,7 +170,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
             guard let capacity else { return }
             origin.busy -= 1
             guard !isRetired else { return }
-            origin.shared.append(Shared(connection: connection, lent: 1, capacity: max(1, capacity)))
+            origin.shared.append(SharedConnection(connection: connection, lent: 1, capacity: max(1, capacity)))
         }
     }
 
@@ -252,7 +252,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         take { _ in true }
     }
 
-    private mutating func take(_ condition: (Shared) -> Bool) -> [Connection] {
+    private mutating func take(_ condition: (SharedConnection) -> Bool) -> [Connection] {
         var taken: [Connection] = []
         for key in Array(origins.keys) {
             change(key) { origin in
