@@ -224,6 +224,32 @@ struct BodyTests {
         await site.stop()
     }
 
+    @Test(
+        "a body that can be read once is sent with the next request if the server answered instead of asking for it",
+        arguments: [("/417", 417), ("/401", 401), ("/307", 307)]
+    )
+    func unreadBody(path: String, status: Int) async throws {
+        let site = try await LoopbackOrigin.start(head: { request in
+            switch request.path {
+            case "/417" where request.fields[.expect] != nil: return .status(.expectationFailed)
+            case "/401" where request.fields[.authorization] == nil:
+                return Reply.status(.unauthorized).adding(.wwwAuthenticate, "Basic realm=\"r\"")
+            case "/307": return .redirect(to: "/end", status: .temporaryRedirect)
+            default: return nil
+            }
+        }) { .text($0.text) }
+        let client = try plainClient()
+        var options = RequestOptions()
+        options.expectContinue = .seconds(30)
+        options.credentials = .any(user: "me", password: "secret")
+        let body = RequestBody.once(length: 3, AsyncBytes(Array("abc".utf8)))
+        let response = try await client.post(site.url(path), body: body, options: options)
+        #expect(try await response.text() == "abc")
+        #expect(response.hops.map(\.status.code) == [status, 200])
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test("over HTTP/2 the body waits for 100 Continue")
     func expectContinueHTTP2() async throws {
         let lab = try await ClientLab(protocols: ["h2"]) { .text("\($0.version) \($0.text)") }

@@ -28,6 +28,8 @@ struct DownloadTests {
         var excess = 0
         /// Whether a 416 response tells the size.
         var tellsSize = true
+        /// Whether the Content-Range of a part tells the size.
+        var partsTellSize = true
         var content = DownloadTests.whole
     }
 
@@ -48,7 +50,8 @@ struct DownloadTests {
         var reply = Reply(status: start > 0 ? .partialContent : .ok)
         if let tag = server.tag { reply.fields[.eTag] = tag }
         if start > 0 {
-            reply.fields[.contentRange] = "bytes \(start)-\(start + rest.count - 1)/\(server.content.count)"
+            let size = server.partsTellSize ? "\(server.content.count)" : "*"
+            reply.fields[.contentRange] = "bytes \(start)-\(start + rest.count - 1)/\(size)"
         }
         reply.fields[.contentLength] = "\(rest.count)"
         reply.body = [.bytes(rest)]
@@ -263,6 +266,20 @@ struct DownloadTests {
         await lab.stop()
     }
 
+    @Test("bytes of an older version that were discarded do not count as resumed, even if the new one breaks off")
+    func discardedBytes() async throws {
+        var lab = try await Lab()
+        lab.options.resumes = 0
+        lab.server.withLockedValue { $0.breaksAt = 200_000 }
+        _ = try? await lab.download()
+        lab.options.resumes = 1
+        lab.server.withLockedValue { $0 = Server(tag: "\"two\"", breaksAt: 300_000) }
+        let download = try await lab.download()
+        #expect(download.size == 500_000 && download.resumes == 1 && download.resumedFrom == 0)
+        #expect(lab.ranges.suffix(2) == ["bytes=200000-", "bytes=300000-"])
+        await lab.stop()
+    }
+
     @Test(
         "a server without ranges sends the whole file, and one without a strong validator gets no range requests"
     )
@@ -308,6 +325,22 @@ struct DownloadTests {
         let download = try await lab.download()
         #expect(download.size == 500_000 && download.resumedFrom == 200_000 && download.resumes == 0)
         #expect(lab.ranges.suffix(3) == ["bytes=200000-", "bytes=320000-", "bytes=440000-"])
+        #expect(lab.folder.data("f") == Data(Self.whole) && lab.folder.names == ["f"])
+        await lab.stop()
+    }
+
+    @Test("a part without a size is not taken for the end of the file", arguments: [true, false])
+    func openParts(tellsSize: Bool) async throws {
+        var lab = try await Lab()
+        lab.options.resumes = 0
+        lab.server.withLockedValue { $0.breaksAt = 200_000 }
+        _ = try? await lab.download()
+        lab.server.withLockedValue {
+            $0 = Server(largestPart: 120_000, tellsSize: tellsSize, partsTellSize: false)
+        }
+        let download = try await lab.download()
+        #expect(download.size == 500_000 && download.resumedFrom == 200_000 && download.resumes == 0)
+        #expect(lab.ranges.suffix(4) == ["bytes=200000-", "bytes=320000-", "bytes=440000-", "bytes=500000-"])
         #expect(lab.folder.data("f") == Data(Self.whole) && lab.folder.names == ["f"])
         await lab.stop()
     }

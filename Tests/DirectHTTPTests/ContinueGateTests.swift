@@ -16,6 +16,7 @@ struct ContinueGateTests {
         refused.refuse()
         refused.open()
         #expect(await !refused.mayPass(within: .seconds(600)))
+        #expect(refused.isRefused && !open.isRefused)
         let gate = ContinueGate()
         async let waiting = gate.mayPass(within: .seconds(600))
         gate.open()

@@ -240,6 +240,42 @@ struct EngineTests {
         await lab.stop()
     }
 
+    @Test("a 408 that ends a kept connection's idle time is not the response of a request that can be repeated")
+    func crossedIdleTimeout() async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { request in
+            guard request.path == "/\(request.connection.number)" else { return .text("ok") }
+            var reply = Reply.status(.requestTimeout)
+            reply.ending = .close
+            return reply
+        }
+        func status(_ path: String, _ method: HTTPRequest.Method = .get) async throws -> HTTPResponse.Status {
+            let response = try await lab.get("a.test", path, method: method)
+            _ = try await response.text()
+            return response.head.status
+        }
+        #expect(try await status("/") == .ok)
+        #expect(try await status("/1") == .ok)
+        #expect(lab.origin.connections.accepted == 2)
+        #expect(try await status("/2", .post) == .requestTimeout, "it may not be repeated")
+        #expect(try await status("/3") == .requestTimeout, "the connection was new")
+        #expect(lab.origin.connections.accepted == 3)
+        await lab.stop()
+    }
+
+    @Test("a request whose time is over is not sent on a kept connection")
+    func lateOnKeptConnection() async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("ok") }
+        #expect(try await lab.get().text() == "ok")
+        var limits = TimeLimits()
+        limits.whole = .zero
+        let late = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(method: .post, limits: limits) }
+        #expect(late?.code == .deadlineExceeded)
+        #expect(try await lab.get().text() == "ok")
+        #expect(lab.origin.connections.accepted == 1, "the connection was not used")
+        #expect(lab.origin.requests.map(\.method) == [.get, .get])
+        await lab.stop()
+    }
+
     @Test("a request that is cancelled between lease and start returns its connection")
     func cancelledBeforeStart() async throws {
         var configuration = EngineConfiguration()

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import NIOConcurrencyHelpers
 import NIOCore
+import NIOPosix
 import Names
 import Testing
 
@@ -58,6 +60,20 @@ struct ExchangeTests {
         #expect(piece == ByteBuffer(string: "piece"))
     }
 
+    @Test("an exchange that is cancelled while it gets its connection is not started")
+    func cancelledDuringStart() async throws {
+        let exchange = try exchange()
+        let carrier = RecordingCarrier()
+        await withUnsafeContinuation { (done: UnsafeContinuation<Void, Never>) in
+            NIOThreadPool.singleton.submit { _ in
+                exchange.abandon(carrier.makeError(afterStartOf: exchange))
+                done.resume()
+            }
+        }
+        #expect(carrier.wasOver.withLockedValue { $0 } == true, "it would run without a reader")
+        #expect(exchange.ending?.error?.code == .cancelled)
+    }
+
     @Test("with a buffer of zero bytes, the head does not stop the socket from being read")
     func noRoom() throws {
         let exchange = try exchange(bufferedBytes: 0)
@@ -104,4 +120,29 @@ struct ExchangeTests {
         let error = #expect(throws: DirectHTTPError.self) { try joined.contentLength() }
         #expect(error?.code == .bodySourceFailed)
     }
+}
+
+/// Records whether an exchange was over when it was started.
+private final class RecordingCarrier: ExchangeCarrier {
+    let wasOver = NIOLockedValueBox<Bool?>(nil)
+    private let isStarted = ConditionLock(value: false)
+
+    /// Starts the exchange in another task, as if its connection came while its cancellation makes the error.
+    func makeError(afterStartOf exchange: Exchange) -> DirectHTTPError {
+        Task { [self] in _ = await exchange.head(on: self, now: .now()) }
+        isStarted.lock(whenValue: true)
+        isStarted.unlock()
+        return DirectHTTPError(.cancelled, "the request was cancelled")
+    }
+
+    var isCallerOnLoop: Bool { false }
+    func start(_ exchange: Exchange, now: NIODeadline) {
+        wasOver.withLockedValue { $0 = exchange.isOver }
+        isStarted.lock()
+        isStarted.unlock(withValue: true)
+    }
+    func resumeReading(_ exchange: Exchange) {}
+    func abandon(_ exchange: Exchange) {}
+    func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) { done(false) }
+    func finishSending(_ exchange: Exchange) {}
 }

@@ -80,10 +80,17 @@ struct HTTP1BodyReaderTests {
         }
     }
 
-    @Test("trailers longer than their bound are an error that does not name the limit of heads")
-    func longTrailers() {
+    @Test("trailers longer than their bound are an error, and those of a response have the bound of its head")
+    func longTrailers() throws {
         let long = "0\r\nX: " + String(repeating: "y", count: 20_000)
         #expect(Self.read(long).error == .trailersTooLarge)
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        #expect(try Self.response(head + long + "\r\n\r\n").trailers?.count == 1)
+        var reader = HTTP1ResponseReader(limits: .init(headBytes: 1_000))
+        reader.expect(method: .get)
+        reader.feed(ByteBuffer(string: head + long))
+        let error = #expect(throws: HTTP1Error.self) { while try reader.next() != nil {} }
+        #expect(error == .trailersTooLarge)
     }
 
     private static func response(_ text: String) throws -> (body: String, trailers: HTTPFields?) {

@@ -82,6 +82,22 @@ struct HTTP2Tests {
         await lab.stop()
     }
 
+    @Test(
+        "a body of known length ends at its last byte, even if its source never ends",
+        arguments: ["h2", "http/1.1"]
+    )
+    func sourceWithoutEnd(_ applicationProtocol: String) async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"], protocols: [applicationProtocol]) { .text("\($0.bodySize)") }
+        for text in ["piece", ""] {
+            let (pieces, source) = AsyncStream.makeStream(of: ByteBuffer.self)
+            source.yield(ByteBuffer(string: text))
+            let body = RequestBody.once(length: Int64(text.utf8.count), pieces)
+            #expect(try await lab.get(method: .put, body: body).text() == "\(text.utf8.count)")
+            source.finish()
+        }
+        await lab.stop()
+    }
+
     @Test("informational responses are skipped, and trailers follow the body")
     func hintsAndTrailers() async throws {
         let lab = try await lab(handler: Routes.standard)

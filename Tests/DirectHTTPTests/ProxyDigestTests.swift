@@ -107,6 +107,31 @@ struct ProxyDigestTests {
         }
     }
 
+    @Test("a proxy that closes after a challenge without announcing it gets the answer on a new connection")
+    func unannouncedClose() async throws {
+        let lab = try await DigestLab(ending: .hangUp)
+        #expect(try await lab.get(isSecure: true).text() == "a.test /x")
+        #expect(lab.given == "BD")
+        await lab.stop()
+    }
+
+    @Test("requests that get the same nonce at the same time do not repeat its count")
+    func sharedNonce() throws {
+        let memory = AuthMemory()
+        let origin = Origin(scheme: .http, host: try Host("proxy.test"))
+        let proxy = Proxy(origin: origin, user: "me", password: "secret")
+        let credentials = try #require(proxy.credentials)
+        var counts: [String] = []
+        for nonce in ["n", "n", "m"] {
+            let challenge = ["Digest realm=\"r\", nonce=\"\(nonce)\", qop=\"auth\""]
+            #expect(memory.recordChallenge(challenge, credentials, for: origin, used: nil, isRemembered: true))
+            let answer = memory.authorization(credentials, for: origin, method: .get, target: "/")
+            let field = try #require(answer?.field)
+            counts.append(AuthChallenge.parse(field).first?.parameters["nc"] ?? "none")
+        }
+        #expect(counts == ["00000001", "00000002", "00000001"])
+    }
+
     @Test("a stale nonce costs one more round trip", arguments: [true, false], [Reply.Ending.keepAlive, .close])
     func stale(isSecure: Bool, ending: Reply.Ending) async throws {
         let lab = try await DigestLab(ending: ending, uses: 1)

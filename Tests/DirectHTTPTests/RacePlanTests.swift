@@ -58,4 +58,14 @@ struct RacePlanTests {
         #expect(plan.handle(.timer, now: at(2010)) == [.dial(1), .wake(at(2260))])
         #expect(plan.handle(.connected(1), now: at(2020)).isEmpty == false, "the rival may shake hands too")
     }
+
+    @Test("an endpoint that fails beside a handshake that has had its time is followed by the next one at once")
+    mutating func failedBesideHandshake() {
+        _ = plan.handle(.start, now: at(0))
+        _ = plan.handle(.connected(0), now: at(10))
+        #expect(plan.handle(.timer, now: at(2010)) == [.dial(1), .wake(at(2260))])
+        #expect(plan.handle(.failed(1), now: at(2020)) == [.dial(2)])
+        #expect(plan.handle(.failed(2), now: at(2030)).isEmpty, "the handshake may still end")
+        #expect(plan.handle(.failed(0), now: at(2040)) == [.giveUp])
+    }
 }

@@ -55,6 +55,33 @@ struct WebSocketBackPressureTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test("PINGs that arrive together get one PONG, with the payload of the last")
+    func pingFlood() throws {
+        let channel = EmbeddedChannel()
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        let handler = WebSocketHandler(
+            settings: WebSocketSettings(),
+            deflate: nil,
+            inbox: WebSocketInbox(bound: 1_000) {}
+        ) {}
+        try channel.pipeline.syncOperations.addHandler(handler)
+        var pings = ByteBuffer()
+        for number in UInt64(1)...100 {
+            let ping = WebSocketFrame(opcode: .ping, payload: ByteBuffer(integer: number))
+            pings.writeImmutableBuffer(ping.encoded(mask: nil))
+        }
+        try channel.writeInbound(pings)
+        let pong = try channel.readOutbound(as: ByteBuffer.self)
+        // Two bytes of header, four of mask, eight of payload.
+        let bytes = pong.map { Array($0.readableBytesView) } ?? []
+        try #require(bytes.count == 14)
+        #expect(bytes[0] == 0x8a)
+        let payload = (0..<8).map { bytes[6 + $0] ^ bytes[2 + $0 % 4] }
+        #expect(payload == [0, 0, 0, 0, 0, 0, 0, 100])
+        #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test("a full inbox stays full until it has room, even if a smaller message follows")
     func staysFull() async throws {
         let drained = Watermark()

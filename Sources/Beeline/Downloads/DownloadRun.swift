@@ -57,24 +57,29 @@ struct DownloadRun {
         var note = try await onDisk { () throws(BeelineError) in DownloadNote.read(from: notePath) }
         if note?.url != "\(url)" { note = nil }
         var offset = note == nil ? 0 : try await onDisk { () throws(BeelineError) in try file.size() }
-        let resumedFrom = offset
-        var hasFirst = false
+        var resumedFrom = offset
         var hasBegun = false
+        // Whether the last part was small, and whether it may have been the end because its Content-Range had no size.
+        var (wasSmall, isOpen) = (false, false)
         var resumes = 0
         while true {
             let response: Response
             do throws(BeelineError) {
-                (response, offset) = try await ask(from: offset, note: note)
+                (response, offset) = try await ask(from: offset, note: note, isOpen: isOpen)
                 let start = offset
                 if response.status != .rangeNotSatisfiable {
                     note = try await begin(file, with: response, at: offset)
                     hasBegun = true
+                    resumedFrom = min(resumedFrom, start)
+                    isOpen = false
                     offset = try await write(response, to: file, from: offset)
                     if try isPart(response, upTo: offset) {
-                        hasFirst = true
+                        isOpen = Self.isOpen(response)
+                        let mayCount = wasSmall || !isOpen
+                        wasSmall = offset - start < Self.smallestPart
                         // A very small part counts as a resume, with a wait and a limit. A server could otherwise cause endless
-                        // requests.
-                        if offset - start < Self.smallestPart {
+                        // requests. Without a known size, the first small part may be the last.
+                        if wasSmall, mayCount {
                             resumes += 1
                             try await pause(before: resumes, after: Self.smallPart(response, size: offset - start))
                         }
@@ -88,7 +93,6 @@ struct DownloadRun {
                 resumes += 1
                 try await pause(before: resumes, after: error)
                 offset = try await onDisk { () throws(BeelineError) in try file.size() }
-                hasFirst = true
                 continue
             }
             let size = offset
@@ -100,8 +104,7 @@ struct DownloadRun {
             return Download(
                 path: path,
                 size: size,
-                resumedFrom: hasFirst || response.status == .partialContent || response.status == .rangeNotSatisfiable
-                    ? min(resumedFrom, size) : 0,
+                resumedFrom: min(resumedFrom, size),
                 resumes: resumes,
                 head: response.head,
                 hops: response.hops
@@ -124,16 +127,22 @@ struct DownloadRun {
         BeelineError(.rangeMismatch, "\(response.url) sends the rest in parts of \(size) bytes", hops: response.hops)
     }
 
-    /// Whether the resource has more bytes than this response: a server may send less than the requested range (RFC 9110
-    /// §15.3.7).
+    /// Whether the `Content-Range` of a part has no size, as in `bytes 0-99/*`. The next request then shows whether
+    /// there is more.
+    private static func isOpen(_ response: Response) -> Bool {
+        response.status == .partialContent && response.fields[.contentRange]?.hasSuffix("/*") ?? false
+    }
+
+    /// Whether the resource has, or may have, more bytes than this response: a server may send less than the requested
+    /// range (RFC 9110 §15.3.7).
     private func isPart(_ response: Response, upTo end: Int64) throws(BeelineError) -> Bool {
-        guard response.status == .partialContent, let field = response.fields[.contentRange],
-            let whole = ResumeDecision.size(field), end < whole
-        else { return false }
+        guard response.status == .partialContent, let field = response.fields[.contentRange] else { return false }
+        let whole = ResumeDecision.size(field)
+        guard whole.map({ end < $0 }) ?? Self.isOpen(response) else { return false }
         guard ResumeDecision.start(field).map({ $0 < end }) ?? false else {
             throw BeelineError(
                 .rangeMismatch,
-                "\(response.url) sends none of the bytes after \(end) of \(whole)",
+                "\(response.url) sends none of the bytes after \(end) of \(whole.map { "\($0)" } ?? "an unknown size")",
                 hops: response.hops
             )
         }
@@ -142,7 +151,13 @@ struct DownloadRun {
 
     /// Requests the rest, or the whole resource if the rest is not available. Returns the response and the offset of its first
     /// byte.
-    private func ask(from offset: Int64, note: DownloadNote?) async throws(BeelineError) -> (Response, Int64) {
+    ///
+    /// - Parameter isOpen: whether the part before may be the last; a refusal of the range then means that it is.
+    private func ask(
+        from offset: Int64,
+        note: DownloadNote?,
+        isOpen: Bool = false
+    ) async throws(BeelineError) -> (Response, Int64) {
         let start = note == nil ? 0 : offset
         let response = try await send(from: start, note: note)
         guard start > 0 else {
@@ -156,7 +171,7 @@ struct DownloadRun {
         case .append where response.fields[.eTag].map({ $0 == note?.validator }) ?? true:
             return (response, start)
         // A 416 without a size may have another cause than a complete file.
-        case .complete where range != nil:
+        case .complete where range != nil || isOpen:
             await response.body.discard()
             return (response, start)
         case .restart:

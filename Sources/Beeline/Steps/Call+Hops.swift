@@ -31,7 +31,7 @@ extension Call {
             // 7 Store cookies. 8 Answer a challenge, drop an expectation, or redirect.
             switch try journey.handle(response, to: pending, request: request, of: self) {
             case .resend: break
-            case .redirect where try await redirect(&journey, after: response.head, request: request): break
+            case .redirect where try await redirect(&journey, after: response, request: request): break
             // 9 Return the response.
             case .redirect, .done: return Response(response, hops: journey.hops)
             }
@@ -43,10 +43,11 @@ extension Call {
     @inline(never)
     private func redirect(
         _ journey: inout HopJourney,
-        after response: HTTPResponse,
+        after exchanged: ExchangeResponse,
         request: ClientRequest
     ) async throws(BeelineError) -> Bool {
         let options = request.options
+        let response = exchanged.head
         guard case .follow(let limit) = options.redirects ?? client.configuration.redirects else { return false }
         let hop = journey.hop
         do throws(BeelineError) {
@@ -80,7 +81,7 @@ extension Call {
                 proposal = await ask(next.proposal(after: hop.url), response)
                 guard proposal != nil else { return false }
             }
-            guard next.body.isReplayable || proposal?.body != nil else {
+            guard next.body.isReplayable || exchanged.isRequestBodyUnread || proposal?.body != nil else {
                 throw BeelineError(
                     .bodyNotReplayable,
                     "\(hop.url) redirects to \(next.url) with the body, which can be read only once: use RequestBody.stream"

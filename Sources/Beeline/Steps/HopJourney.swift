@@ -173,18 +173,20 @@ struct HopJourney {
             )
         )
         pending.observation?.answered(response, hop: hops[hops.count - 1])
+        let canRepeatBody = hop.body.isReplayable || response.isRequestBodyUnread
         if let credentials = pending.credentials, challenges < AuthMemory.maxChallenges,
             try shouldResend(
                 after: response.head,
                 credentials: credentials,
                 used: pending.answer,
-                auth: call.client.auth
+                auth: call.client.auth,
+                canRepeatBody: canRepeatBody
             )
         {
             challenges += 1
             return .resend
         }
-        if response.head.status == .expectationFailed, hop.fields[.expect] != nil, hop.body.isReplayable {
+        if response.head.status == .expectationFailed, hop.fields[.expect] != nil, canRepeatBody {
             hop.fields[.expect] = nil
             return .resend
         }
@@ -244,7 +246,8 @@ struct HopJourney {
         after response: HTTPResponse,
         credentials: Credentials,
         used: AuthMemory.Answer?,
-        auth: AuthMemory
+        auth: AuthMemory,
+        canRepeatBody: Bool
     ) throws(BeelineError) -> Bool {
         guard response.status == .unauthorized else {
             auth.follow(response.headerFields[.authenticationInfo], credentials, for: hop.url.origin)
@@ -259,7 +262,7 @@ struct HopJourney {
                 isRemembered: challenges == 0
             )
         else { return false }
-        guard hop.body.isReplayable else {
+        guard canRepeatBody else {
             throw BeelineError(
                 .bodyNotReplayable,
                 "\(hop.url) asks for credentials, but the body can be read only once: use RequestBody.stream",

@@ -134,6 +134,13 @@ package final class AuthMemory: Sendable {
 
     private func remember(_ entry: Entry, _ key: Key) {
         state.withLockedValue { state in
+            var entry = entry
+            // A concurrent request may have got the same nonce and used it. A server refuses a count that it has seen.
+            if case .digest(let challenge, _) = entry, case .digest(let known, let count)? = state.entries[key],
+                known.nonce == challenge.nonce
+            {
+                entry = .digest(challenge, count: count)
+            }
             if state.entries.updateValue(entry, forKey: key) == nil {
                 state.order.append(key)
                 if state.order.count > Self.maxEntries { state.entries[state.order.removeFirst()] = nil }

@@ -35,7 +35,8 @@ public struct Credentials: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Digest: user and password without ever sending the password (RFC 7616). The server answers the first request with a
-    /// challenge, and the request is sent again. A body that can be read only once therefore fails with `bodyNotReplayable`.
+    /// challenge, and the request is sent again. A body that can be read only once therefore fails with
+    /// `bodyNotReplayable`, unless it waits for `100 Continue`.
     /// Later requests need no new challenge.
     ///
     /// Supported are MD5 and SHA-256 with their `-sess` forms, and `qop` of `auth`, `auth-int` (for bodies in memory) and none.

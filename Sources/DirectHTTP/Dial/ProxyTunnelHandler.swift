@@ -30,6 +30,8 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var refusalTimer: Scheduled<Void>?
     /// How many challenges were answered during this dial.
     private var challenges: Int
+    /// The challenge that was the proxy's last answer on this connection.
+    private var challenge: HTTPResponse?
 
     /// - Parameters:
     ///   - memory: the challenges of proxies.
@@ -85,12 +87,14 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
                     }
                 case .head(let response, let raw, let keepAlive):
                     onHead?(ReceivedHead(response, raw: raw))
+                    challenge = nil
                     guard isChallenge(response) else {
                         finish(response, context: context)
                         continue
                     }
                     challenges += 1
                     if !keepAlive { return finish(response, isChallenge: true, context: context) }
+                    challenge = response
                 case .end:
                     if let refusal { return fail(refusal, context: context) }
                     // The end of a challenge. Bytes behind it are read as the next answer, as if they had arrived later.
@@ -111,14 +115,23 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        let closed = DirectHTTPError(.proxyRefused, "the proxy \(proxy) closed the connection")
-        fail(refusal ?? closed, context: context)
+        lost(DirectHTTPError(.proxyRefused, "the proxy \(proxy) closed the connection"), context: context)
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        let failed = DirectHTTPError(.proxyRefused, "the proxy \(proxy) failed: \(error)", underlyingError: error)
-        fail(refusal ?? failed, context: context)
+        lost(
+            DirectHTTPError(.proxyRefused, "the proxy \(proxy) failed: \(error)", underlyingError: error),
+            context: context
+        )
+    }
+
+    /// Ends the handshake after the connection was lost. A proxy may close it after a challenge without announcing
+    /// that; a new connection may then succeed.
+    private func lost(_ error: DirectHTTPError, context: ChannelHandlerContext) {
+        var error = refusal ?? error
+        if refusal == nil, let challenge { (error.response, error.isChallenge) = (challenge, true) }
+        fail(error, context: context)
     }
 
     /// Whether the response is a challenge that can be answered.

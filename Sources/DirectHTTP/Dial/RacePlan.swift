@@ -73,7 +73,7 @@ struct RacePlan {
             return [.win(index)]
         case .failed(let index):
             candidates[index] = .failed
-            if handshakeStart != nil { return [] }
+            if let since = handshakeStart, now < since + handshakeStagger { return [] }
             if let reserve = beginReserve(now: now) { return reserve }
             return dialNext(now: now)
         }

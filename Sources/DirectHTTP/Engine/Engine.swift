@@ -93,6 +93,8 @@ public final class Engine: Sendable {
         var clock = ExchangeClock(limits: limits)
         var course = Course(request, route: route, tls: tls)
         while true {
+            // A kept connection would send the request at once, before its timer could end it.
+            if let deadline = clock.deadline, deadline <= .now() { throw .late }
             let exchange = nextExchange(for: request, limits: limits, clock: clock, course: &course)
             let sent: Sent
             do {
@@ -164,11 +166,19 @@ public final class Engine: Sendable {
         switch sent.head {
         case .success(let shared):
             let head = shared.value
-            if request.body.isReplayable, course.challenges < AuthMemory.maxChallenges,
+            if request.body.isReplayable || exchange.gate?.isRefused == true,
+                course.challenges < AuthMemory.maxChallenges,
                 isChallenge(head.response, key: course.key, used: course.answer, isRemembered: course.challenges == 0)
             {
                 course.challenges += 1
                 if let renew = request.onProxyChallenge { request = request.with(cookie: renew(head.response)) }
+                return nil
+            }
+            if isIdleTimeout(head.response, sent: sent), request.isIdempotent, request.body.isReplayable,
+                course.refusals < Self.maxRefusals
+            {
+                course.refusals += 1
+                course.fresh = true
                 return nil
             }
             return ExchangeResponse(
@@ -210,6 +220,12 @@ public final class Engine: Sendable {
     /// RFC 9110 §9.2.2: the server may have closed an idle connection just as the request was sent.
     private func mayRepeat(_ request: PreparedRequest, after error: DirectHTTPError, isReused: Bool) -> Bool {
         isReused && error.isBeforeResponse && request.isIdempotent
+    }
+
+    /// Whether the response is the end of a kept connection's idle time (408), which the server sent just before the
+    /// request arrived. Over HTTP/2 a 408 is always the response to the request.
+    private func isIdleTimeout(_ response: HTTPResponse, sent: Sent) -> Bool {
+        response.status.code == 408 && sent.isReused && !sent.connection.isShared
     }
 
     /// Closes every connection that carries no request.

@@ -56,6 +56,10 @@ public final class ExchangeResponse: Sendable {
         exchange = nil
     }
 
+    /// Whether the request's body was not read, because the server answered instead of sending `100 Continue`. A body
+    /// that can be read only once can then be sent with another request.
+    package var isRequestBodyUnread: Bool { exchange?.gate?.isRefused ?? false }
+
     /// The trailer fields (RFC 9110 §6.5); nil if there are none, or before the body is read to its end.
     public var trailers: HTTPFields? { exchange?.trailers }
 

@@ -45,7 +45,10 @@ extension DirectHTTPError {
             )
         case .tooManyFields: tooManyFields(error.message)
         case .trailersTooLarge:
-            DirectHTTPError(.responseTooLarge, "the response cannot be read: \(error.message)")
+            DirectHTTPError(
+                .responseTooLarge,
+                "the response cannot be read: \(error.message); raise maxHeadBytes if they should be"
+            )
         case .endedEarly(let message): DirectHTTPError(.connectionLost, message)
         }
     }

@@ -19,6 +19,7 @@ extension Exchange {
         var sent: Int64 = 0
         var isWanted = true
         if let gate, await !gate.mayPass(within: request.continueLimit) { return }
+        if length == 0 { carrier.finishSending(self) }
         do {
             try await request.body.forEachPiece { piece in
                 if let length, piece.readableBytes > length - sent {
@@ -36,12 +37,14 @@ extension Exchange {
                     }
                     isWanted = goesOn
                     guard goesOn else { throw CancellationError() }
+                    // The last byte ends the body, because its source may report its end later or never.
+                    if sent == length { carrier.finishSending(self) }
                 }
             }
             if let length, sent < length {
                 throw DirectHTTPError(.bodySourceFailed, "the body ended after \(sent) of its declared \(length) bytes")
             }
-            carrier.finishSending(self)
+            if length == nil { carrier.finishSending(self) }
         } catch {
             // A body that is no longer wanted is not an error of the exchange: the response may still reach the caller.
             guard isWanted else { return }

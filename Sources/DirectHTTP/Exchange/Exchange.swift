@@ -71,13 +71,16 @@ final class Exchange: Sendable {
         let result = await waitCancellably { (waiter: UnsafeContinuation<HeadResult, Never>) in
             let early = state.withLockedValue { state -> HeadResult? in
                 guard state.head == nil else { return state.head }
+                // ``abandon(_:)`` is about to set the error, but does not know the carrier.
+                guard !state.isAbandoned else { return .failure(cancellation) }
                 state.headWaiter = waiter
                 state.carrier = carrier
                 state.isCallerOnLoop = carrier.isCallerOnLoop
                 return nil
             }
-            carrier.start(self, now: now)
+            if case .failure(let error)? = early { fail(error) }
             // Also start an exchange that was already cancelled, because this returns its connection.
+            carrier.start(self, now: now)
             if let early { return waiter.resume(returning: early) }
             startUpload(on: carrier)
         } onCancel: {
@@ -128,8 +131,10 @@ final class Exchange: Sendable {
     }
 
     /// Cancels the exchange for the caller and frees its connection.
-    func cancel() {
-        abandon(DirectHTTPError(.cancelled, "the request to \(request.origin) was cancelled"))
+    func cancel() { abandon(cancellation) }
+
+    private var cancellation: DirectHTTPError {
+        DirectHTTPError(.cancelled, "the request to \(request.origin) was cancelled")
     }
 
     /// Ends the exchange with `error`, unless it has ended.

@@ -306,7 +306,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private func clearPending() {
         pendingHead = nil
-        pendingPieces.removeAll(keepingCapacity: true)
+        // A read of tiny chunks may have thousands of pieces, whose list must not stay in memory.
+        pendingPieces.removeAll(keepingCapacity: pendingPieces.count <= 64)
         pendingEnd = nil
     }
 

@@ -43,6 +43,9 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         var opening = 0
         /// Whether connections can be shared; nil before the first one was opened.
         var shares: Bool?
+        /// The capacity that a shared connection announced last; nil before. A new connection starts with no more,
+        /// because its own announcement may come after its first requests.
+        var announcedCapacity: Int?
         var waiters = Deque<WaiterID>()
 
         var isEmpty: Bool { idle.isEmpty && shared.isEmpty && busy == 0 && waiters.isEmpty }
@@ -123,7 +126,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     /// Asks for a connection.
     ///
     /// - Parameters:
-    ///   - fresh: whether idle unshared connections are not acceptable.
+    ///   - fresh: whether the caller takes an idle unshared connection only if it would have to wait otherwise.
     ///   - mayShare: whether the origin may support HTTP/2.
     ///   - isPreferred: whether a connection suits the caller best, e.g. because it is on the caller's event loop.
     ///   - isAvoided: whether the caller takes a connection only if it would have to wait otherwise; nil: none is avoided.
@@ -145,8 +148,8 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
                 origin.opening += 1
                 return .open
             }
-            if isAvoided != nil,
-                let connection = origin.reuse(fresh: fresh, isPreferred: isPreferred, isAvoided: nil)
+            if fresh || isAvoided != nil,
+                let connection = origin.reuse(fresh: false, isPreferred: isPreferred, isAvoided: nil)
             {
                 return .reuse(connection)
             }
@@ -161,7 +164,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     /// Adds an opened connection and lends it to its opener.
     ///
     /// - Parameters:
-    ///   - capacity: how many callers can share it; nil if it serves one at a time.
+    ///   - capacity: how many callers can share it, at most; nil if it serves one at a time.
     ///   - isRetired: whether it serves only its opener's request.
     mutating func opened(_ connection: Connection, key: Key, capacity: Int?, isRetired: Bool = false) -> [Wake] {
         changeAndWake(key) { origin in
@@ -170,13 +173,15 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
             guard let capacity else { return }
             origin.busy -= 1
             guard !isRetired else { return }
-            origin.shared.append(SharedConnection(connection: connection, lent: 1, capacity: max(1, capacity)))
+            let presumed = min(capacity, origin.announcedCapacity ?? capacity)
+            origin.shared.append(SharedConnection(connection: connection, lent: 1, capacity: max(1, presumed)))
         }
     }
 
     /// Changes how many callers can share a connection.
     mutating func resize(_ connection: Connection, key: Key, capacity: Int) -> [Wake] {
         changeAndWake(key) { origin in
+            origin.announcedCapacity = capacity
             guard let index = origin.sharedIndex(connection) else { return }
             origin.shared[index].capacity = capacity
         }

@@ -88,6 +88,8 @@ public final class WebSocket: Sendable {
     }
 
     /// Sends a PING and returns the time until its PONG. It works without a reader of ``messages`` unless their buffer is full.
+    /// The wait has no time limit: cancel the task to end it. With ``WebSocketSettings/pingInterval``, it also ends
+    /// when a silent server is disconnected.
     ///
     /// - Throws: ``DirectHTTPError``.
     public func ping() async throws(DirectHTTPError) -> Duration {

@@ -44,7 +44,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     var closeExtensions = 0
     var silenceTimer: Scheduled<Void>?
     var liveness: PeerLiveness
-    /// The last PING that arrived while the socket was not writable. One answer to it covers earlier PINGs too (RFC 6455 §5.5.3).
+    /// The last PING without an answer. One answer to it covers earlier PINGs too (RFC 6455 §5.5.3).
     private var unanswered: ByteBuffer?
     var outbox: WebSocketOutbox
 
@@ -188,9 +188,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         if context.channel.isWritable {
             // The peer accepts data, although it may send nothing until a message is complete.
             liveness.recordReceived(now: context.eventLoop.now)
-            if let payload = unanswered.take(), !hasSentClose, !isGone {
-                write(WebSocketFrame(opcode: .pong, payload: payload), context)
-            }
+            answerPing(context)
             sendQueued(context)
         }
         context.fireChannelWritabilityChanged()
@@ -225,7 +223,15 @@ final class WebSocketHandler: ChannelDuplexHandler {
         } catch {
             fail(error)
         }
+        if let context { answerPing(context) }
         if isDone || !isStalled || hasSentClose { finishDelayed() }
+    }
+
+    /// Answers the last of the PINGs that were read together, so that a flood of them costs one write. PONGs that the
+    /// peer does not read are not queued.
+    private func answerPing(_ context: ChannelHandlerContext) {
+        guard !hasSentClose, !isGone, context.channel.isWritable, let payload = unanswered.take() else { return }
+        write(WebSocketFrame(opcode: .pong, payload: payload), context)
     }
 
     private func take(_ event: WebSocketAssembler.Event) throws(WebSocketViolation) {
@@ -239,10 +245,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
             let message = isText ? WebSocketMessage.text(try WebSocketAssembler.text(bytes)) : .binary(bytes)
             if !inbox.put(message) { isStalled = true }
         case .ping(let payload):
-            // Do not queue PONGs that the peer does not read.
-            guard let context, !hasSentClose, !isGone else { return }
-            guard context.channel.isWritable else { return unanswered = payload }
-            write(WebSocketFrame(opcode: .pong, payload: payload), context)
+            unanswered = payload
         case .pong(var payload):
             guard let number = payload.readInteger(as: UInt64.self), payload.readableBytes == 0 else { return }
             pings.removeValue(forKey: number)?.resolve(.success(()))
@@ -259,6 +262,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func sendClose(_ closure: WebSocketClosure, _ context: ChannelHandlerContext) {
         guard !hasSentClose else { return }
+        answerPing(context)
         hasSentClose = true
         sendQueued(context, all: true)
         write(WebSocketFrame(opcode: .close, payload: closure.payload), context)

@@ -28,13 +28,20 @@ package struct HTTP1BodyReader {
     /// Whether other recipients may find another end of the body, so that the connection must not be used again.
     package private(set) var isAmbiguous = false
 
-    /// - Parameter allowsBareLineFeed: whether the lines of a chunked body may end in LF alone.
-    package init(_ framing: HTTP1BodyFraming, allowsBareLineFeed: Bool = false) {
+    /// - Parameters:
+    ///   - allowsBareLineFeed: whether the lines of a chunked body may end in LF alone.
+    ///   - trailerLimit: the maximum size of the trailer section, in bytes.
+    package init(
+        _ framing: HTTP1BodyFraming,
+        allowsBareLineFeed: Bool = false,
+        trailerLimit: Int = HTTP1ChunkScanner.trailerLimit
+    ) {
         state =
             switch framing {
             case .none: .length(0)
             case .length(let length): .length(length)
-            case .chunked: .chunked(HTTP1ChunkScanner(allowsBareLineFeed: allowsBareLineFeed))
+            case .chunked:
+                .chunked(HTTP1ChunkScanner(allowsBareLineFeed: allowsBareLineFeed, trailerLimit: trailerLimit))
             case .untilClose: .untilClose
             }
     }

@@ -23,9 +23,10 @@ package struct HTTP1ChunkScanner {
 
     /// The maximum size of the extensions of a chunk, and of white space before them, in bytes.
     package static let extensionLimit = 4096
-    /// The maximum size of the trailer section, in bytes.
+    /// The default maximum size of the trailer section, in bytes.
     package static let trailerLimit = 16 * 1024
 
+    private let trailerLimit: Int
     /// Whether lines may end in LF alone, as some servers send them.
     private let allowsBareLineFeed: Bool
     private var state = State.size(digits: 0)
@@ -36,7 +37,13 @@ package struct HTTP1ChunkScanner {
     /// The trailer section received so far, including its empty line.
     package private(set) var trailers: [UInt8] = []
 
-    package init(allowsBareLineFeed: Bool = false) { self.allowsBareLineFeed = allowsBareLineFeed }
+    /// - Parameters:
+    ///   - allowsBareLineFeed: whether lines may end in LF alone.
+    ///   - trailerLimit: the maximum size of the trailer section, in bytes.
+    package init(allowsBareLineFeed: Bool = false, trailerLimit: Int = HTTP1ChunkScanner.trailerLimit) {
+        self.allowsBareLineFeed = allowsBareLineFeed
+        self.trailerLimit = trailerLimit
+    }
 
     package var isEnded: Bool { state == .ended }
 
@@ -121,7 +128,7 @@ package struct HTTP1ChunkScanner {
     }
 
     private mutating func stepInTrailers(_ byte: UInt8, isReturn: Bool, isLineFeed: Bool) throws(HTTP1Error) {
-        guard trailers.count < Self.trailerLimit else { throw .trailersTooLarge }
+        guard trailers.count < trailerLimit else { throw .trailersTooLarge }
         trailers.append(byte)
         switch state {
         case .trailerStart:

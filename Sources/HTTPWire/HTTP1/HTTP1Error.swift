@@ -14,7 +14,7 @@ package enum HTTP1Error: Error, Equatable {
     case tooLarge(String)
     /// A head or a trailer section has more fields than this limit.
     case tooManyFields(Int)
-    /// The trailer section is larger than ``HTTP1ChunkScanner/trailerLimit``.
+    /// The trailer section is larger than its limit.
     case trailersTooLarge
     /// The connection ended inside a message.
     case endedEarly(String)
@@ -27,7 +27,7 @@ package enum HTTP1Error: Error, Equatable {
             .tooLarge(let message), .endedEarly(let message):
             message
         case .tooManyFields(let limit): "it has more than \(limit) header fields"
-        case .trailersTooLarge: "its trailers are larger than \(HTTP1ChunkScanner.trailerLimit) bytes"
+        case .trailersTooLarge: "its trailers are too large"
         }
     }
 }

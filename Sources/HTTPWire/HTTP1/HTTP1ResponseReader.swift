@@ -29,7 +29,7 @@ package struct HTTP1ResponseReader {
         case done
     }
 
-    /// The limits of a head: its size in bytes and its number of fields.
+    /// The limits of a head, and of the trailers: the size in bytes and the number of fields.
     package struct Limits: Sendable {
         package var headBytes: Int
         package var fieldCount: Int
@@ -187,7 +187,7 @@ package struct HTTP1ResponseReader {
         var keepAlive = head.framing.keepsConnection(minorVersion: minorVersion)
         var framing = head.framing.ofResponse(toHead: method == .head, status: status.code)
         if ignoresLength, case .length = framing { framing = .untilClose }
-        state = .body(HTTP1BodyReader(framing, allowsBareLineFeed: true))
+        state = .body(HTTP1BodyReader(framing, allowsBareLineFeed: true, trailerLimit: limits.headBytes))
         if framing != .none, head.framing.hasTransferCoding {
             // A request never has a TE field, so the server may use chunked only (RFC 9112 §6.1). The body would be
             // returned encoded, and the caller could not detect that.

@@ -74,6 +74,41 @@ struct HTTP2ServerLimitTests {
         }
     }
 
+    @Test("a limit of one stream is remembered for the next connections, so that no request is refused again and again")
+    func rememberedLimit() async throws {
+        let gate = Gate()
+        let refusals = Watermark()
+        try await withServer { _, connection in
+            try await connection.send(RawFrame.settings([(3, 1)]).bytes)
+            guard let first = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await gate.wait()
+                    try await connection.send(Self.response(first.stream, "ok"))
+                }
+                while let frame = try await connection.receiveFrame(where: { $0.kind == .headers }) {
+                    refusals.rise()
+                    try await connection.send(RawFrame(.reset, stream: frame.stream, payload: RawFrame.big(7)).bytes)
+                }
+                try await group.waitForAll()
+            }
+        } _: { server, get in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let text = try await get(.get)
+                        #expect(text == "ok")
+                    }
+                }
+                try await gate.arrivals(atLeast: 20)
+                gate.open()
+                try await group.waitForAll()
+            }
+            #expect(refusals.height <= 19, "only the first connection got more than it allows")
+            #expect(server.connections.accepted == 20)
+        }
+    }
+
     @Test("requests that the server did not process are repeated with any method, after GOAWAY on a new connection")
     func unprocessed() async throws {
         try await withServer { number, connection in

@@ -18,8 +18,8 @@ struct PoolStateTests {
         return pool
     }
 
-    private func lease(_ pool: inout Pool, isAvoided: ((Line) -> Bool)? = nil) -> String {
-        let lease = pool.lease("a", fresh: false, mayShare: true, isPreferred: { _ in true }, isAvoided: isAvoided)
+    private func lease(_ pool: inout Pool, fresh: Bool = false, isAvoided: ((Line) -> Bool)? = nil) -> String {
+        let lease = pool.lease("a", fresh: fresh, mayShare: true, isPreferred: { _ in true }, isAvoided: isAvoided)
         switch lease {
         case .reuse: return "reuse"
         case .open: return "open"
@@ -132,5 +132,30 @@ struct PoolStateTests {
         _ = roomy.release(line, key: "a", isShared: false)
         #expect(lease(&roomy, isAvoided: { $0 === line }) == "open")
         #expect(lease(&roomy) == "reuse")
+    }
+
+    @Test("a new connection starts with the number of streams that the origin allowed last")
+    func announcedCapacity() {
+        let (first, second) = (Line(), Line())
+        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maxIdle: 10)
+        #expect(lease(&pool) == "open")
+        #expect(pool.opened(first, key: "a", capacity: 100).isEmpty)
+        #expect(pool.resize(first, key: "a", capacity: 1).isEmpty)
+        #expect(lease(&pool) == "open")
+        #expect(lease(&pool) == "wait")
+        #expect(texts(pool.opened(second, key: "a", capacity: 100)).isEmpty)
+        #expect(texts(pool.resize(second, key: "a", capacity: 2)) == ["reuse 1"])
+    }
+
+    @Test("a request for a new connection takes an idle one if the origin has no room, instead of waiting for ever")
+    func freshWithoutRoom() {
+        let line = Line()
+        var pool = Pool(connectionsPerOrigin: 1, waitersPerOrigin: 10, maxIdle: 10)
+        #expect(lease(&pool) == "open")
+        #expect(pool.opened(line, key: "a", capacity: nil).isEmpty)
+        #expect(pool.release(line, key: "a", isShared: false).keep)
+        #expect(lease(&pool, fresh: true) == "reuse")
+        #expect(pool.idleCount == 0)
+        #expect(lease(&pool, fresh: true) == "wait", "the only connection is busy")
     }
 }
