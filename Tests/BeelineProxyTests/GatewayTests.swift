@@ -53,6 +53,38 @@ struct GatewayTests {
         await lab.stop()
     }
 
+    @Test("a Referer names the page for its own origin, only the origin for others, and nothing without TLS")
+    func referer() async throws {
+        let lab = try await Self.lab()
+        let page = "https://a.test:\(lab.site.port)/page?signature=secret"
+        let local = try #require(lab.proxy.gateway).localURL(for: try HTTPURL(page))
+        let fields = "Referer: http://\(lab.proxy.endpoint)\(local.target)\r\n"
+        for (url, site, expected) in [
+            ("https://a.test:\(lab.site.port)/echo", lab.site, page),
+            ("https://b.test:\(lab.site.port)/echo", lab.site, "https://a.test:\(lab.site.port)/"),
+            ("http://a.test:\(lab.plain.port)/echo", lab.plain, nil),
+        ] {
+            #expect(try await get(lab, url, fields: fields).head.hasPrefix("HTTP/1.1 200 "))
+            #expect(site.requests.last?.fields[.referer] == expected)
+        }
+        await lab.stop()
+    }
+
+    @Test("a request with a body leaves nothing behind when its proxy stops")
+    func released() async throws {
+        weak var client: BeelineClient?
+        do {
+            let lab = try await Self.lab()
+            client = lab.client
+            let url = "https://a.test:\(lab.site.port)/echo"
+            let (head, _) = try await get(lab, url, fields: "Content-Length: 5\r\n", method: "POST", body: "hello")
+            #expect(head.hasPrefix("HTTP/1.1 200 "))
+            while await lab.proxy.counts().connections > 0 { await Task.yield() }
+            await lab.stop()
+        }
+        while client != nil { await Task.yield() }
+    }
+
     @Test("a redirect to a listed host leads to the gateway, and a redirect to another host stays as it is")
     func redirects() async throws {
         let lab = try await Self.lab()

@@ -82,6 +82,19 @@ struct GatewayWebSocketTests {
         await lab.stop()
     }
 
+    @Test("a WebSocket to a host that requires TLS uses it, although its local URL was made for ws")
+    func strictTransportSecurity() async throws {
+        let lab = try await Self.lab()
+        lab.client.hsts?.record("max-age=60", of: try Host("a.test"))
+        let player = try Self.player()
+        let local = try #require(lab.proxy.gateway).localURL(for: try HTTPURL("ws://a.test:\(lab.site.port)/live"))
+        let socket = try await player.webSocket(local)
+        #expect(lab.site.requests.first?.connection.serverName == "a.test")
+        await socket.close()
+        await player.shutDown()
+        await lab.stop()
+    }
+
     /// An upstream that answers each name with 127.0.0.1 and one HTTPS record with this list.
     private struct RecordUpstream: ServiceUpstream {
         let name = "records"

@@ -68,10 +68,18 @@ struct LifeTests {
         }
         let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
         let resting = try await lab.connect()
+        let late = try await lab.connect()
+        // The response shows that the proxy has read the start of the second request.
+        let place = "a.test:\(server.port) HTTP/1.1\r\n"
+        try await late.send("GET /proxy.pac HTTP/1.1\r\nHost: a\r\n\r\nCONNECT \(place)")
+        _ = try await late.receiveResponse()
         // The kernel resets a connection that was not accepted when its listener closes.
-        while await lab.proxy.counts().connections < 2 { await Task.yield() }
+        while await lab.proxy.counts().connections < 3 { await Task.yield() }
         async let stopped: Void = lab.proxy.stop(within: .seconds(20))
         #expect(try await resting.receive() == nil, "a client that says nothing does not delay the end")
+        try await late.send("Host: a\r\n\r\n")
+        #expect(try await late.receiveHead().hasPrefix("HTTP/1.1 503 "), "no new tunnel delays the end")
+        await late.close()
         try await tunnel.send("last words")
         #expect(try await tunnel.receive(count: 10) == Array("last words".utf8))
         await #expect(throws: (any Error).self) { _ = try await lab.connect() }

@@ -268,6 +268,22 @@ struct WireTests {
         origin.end()
     }
 
+    @Test("a kept connection may close later than its pool ends, as one with TLS does")
+    func lateClose() throws {
+        let (client, origin) = (try Lab(), try Lab())
+        origin.stopper.delaysClose = true
+        do {
+            let pool = OriginPool(limits: ProxyLimits())
+            pool.keep(origin.wire, to: Destination(try Host("a.test"), port: 80), of: client.wire, now: .now())
+            pool.closeAll()
+        }
+        #expect(origin.channel.isActive)
+        origin.stopper.delaysClose = false
+        origin.end()
+        #expect(!origin.channel.isActive)
+        client.end()
+    }
+
     @Test("TLS that ends without a word ends a tunnel at once, and not as an orderly end of one direction")
     func truncatedTunnel() throws {
         let client = try Lab()

@@ -75,18 +75,29 @@ struct MessageForwarderTests {
         #expect(forwarder.known(query)?.source == "cached")
     }
 
-    @Test("a cancelled question ends at once, although its query goes on")
+    @Test("a cancelled question ends at once, and the query ends with its last question")
     func cancelledQuestion() async throws {
         let gate = Gate()
         let forwarder = MessageForwarder(
             ResolverConfiguration(upstreams: [GatedUpstream(gate, answersFirst: false)], system: nil)
         )
         let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
-        let task = Task { await forwarder.answer(query) }
+        let key = MessageForwarder.Key(query, in: "")
+        let questions = (0..<3).map { _ in Task { await forwarder.answer(query) } }
+        while forwarder.state.withLockedValue({ $0.queries[key]?.wanted }) != 3 { await Task.yield() }
         try await gate.arrivals(atLeast: 1)
-        task.cancel()
-        #expect(await task.value.source == "cancelled")
+        for question in questions.dropLast() {
+            question.cancel()
+            #expect(await question.value.source == "cancelled")
+            #expect(forwarder.state.withLockedValue { $0.queries[key] != nil })
+        }
+        questions[2].cancel()
+        #expect(await questions[2].value.source == "cancelled")
+        #expect(forwarder.state.withLockedValue { $0.queries.isEmpty })
+        async let next = forwarder.answer(query)
+        try await gate.arrivals(atLeast: 2)
         gate.open()
+        #expect(await next.source == "fresh")
     }
 
     /// An upstream whose first answer has TTL 0. Later ones wait for a gate.

@@ -76,6 +76,21 @@ struct QuotaTests {
         #expect(store.values.withLockedValue { $0.keys.sorted() } == ["7:s:1000000"])
     }
 
+    @Test("a question that is cancelled while the store is asked does not make the server count alone")
+    func cancelled() async throws {
+        let store = Counters()
+        store.state.withLockedValue { $0 = .silent }
+        let quotas = AccountQuotas(store) { 1_000_000 }
+        let account = try Self.account(AccountQuota(perSecond: 1_000))
+        let question = Task { await quotas.allows(1, of: account) }
+        while store.calls.withLockedValue({ $0 }) == 0 { await Task.yield() }
+        question.cancel()
+        #expect(await !question.value)
+        store.state.withLockedValue { $0 = .up }
+        #expect(await quotas.allows(1, of: account))
+        #expect(store.values.withLockedValue { $0 }["7:s:1000000"] != nil)
+    }
+
     @Test("if the store is away or silent, the server counts alone, and a question waits for a bounded time")
     func storeIsAway() async throws {
         let store = Counters()

@@ -114,7 +114,7 @@ final class GatewayExchange: WireOwner {
         isOver = true
         task = nil
         server.forwarded()
-        upload?.end(isWhole: false)
+        endUpload()
         if closes || !head.keepsAlive || !request.isEnded || !server.keepsConnections {
             reader.close(saying: ByteBuffer())
         } else {
@@ -127,9 +127,15 @@ final class GatewayExchange: WireOwner {
         isOver = true
         task?.cancel()
         task = nil
-        upload?.end(isWhole: false)
+        endUpload()
         let rest = request.isEnded ? input : nil
         reader.end(with: refusal, of: head, rest: rest, hasResponse: hasResponseBegun, endsByClosing: closes)
+    }
+
+    /// Lets go of the body: the pipe refers to this exchange.
+    private func endUpload() {
+        upload?.end(isWhole: false)
+        upload = nil
     }
 
     // MARK: Socket events
@@ -144,6 +150,8 @@ final class GatewayExchange: WireOwner {
     func receivedAll(from wire: Wire) {}
 
     func inputEnded(of wire: Wire) {
+        // The last bytes are still being sent. A close now would look like the end of a complete response.
+        guard !isOver else { return }
         guard request.isEnded else { return fail(.malformed("its body ends too early")) }
         // The player has left. The client cannot forward a half-closed connection.
         client.close()
@@ -155,7 +163,7 @@ final class GatewayExchange: WireOwner {
         isOver = true
         task?.cancel()
         task = nil
-        upload?.end(isWhole: false)
+        endUpload()
     }
 
     func check(_ wire: Wire, now: NIODeadline) {

@@ -31,7 +31,7 @@ enum GatewayFields {
             fields[.range] = nil
             fields[.ifRange] = nil
         }
-        if let referer = fields[.referer] { fields[.referer] = original(referer, links: links) }
+        if let referer = fields[.referer] { fields[.referer] = original(referer, for: url, links: links) }
         if fields[.origin] != nil { fields[.origin] = url.origin.serialized }
         fields[.expect] = nil
         if let left = head.fields.maxForwards { fields[.maxForwards] = String(left - 1) }
@@ -95,8 +95,12 @@ enum GatewayFields {
         return ([pair, "Path=\(place)\(path)"] + kept).joined(separator: "; ")
     }
 
-    private static func original(_ referer: String, links: GatewayLinks) -> String? {
-        guard let url = try? HTTPURL(referer) else { return nil }
-        return links.target(of: url.target)?.url.description
+    /// The `Referer` for a request to `url`, by the policy of browsers, "strict-origin-when-cross-origin". To the player, all
+    /// URLs of the gateway have one origin, so it always sends the whole URL.
+    private static func original(_ referer: String, for url: HTTPURL, links: GatewayLinks) -> String? {
+        guard let sent = try? HTTPURL(referer), let page = links.target(of: sent.target)?.url else { return nil }
+        if page.origin == url.origin { return page.description }
+        guard url.origin.scheme.isSecure || !page.origin.scheme.isSecure else { return nil }
+        return page.origin.serialized + "/"
     }
 }

@@ -90,9 +90,9 @@ extension ForwardExchange {
             return upgrade(&rest)
         }
         if response.fields.authenticatesConnection { origin?.isTied = true }
-        // A server that refuses a request may not have read its body, and would read the rest as the next request, of another
-        // client. A connection that is tied to its client stays, because a login (NTLM) needs it.
-        let mayHoldBody = head.hasBody && response.status >= 400 && origin?.isTied != true
+        // A server that refuses or redirects a request may not have read its body, and would read the rest as the next
+        // request, of another client. A connection that is tied to its client stays, because a login (NTLM) needs it.
+        let mayHoldBody = head.hasBody && response.status >= 300 && origin?.isTied != true
         isOriginKept = response.keepsAlive && gateway == nil && !mayHoldBody
         unchunks = head.isHTTP10 && response.framing == .chunked
         closesClient = !head.keepsAlive || response.framing == .untilClose || unchunks || !server.keepsConnections

@@ -85,7 +85,8 @@ final class OriginPool {
     /// Owns an idle connection. Anything the peer sends is unsolicited and closes it.
     private final class Kept: WireOwner {
         let wire: Wire
-        unowned let pool: OriginPool
+        // A connection with TLS closes later than the proxy that owns the pool.
+        private weak let pool: OriginPool?
         let key: Key
         let since: NIODeadline
 
@@ -100,11 +101,11 @@ final class OriginPool {
         func receivedAll(from wire: Wire) {}
         func inputEnded(of wire: Wire) { drop() }
         func writabilityChanged(of wire: Wire) {}
-        func closed(_ wire: Wire) { pool.remove(self) }
+        func closed(_ wire: Wire) { pool?.remove(self) }
         func check(_ wire: Wire, now: NIODeadline) {}
 
         private func drop() {
-            pool.remove(self)
+            pool?.remove(self)
             wire.owner = nil
             wire.close()
         }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Beeline
+import DirectHTTP
 import HTTPWire
 import NIOCore
 import Names
@@ -92,7 +94,8 @@ extension RequestReader {
             )
             return exchange.begin(takeInput())
         }
-        let handshake = GatewayHandshake(client: server.client, links: links, url: target.url)
+        let url = server.client.hsts?.upgraded(target.url) ?? target.url
+        let handshake = GatewayHandshake(client: server.client, links: links, url: url)
         ForwardExchange(
             server,
             client: client,

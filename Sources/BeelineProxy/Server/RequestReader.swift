@@ -217,6 +217,8 @@ final class RequestReader: WireOwner {
         failed: @escaping (Refusal) -> Void,
         succeeded: @escaping () -> Void
     ) {
+        // The head of this request arrived after the proxy began to stop. A tunnel would delay the stop to its deadline.
+        guard server.keepsConnections else { return failed(.ended) }
         state = .connecting
         let start = server.loop.now
         let connector = OriginConnector(server, to: destination, for: .tunnel) { [self] result in

@@ -6,10 +6,14 @@ import NIOConcurrencyHelpers
 /// Questions to the upstreams.
 extension MessageForwarder {
     /// Asks the upstreams, stores the answer and gives it to the questions that wait.
-    func ask(_ query: MessageQuery, key: Key) async {
+    ///
+    /// - Parameter id: The query. Nothing is stored if its last question was cancelled meanwhile.
+    func ask(_ query: MessageQuery, key: Key, id: Int) async {
         let found = await askUpstreams(query)
         let now = clock.now
-        let (answer, waiters) = state.withLockedValue { state in
+        let (answer, waiters) = state.withLockedValue {
+            state -> (ServerAnswer, [AsyncStream<ServerAnswer>.Continuation]) in
+            guard state.queries[key]?.id == id else { return (ServerAnswer(.serverFailure), []) }
             let waiters = state.queries.removeValue(forKey: key)?.waiters ?? []
             guard let found, !found.isFailure else {
                 return (fallBack(key, failure: found, now: now, in: &state), waiters)

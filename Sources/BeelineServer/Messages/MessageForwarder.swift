@@ -36,7 +36,10 @@ final class MessageForwarder: Sendable {
 
     /// A query to the upstreams, and the questions that wait for it.
     struct Query {
+        let id: Int
         var task: Task<Void, Never>?
+        /// The number of questions that were not cancelled. Those that got a stale answer count, too.
+        var wanted = 0
         var waiters: [AsyncStream<ServerAnswer>.Continuation] = []
     }
 
@@ -50,6 +53,7 @@ final class MessageForwarder: Sendable {
     struct State {
         var answers: GenerationCache<Key, Entry>
         var queries: [Key: Query] = [:]
+        var lastID = 0
         var health: [Health]
         /// The index of the upstream to ask first, and the time at which the preferred one is asked first again.
         var first = 0
@@ -164,17 +168,19 @@ final class MessageForwarder: Sendable {
         let key = Key(query, in: network())
         let (stream, continuation) = AsyncStream.makeStream(of: ServerAnswer.self, bufferingPolicy: .bufferingNewest(1))
         let now = clock.now
-        let (isAsking, stale) = state.withLockedValue { state -> (Bool, Entry?) in
+        let (id, stale) = state.withLockedValue { state -> (Int?, Entry?) in
             let stale = usableStale(key, now: now, in: &state)
             if state.queries[key] == nil {
-                guard hasRoom(state) else { return (false, stale) }
-                state.queries[key] = Query()
-                state.queries[key]?.task = Task { await self.ask(query, key: key) }
+                guard hasRoom(state) else { return (nil, stale) }
+                state.lastID += 1
+                let id = state.lastID
+                state.queries[key] = Query(id: id, task: Task { await self.ask(query, key: key, id: id) })
             }
+            state.queries[key]?.wanted += 1
             state.queries[key]?.waiters.append(continuation)
-            return (true, stale)
+            return (state.queries[key]?.id, stale)
         }
-        guard isAsking else {
+        guard let id else {
             let failure = ServerAnswer(.serverFailure, source: "tooManyLookups", errors: [.noReachableServer])
             return stale.map(Self.stale) ?? failure
         }
@@ -182,8 +188,23 @@ final class MessageForwarder: Sendable {
             for await answer in stream { return answer }
             return nil
         }
-        guard let stale else { return await wait() ?? ServerAnswer(.serverFailure, source: "cancelled") }
+        guard let stale else {
+            if let answer = await wait() { return answer }
+            leave(id, key: key)
+            return ServerAnswer(.serverFailure, source: "cancelled")
+        }
         return await firstResult(within: limits.staleAnswerDelay, of: wait) ?? Self.stale(stale)
+    }
+
+    /// Ends a query whose last question was cancelled. Otherwise a client that cancels its questions at once could take
+    /// the places of all clients.
+    private func leave(_ id: Int, key: Key) {
+        let task = state.withLockedValue { state -> Task<Void, Never>? in
+            guard let query = state.queries[key], query.id == id else { return nil }
+            state.queries[key]?.wanted -= 1
+            return query.wanted == 1 ? state.queries.removeValue(forKey: key)?.task : nil
+        }
+        task?.cancel()
     }
 
     /// Cancels all queries. Further questions fail.

@@ -55,6 +55,8 @@ final class AccountQuotas: Sendable {
             case .reserve(let amount, let start):
                 let name = "\(key.account):\(key.period.letter):\(start)"
                 let total = await add(amount, to: name, lifetime: key.period.lifetime)
+                // Otherwise a client that cancels its questions would make this server count alone.
+                if total == nil, Task.isCancelled { return false }
                 change(key, limit: limit, with: { $0.reserved(amount, start: start, total: total) })
             }
         }
