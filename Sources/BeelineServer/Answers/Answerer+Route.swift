@@ -30,7 +30,8 @@ extension Answerer {
     /// Decides where a question is answered.
     func step(_ query: MessageQuery) -> Step {
         let (name, type) = (query.question.name, query.question.type)
-        let host = NameHost(name)
+        // Answers of zones, the fastest ones, need no host.
+        let host = rules == nil ? nil : NameHost(name)
         if let host, let answer = rules?.answer(name, host: host, type) {
             return Step(query: query, route: .here(answer))
         }
@@ -38,7 +39,7 @@ extension Answerer {
         if let finding, finding.outside == nil { return Step(query: query, route: .here(finding.answer)) }
         var query = query
         if let target = finding?.outside { query.question.name = target }
-        let key = query.question.name == name ? host : NameHost(query.question.name)
+        let key = query.question.name == name ? host ?? NameHost(name) : NameHost(query.question.name)
         return Step(query: query, finding: finding, route: route(query, key, isPublished: finding != nil))
     }
 

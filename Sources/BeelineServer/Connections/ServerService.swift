@@ -121,7 +121,11 @@ final class ServerService: Sendable {
     }
 
     static func isMonitoring(_ request: ServerRequest) -> Bool {
-        request.method == .get && ["/health", "/ready", "/metrics"].contains(request.path)
+        guard request.method == .get else { return false }
+        return switch request.path {
+        case "/health", "/ready", "/metrics": true
+        default: false
+        }
     }
 
     /// Whether to send clients here.

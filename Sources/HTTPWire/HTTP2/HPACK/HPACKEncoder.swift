@@ -105,7 +105,9 @@ package struct HPACKEncoder {
     }
 
     private func index(of name: String, _ value: String) -> Int? {
-        if let index = table.firstIndex(where: { $0.value == value && $0.name == name }) {
+        // A server's table has up to 60 dates, of the last seconds with responses. Comparing sizes first skips them.
+        let wanted = Entry(name: name, value: value)
+        if let index = table.firstIndex(where: { $0.size == wanted.size && $0.value == value && $0.name == name }) {
             return HPACKStaticTable.fields.count + 1 + index
         }
         return HPACKStaticTable.index(of: name, value)
