@@ -15,7 +15,7 @@ package struct FieldReader {
         return rest.count < before
     }
 
-    /// Takes one octet. Returns false if another one is next.
+    /// Takes one octet. Returns false if it is not next.
     package mutating func take(_ octet: UInt8) -> Bool {
         guard rest.first == octet else { return false }
         rest.removeFirst()

@@ -19,7 +19,7 @@ package struct Tally<Key: Hashable> {
         return true
     }
 
-    /// Subtracts from the count of a key, which ends at zero.
+    /// Subtracts from the count of a key, which does not fall below zero.
     @inlinable package mutating func remove(_ key: Key, _ amount: Int = 1) {
         guard let count = counts[key] else { return }
         counts[key] = count > amount ? count - amount : nil

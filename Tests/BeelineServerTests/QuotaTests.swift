@@ -12,7 +12,11 @@ import Testing
 struct QuotaTests {
     /// Counters in memory, which may be away or silent.
     private final class Counters: QuotaStore {
-        enum State { case up, away, silent }
+        enum State {
+            case up, away, silent
+            /// Counts after the gate was opened, unless it is cancelled before.
+            case held(Gate)
+        }
 
         let state = NIOLockedValueBox(State.up)
         let values = NIOLockedValueBox<[String: Int]>([:])
@@ -21,15 +25,21 @@ struct QuotaTests {
         func add(_ amount: Int, to key: String, lifetime: Duration) async -> Int? {
             calls.withLockedValue { $0 += 1 }
             switch state.withLockedValue({ $0 }) {
-            case .up:
-                return values.withLockedValue { values in
-                    values[key, default: 0] += amount
-                    return values[key]
-                }
+            case .up: return count(amount, for: key)
+            case .held(let gate):
+                do { try await gate.wait() } catch { return nil }
+                return count(amount, for: key)
             case .away: return nil
             case .silent:
                 try? await Task.sleep(for: .seconds(3_600))
                 return nil
+            }
+        }
+
+        private func count(_ amount: Int, for key: String) -> Int? {
+            values.withLockedValue { values in
+                values[key, default: 0] += amount
+                return values[key]
             }
         }
     }
@@ -76,19 +86,19 @@ struct QuotaTests {
         #expect(store.values.withLockedValue { $0.keys.sorted() } == ["7:s:1000000"])
     }
 
-    @Test("a question that is cancelled while the store is asked does not make the server count alone")
+    @Test("a question that is cancelled while the store is asked loses nothing of the quota")
     func cancelled() async throws {
-        let store = Counters()
-        store.state.withLockedValue { $0 = .silent }
-        let quotas = AccountQuotas(store) { 1_000_000 }
+        let (store, gate) = (Counters(), Gate())
+        store.state.withLockedValue { $0 = .held(gate) }
+        let quotas = AccountQuotas(store, limit: .seconds(60)) { 1_000_000 }
         let account = try Self.account(AccountQuota(perSecond: 1_000))
         let question = Task { await quotas.allows(1, of: account) }
-        while store.calls.withLockedValue({ $0 }) == 0 { await Task.yield() }
+        try await gate.arrivals(atLeast: 1)
         question.cancel()
-        #expect(await !question.value)
-        store.state.withLockedValue { $0 = .up }
-        #expect(await quotas.allows(1, of: account))
-        #expect(store.values.withLockedValue { $0 }["7:s:1000000"] != nil)
+        gate.open()
+        #expect(await question.value)
+        #expect(await Self.allowed(quotas, of: account, among: 19) == 19)
+        #expect(store.values.withLockedValue { $0 } == ["7:s:1000000": 20])
     }
 
     @Test("if the store is away or silent, the server counts alone, and a question waits for a bounded time")

@@ -116,7 +116,7 @@ struct RequestHead {
         return .resource(destination, authority: String(decoding: authority, as: UTF8.self), path: path)
     }
 
-    /// All ASCII characters of a target.
+    /// The punctuation of a target. Letters and digits are always kept.
     private static let visible = PercentEncoding.Allowed("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
     /// The target as text. If it is not UTF-8, its non-ASCII bytes are percent-encoded (RFC 3986 §2.1).

@@ -139,7 +139,7 @@ public final class RedisJar: Sendable {
         throw unavailable(within: limit, Task.isCancelled ? "the wait was cancelled" : nil)
     }
 
-    /// When a time limit ends: at most a day from now, because the clock of a limit without a bound would overflow.
+    /// When a time limit ends: at most a day from now, because a limit without a bound would overflow.
     func deadline(within limit: Duration) -> ContinuousClock.Instant { .now + min(max(limit, .zero), .seconds(86_400)) }
 
     var closed: RedisError { RedisError(.closed, "the jar \(configuration.name) was closed; open it again") }

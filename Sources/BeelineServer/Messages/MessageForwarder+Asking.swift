@@ -69,7 +69,9 @@ extension MessageForwarder {
                 try? await upstream.response(to: query)
             }
             let time = clock.now - askedAt
-            state.withLockedValue { $0.times[index].record(time, isAnswer: response != nil) }
+            if response != nil || !Task.isCancelled {
+                state.withLockedValue { $0.times[index].record(time, isAnswer: response != nil) }
+            }
             note(hasResponded: response != nil, index, askedAt: askedAt)
             guard let response, let answer = usable(response, query, isTrusted: upstream.isAuthenticated) else {
                 continue

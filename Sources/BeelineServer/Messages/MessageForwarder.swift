@@ -154,10 +154,14 @@ final class MessageForwarder: Sendable {
         return state.withLockedValue { $0.queries[key] != nil || hasRoom($0, leavesReserve: leavesReserve) }
     }
 
+    private func maxQueries(_ state: State) -> Int {
+        let areDown = state.health.allSatisfy { $0.silences >= limits.silencesUntilDown }
+        return areDown ? min(limits.maxQueriesWhileDown, limits.maxQueries) : limits.maxQueries
+    }
+
     /// Whether a further query may start now.
     private func hasRoom(_ state: State, leavesReserve: Bool = false) -> Bool {
-        let areDown = state.health.allSatisfy { $0.silences >= limits.silencesUntilDown }
-        let most = areDown ? min(limits.maxQueriesWhileDown, limits.maxQueries) : limits.maxQueries
+        let most = maxQueries(state)
         return state.queries.count < most - (leavesReserve ? most / 4 : 0) && !state.isClosed
     }
 
@@ -196,13 +200,15 @@ final class MessageForwarder: Sendable {
         return await firstResult(within: limits.staleAnswerDelay, of: wait) ?? Self.stale(stale)
     }
 
-    /// Ends a query whose last question was cancelled. Otherwise a client that cancels its questions at once could take
-    /// the places of all clients.
+    /// Ends a query whose last question was cancelled, while more than a quarter of the places are taken. Otherwise a
+    /// client that cancels its questions at once could take the places of all clients. Other queries go on: a client
+    /// that gives up early asks again, and an upstream that is silent must be noticed.
     private func leave(_ id: Int, key: Key) {
         let task = state.withLockedValue { state -> Task<Void, Never>? in
             guard let query = state.queries[key], query.id == id else { return nil }
             state.queries[key]?.wanted -= 1
-            return query.wanted == 1 ? state.queries.removeValue(forKey: key)?.task : nil
+            let isScarce = state.queries.count > maxQueries(state) / 4
+            return query.wanted == 1 && isScarce ? state.queries.removeValue(forKey: key)?.task : nil
         }
         task?.cancel()
     }

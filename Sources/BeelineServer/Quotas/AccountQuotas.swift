@@ -27,10 +27,11 @@ final class AccountQuotas: Sendable {
     private let windows = NIOLockedValueBox<[Key: QuotaWindow]>([:])
 
     /// How long a question waits for the store.
-    private static let limit = Duration.milliseconds(100)
+    private let limit: Duration
 
-    init(_ store: (any QuotaStore)?, clock: @escaping @Sendable () -> Int64) {
+    init(_ store: (any QuotaStore)?, limit: Duration = .milliseconds(100), clock: @escaping @Sendable () -> Int64) {
         self.store = store
+        self.limit = limit
         self.clock = clock
     }
 
@@ -55,8 +56,6 @@ final class AccountQuotas: Sendable {
             case .reserve(let amount, let start):
                 let name = "\(key.account):\(key.period.letter):\(start)"
                 let total = await add(amount, to: name, lifetime: key.period.lifetime)
-                // Otherwise a client that cancels its questions would make this server count alone.
-                if total == nil, Task.isCancelled { return false }
                 change(key, limit: limit, with: { $0.reserved(amount, start: start, total: total) })
             }
         }
@@ -78,6 +77,10 @@ final class AccountQuotas: Sendable {
     /// Adds to a counter of the store. Nil if there is none, or if it does not answer in time.
     private func add(_ amount: Int, to key: String, lifetime: Duration) async -> Int? {
         guard let store else { return nil }
-        return await firstResult(within: Self.limit) { await store.add(amount, to: key, lifetime: lifetime) }
+        // In a separate task: the amount may be counted although the question is cancelled. If it were lost, a client that
+        // cancels its questions would use up the quota, or make this server count alone.
+        return await Task { [limit] in
+            await firstResult(within: limit) { await store.add(amount, to: key, lifetime: lifetime) }
+        }.value
     }
 }

@@ -17,13 +17,13 @@ package enum TransferEncoding: String, Hashable, Sendable, CaseIterable {
     case quotedPrintable = "quoted-printable"
 }
 
-/// Encodes the pieces of one body. It keeps at most two bytes and the length of the current line between pieces.
+/// Encodes the pieces of one body. It keeps less than a line between pieces.
 struct TransferEncoder {
     /// The longest line, without its end.
     private static let lineLength = 76
 
     private let encoding: TransferEncoding
-    /// The bytes that do not fill a group of Base64 yet, or white space that may end a line.
+    /// The bytes that do not fill a line of Base64 yet, or white space that may end a line.
     private var held: [UInt8] = []
     /// The length of the current line.
     private var column = 0
@@ -59,7 +59,7 @@ struct TransferEncoder {
                 result.append(byte)
             case .base64:
                 held.append(byte)
-                if held.count == 3 { appendGroup(to: &result) }
+                if held.count == Self.lineLength / 4 * 3 { appendLine(to: &result) }
             case .quotedPrintable: quote(byte, into: &result)
             }
         }
@@ -71,7 +71,7 @@ struct TransferEncoder {
         var result: [UInt8] = []
         switch encoding {
         case .binary, .eightBit, .sevenBit: break
-        case .base64: if !held.isEmpty { appendGroup(to: &result) }
+        case .base64: if !held.isEmpty { appendLine(to: &result) }
         case .quotedPrintable:
             // White space at the end of the text would be lost.
             for byte in held { append(escaped: byte, to: &result) }
@@ -82,10 +82,10 @@ struct TransferEncoder {
 
     // MARK: Base64
 
-    private mutating func appendGroup(to result: inout [UInt8]) {
-        if column == Self.lineLength { breakLine("\r\n", in: &result) }
+    private mutating func appendLine(to result: inout [UInt8]) {
+        if column > 0 { breakLine("\r\n", in: &result) }
         result += Base64.encode(held).utf8
-        column += 4
+        column = Self.lineLength
         held.removeAll(keepingCapacity: true)
     }
 

@@ -19,7 +19,7 @@ package enum DescriptorLimit {
     /// The current limit; nil if it cannot be read.
     package static var current: Int? { limits.map { Int(clamping: $0.rlim_cur) } }
 
-    /// The descriptors of a limit that connections leave to upstreams, files and the rest of the process.
+    /// How many descriptors of a limit are kept for upstreams, files and the rest of the process.
     package static func reserve(of limit: Int) -> Int { min(512, limit / 4) }
 
     /// Raises the limit as far as an unprivileged process may. A connection takes one descriptor, a tunnel two.

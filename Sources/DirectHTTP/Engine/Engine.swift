@@ -123,6 +123,8 @@ public final class Engine: Sendable {
         /// Whether the next attempt needs a new connection.
         var fresh = false
         var refusals = 0
+        /// Whether a 408 was taken for the end of a connection's idle time.
+        var hadIdleTimeout = false
         /// The credentials sent to the proxy.
         var answer: AuthMemory.Answer?
         /// How many challenges of the proxy were answered.
@@ -175,9 +177,9 @@ public final class Engine: Sendable {
                 return nil
             }
             if isIdleTimeout(head.response, sent: sent), request.isIdempotent, request.body.isReplayable,
-                course.refusals < Self.maxRefusals
+                !course.hadIdleTimeout
             {
-                course.refusals += 1
+                course.hadIdleTimeout = true
                 course.fresh = true
                 return nil
             }

@@ -181,7 +181,8 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     /// Changes how many callers can share a connection.
     mutating func resize(_ connection: Connection, key: Key, capacity: Int) -> [Wake] {
         changeAndWake(key) { origin in
-            origin.announcedCapacity = capacity
+            // A server that is about to close announces 0.
+            if capacity > 0 { origin.announcedCapacity = capacity }
             guard let index = origin.sharedIndex(connection) else { return }
             origin.shared[index].capacity = capacity
         }

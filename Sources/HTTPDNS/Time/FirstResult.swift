@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The result of some work; nil if its time runs out or an event comes first. The tasks that are not the first are
-/// cancelled, and the call waits until they have ended.
+/// The result of some work; nil if its time runs out, an event comes first or the caller is cancelled. The other tasks
+/// are then cancelled, and the call waits until they have ended.
 ///
 /// - Parameters:
 ///   - limit: How long the work may take.
