@@ -99,6 +99,7 @@ struct MessageForwarderTests {
         #expect(await questions[2].value.source == "cancelled")
         #expect(forwarder.state.withLockedValue { $0.queries.isEmpty } == (places == 3))
         async let next = forwarder.answer(query)
+        while forwarder.state.withLockedValue({ $0.queries[key]?.wanted }) != 1 { await Task.yield() }
         if places == 3 { try await gate.arrivals(atLeast: 2) }
         gate.open()
         #expect(await next.source == "fresh")
