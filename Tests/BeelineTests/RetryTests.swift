@@ -206,6 +206,26 @@ struct RetryTests {
         await lab.stop()
     }
 
+    @Test("a POST is not repeated if it was answered by a redirect to a host whose proxy cannot be used")
+    func redirectToUnusableProxy() async throws {
+        let done = try HTTPURL("https://b.test/done")
+        let site = try await LoopbackOrigin.start { _ in .redirect(to: "\(done)", status: .seeOther) }
+        let client = try plainClient {
+            $0.retry = .standard
+            $0.retry.backoff.first = .zero
+            $0.proxies = ProxySettings(environment: ["https_proxy": "socks4://127.0.0.1:1"])
+        }
+        let error = await #expect(throws: BeelineError.self) {
+            _ = try await client.post(site.url("/order"), body: .bytes("one".utf8))
+        }
+        #expect(error?.code == .proxyUnresolved && error?.tries == 1)
+        #expect(error?.hops.map(\.response.status) == [.seeOther])
+        #expect(error?.failedURL == done)
+        #expect(site.requests.map(\.method) == [.post])
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test("cancellation ends the wait between two attempts")
     func cancelled() async throws {
         let clock = ManualClock()

@@ -78,7 +78,10 @@ struct HopJourney {
         }
         let routing = client.configuration.routing(to: hop.url.origin)
         if case .refused(let problem) = routing {
-            throw BeelineError(.proxyUnresolved, "\(hop.url.origin): \(problem)")
+            // With the hops before, because the call must not be repeated once a server has answered.
+            var error = BeelineError(.proxyUnresolved, "\(hop.url.origin): \(problem)", hops: hops)
+            error.failedURL = hop.url
+            throw error
         }
         let observation = client.telemetry?.begin(hop, request: call.countRequest())
         do {
