@@ -15,7 +15,9 @@ struct DownloadTests {
     /// The present behaviour of the server.
     struct Server: Sendable {
         var tag: String? = "\"one\""
+        var lastModified: String?
         var knowsRanges = true
+        var ignoresIfRange = false
         /// The number of bytes after which a response breaks off; nil: none breaks off.
         var breaksAt: Int?
         /// The largest part that the server sends, whatever the range; nil: no limit.
@@ -39,7 +41,8 @@ struct DownloadTests {
             server.absences -= 1
             return .raw(ending: .hangUp)
         }
-        if server.knowsRanges, let range = request.fields[.range], request.fields[.ifRange] == server.tag {
+        let isUnchanged = request.fields[.ifRange] == server.tag ?? server.lastModified
+        if server.knowsRanges, let range = request.fields[.range], isUnchanged || server.ignoresIfRange {
             start = Int(range.dropFirst(6).prefix { $0 != "-" }) ?? 0
         }
         guard start < server.content.count else {
@@ -49,6 +52,10 @@ struct DownloadTests {
         let rest = Array(server.content[start...].prefix(start > 0 ? server.largestPart ?? .max : .max))
         var reply = Reply(status: start > 0 ? .partialContent : .ok)
         if let tag = server.tag { reply.fields[.eTag] = tag }
+        if let modified = server.lastModified {
+            reply.fields[.lastModified] = modified
+            reply.fields[.date] = "Mon, 07 Nov 1994 08:49:37 GMT"
+        }
         if start > 0 {
             let size = server.partsTellSize ? "\(server.content.count)" : "*"
             reply.fields[.contentRange] = "bytes \(start)-\(start + rest.count - 1)/\(size)"
@@ -262,6 +269,26 @@ struct DownloadTests {
         let download = try await lab.download()
         #expect(lab.ranges.last == "bytes=200000-", "the range was requested, and If-Range refused it")
         #expect(download.resumedFrom == 0)
+        #expect(lab.folder.data("f") == Data(Self.whole.reversed()))
+        await lab.stop()
+    }
+
+    @Test("a part with another Last-Modified is not joined to the file, even if the server ignores If-Range")
+    func changedDate() async throws {
+        var lab = try await Lab()
+        lab.options.resumes = 0
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        lab.server.withLockedValue { $0 = Server(tag: nil, lastModified: date, breaksAt: 200_000) }
+        for _ in 0..<2 { _ = try? await lab.download() }
+        lab.server.withLockedValue {
+            let later = "Sun, 06 Nov 1994 09:49:37 GMT"
+            let content = Array(Self.whole.reversed())
+            $0 = Server(tag: nil, lastModified: later, ignoresIfRange: true, content: content)
+        }
+        let download = try await lab.download()
+        #expect(lab.ranges == [nil, "bytes=200000-", "bytes=400000-", nil])
+        #expect(lab.site.requests[2].fields[.ifRange] == date)
+        #expect(download.size == 500_000 && download.resumedFrom == 0)
         #expect(lab.folder.data("f") == Data(Self.whole.reversed()))
         await lab.stop()
     }

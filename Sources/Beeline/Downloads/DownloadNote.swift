@@ -32,6 +32,15 @@ struct DownloadNote: Codable, Hashable, Sendable {
         }
     }
 
+    /// Whether a part with these fields may be of the same version. A server may ignore `If-Range`, and a part need not
+    /// have a validator.
+    func allowsPart(_ fields: HTTPFields) -> Bool {
+        if let tag = fields[.eTag] { return tag == validator }
+        let isDate = !validator.hasPrefix("\"")
+        guard isDate, let modified = fields[.lastModified] else { return true }
+        return modified == validator
+    }
+
     /// Reads the note at a path; `nil` if there is none or it is not valid.
     static func read(from path: String) -> DownloadNote? {
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)), data.count <= 64 * 1024 else { return nil }

@@ -168,7 +168,7 @@ struct DownloadRun {
         }
         let range = response.fields[.contentRange]
         switch ResumeDecision(status: response.status.code, contentRange: range, offset: start) {
-        case .append where response.fields[.eTag].map({ $0 == note?.validator }) ?? true:
+        case .append where note?.allowsPart(response.fields) ?? false:
             return (response, start)
         // A 416 without a size may have another cause than a complete file.
         case .complete where range != nil || isOpen:
