@@ -38,7 +38,8 @@ public struct Hop: Sendable {
     public let timings: ExchangeTimings
     /// The names of the cookies that were sent.
     public let cookiesSent: [String]
-    /// The outcome of each `Set-Cookie` field, in order. It has names only, because values are secrets.
+    /// The outcome of each `Set-Cookie` field, in order: those of a proxy's challenges, then those of the response. It
+    /// has names only, because values are secrets.
     package let cookiesReceived: [ReceivedCookieOutcome]
     /// When the head of the response arrived. Cookie ages count from this time.
     let receivedAt: CookieTime

@@ -26,7 +26,11 @@ extension Hop {
     /// The cookies that this hop's response set, in the order of its fields. Fields that are not valid cookies are left
     /// out.
     public var cookies: [ResponseCookie] {
-        response.headerFields[fields: .setCookie].enumerated().compactMap { index, field in
+        let fields = response.headerFields[fields: .setCookie]
+        // The outcomes of a proxy's challenges come first.
+        let first = cookiesReceived.count - fields.count
+        return fields.enumerated().compactMap { offset, field in
+            let index = first + offset
             let outcome = cookiesReceived.indices.contains(index) ? cookiesReceived[index].outcome : nil
             // A cookie that the jar accepted is valid.
             let isTaken = outcome == .kept || outcome == .replaced

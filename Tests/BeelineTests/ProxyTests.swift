@@ -214,11 +214,13 @@ struct ProxyTests {
     }
 
     @Test(
-        "the cookies of a 407 of a proxy that forwards are kept, and sent with the credentials",
+        "the cookies of a 407 of a proxy that forwards are kept and sent, and do not count as the response's",
         arguments: [true, false]
     )
     func cookiesOfAChallenge(keepsCookies: Bool) async throws {
-        let site = try await LoopbackOrigin.start { .text($0.fields[.cookie] ?? "-") }
+        let site = try await LoopbackOrigin.start {
+            .text($0.fields[.cookie] ?? "-").adding(.setCookie, "a=c; Path=/")
+        }
         let server = try await ProxyServer.start(
             .http,
             instead: { request in
@@ -242,6 +244,9 @@ struct ProxyTests {
         #expect(try await response.text() == expected)
         #expect(response.hop.request.headerFields[.cookie] == expected && response.hops.count == 1)
         #expect(response.hop.cookiesSent == (keepsCookies ? ["a", "own"] : ["own"]))
+        #expect(response.hop.cookiesReceived.map(\.outcome) == (keepsCookies ? [.kept, .replaced] : []))
+        let outcome: CookieOutcome? = keepsCookies ? .replaced : nil
+        #expect(response.cookies.map(\.outcome) == [outcome])
         #expect(server.requests.map(\.credentials) == [nil, "me:secret"])
         #expect(jar.allCookies().map(\.domain) == (keepsCookies ? ["a.test"] : []))
         await client.shutDown()
