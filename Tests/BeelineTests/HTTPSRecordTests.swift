@@ -11,6 +11,7 @@ private final class RecordUpstream: ServiceUpstream {
     let isAuthenticated: Bool
     private let records: NIOLockedValueBox<[String: [String]]>
     private let names = NIOLockedValueBox<[String]>([])
+    private let failures = NIOLockedValueBox(0)
 
     init(_ records: [String: [String]], isAuthenticated: Bool) {
         self.records = NIOLockedValueBox(records)
@@ -27,8 +28,16 @@ private final class RecordUpstream: ServiceUpstream {
     /// Changes the records of a name.
     func set(_ texts: [String], for name: String) { records.withLockedValue { $0[name] = texts } }
 
+    /// Makes the next questions for records fail.
+    func failServices(_ count: Int) { failures.withLockedValue { $0 = count } }
+
     func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
         names.withLockedValue { $0.append("\(question.name)") }
+        let fails = failures.withLockedValue { left in
+            left -= 1
+            return left >= 0
+        }
+        if fails { throw UpstreamError(.serverFailure, "no records now") }
         let texts = records.withLockedValue { $0["\(question.name)"] } ?? []
         let found = texts.compactMap { ServiceRecord(text: $0) }
         return ServiceReply(found, owner: question.name, ttl: .seconds(60))
@@ -115,6 +124,22 @@ struct HTTPSRecordTests {
             #expect("\(other.url)" == "https://b.test:8080/" && other.hop.endpoint.port == port)
             #expect(upstream.asked == ["a.test", "_8080._https.b.test"])
             await other.body.discard()
+        }
+    }
+
+    @Test("http is upgraded by a record that is found only when all addresses of a cached answer have failed")
+    func upgradeAfterFailedAddresses() async throws {
+        try await Self.run({ ["_1._https.a.test": ["1 . port=\($0)"]] }) {
+            // The next question for records need not wait.
+            $0.resolver.cache.failureTTL = .zero
+        } _: { client, upstream, port in
+            _ = try await client.resolver.resolve(Host("a.test"))
+            upstream.failServices(1)
+            let response = try await client.get("http://a.test:1/x")
+            #expect(response.hop.isUpgraded && "\(response.url)" == "https://a.test:1/x")
+            #expect(response.hop.endpoint.port == port && response.hops.count == 1)
+            #expect(upstream.asked == ["_1._https.a.test", "_1._https.a.test"])
+            await response.body.discard()
         }
     }
 

@@ -14,7 +14,7 @@ package typealias EndpointScreen =
 
 /// Thrown for an `http` origin whose HTTPS record shows that there is `https` (RFC 9460 §9.5), if the caller can
 /// upgrade.
-struct HTTPSRecordUpgrade: Error {}
+struct HTTPSRecordUpgrade: EndpointSourceSignal {}
 
 /// The end of an error message that names the setting against such upgrades. The command replaces it by its option.
 package enum HTTPSRecordRemedy {

@@ -10,7 +10,7 @@ public protocol EndpointSource: Sendable {
     func endpoints(for origin: Origin) async throws -> EndpointList
 
     /// Other endpoints of an origin, for use after all endpoints of a list failed; nil if there are none. Called at
-    /// most once for each dial. Nil by default.
+    /// most once for each dial. If it throws, the exchange fails as without other endpoints. Nil by default.
     func endpoints(for origin: Origin, insteadOf failed: EndpointList) async throws -> EndpointList?
 
     /// Called for each attempt as soon as its outcome is known, before the dial ends. It is called on an event loop and must not
@@ -25,6 +25,10 @@ extension EndpointSource {
     /// Does nothing.
     public func attempted(_ attempt: Attempt, for origin: Origin) {}
 }
+
+/// An error by which an ``EndpointSource`` tells the engine's caller to send another request. The exchange fails with
+/// this cause even if other endpoints were tried before.
+package protocol EndpointSourceSignal: Error {}
 
 /// Endpoints in the order to try them, with a context that the response returns.
 public struct EndpointList: Sendable {

@@ -196,6 +196,7 @@ extension Engine {
             }
         } catch {
             if error.code == .cancelled || error.code == .shutDown { throw error }
+            if error.underlyingError is any EndpointSourceSignal { throw error }
             return nil
         }
         list.endpoints.removeAll(where: dialer.avoided.contains)
