@@ -129,6 +129,32 @@ struct EngineTests {
         await lab.stop()
     }
 
+    @Test("a very negative time limit ends a request at once, and is not taken for no limit")
+    func veryNegativeLimits() async throws {
+        let gate = Gate()
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in
+            try await gate.wait()
+            return .text("late")
+        }
+        // More nanoseconds than an Int64 holds.
+        let past = Duration.seconds(-10_000_000_000)
+        var (whole, connect, idle) = (TimeLimits(), TimeLimits(), TimeLimits())
+        whole.whole = past
+        connect.connect = past
+        idle.idle = past
+        let rows: [(TimeLimits, DirectHTTPError.Code)] = [
+            (whole, .deadlineExceeded), (connect, .connectTimeout), (idle, .idleTimeout),
+        ]
+        for (limits, code) in rows {
+            let error = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(limits: limits) }
+            #expect(error?.code == code)
+        }
+        gate.open()
+        await lab.stop()
+        #expect(TimeAmount(limit: past) == .zero)
+        #expect(TimeAmount(limit: .seconds(10_000_000_000)) == .nanoseconds(.max))
+    }
+
     @Test("an HTTP/1.0 response reports its version, and its connection is kept only with keep-alive")
     func oldServer() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { request in

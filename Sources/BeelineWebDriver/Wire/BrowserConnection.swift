@@ -116,7 +116,7 @@ final class BrowserConnection: Sendable {
             throw Self.gone
         }
         let late = WebDriverError(.timedOut, "\(method): the browser took more than \(limit)")
-        let timer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in settle(number, .failure(late)) }
+        let timer = loop.scheduleTask(in: TimeAmount(limit: limit)) { [self] in settle(number, .failure(late)) }
         defer { timer.cancel() }
         let text = JSONValue.object(["id": .number(number), "method": .string(method), "params": parameters]).text
         do {
@@ -160,7 +160,7 @@ final class BrowserConnection: Sendable {
             answer.succeed(nil)
             return true
         }
-        let timer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in settle(number, .success(nil)) }
+        let timer = loop.scheduleTask(in: TimeAmount(limit: limit)) { [self] in settle(number, .success(nil)) }
         defer { timer.cancel() }
         return await withTaskCancellationHandler {
             do { return try await answer.futureResult.get() != nil } catch { return true }

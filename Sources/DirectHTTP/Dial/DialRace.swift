@@ -78,13 +78,13 @@ final class DialRace {
         self.done = done
         begin = loop.now
         self.deadline = deadline
-        var handshakeStagger = TimeAmount(settings.handshakeStagger)
+        var handshakeStagger = TimeAmount(limit: settings.handshakeStagger)
         // A short limit must leave time for a second endpoint.
         if let deadline { handshakeStagger = min(handshakeStagger, .nanoseconds((deadline - begin).nanoseconds / 2)) }
         plan = RacePlan(
             count: self.endpoints.count,
             limit: settings.maxConcurrentAttempts,
-            stagger: TimeAmount(settings.stagger),
+            stagger: TimeAmount(limit: settings.stagger),
             handshakeStagger: handshakeStagger
         )
     }

@@ -27,7 +27,7 @@ struct EndpointMemory: Sendable {
     static let maxFactor = 16
 
     init(_ settings: DialSettings) {
-        pause = max(.zero, TimeAmount(settings.failurePause))
+        pause = TimeAmount(limit: settings.failurePause)
         bound = max(0, settings.rememberedFailures)
     }
 

@@ -151,7 +151,7 @@ public final class Engine: Sendable {
             request: isPlain ? request : request.with(proxyAuthorization: course.answer?.field, fields: fields),
             limits: ExchangeLimits(
                 bufferedBytes: configuration.bufferedBodyBytes,
-                idle: limits.idle.map { TimeAmount($0) },
+                idle: limits.idle.map { TimeAmount(limit: $0) },
                 deadline: clock.deadline
             )
         )
@@ -268,7 +268,9 @@ public final class Engine: Sendable {
         // The pool accepts no new connections now, so pending dials can only fail.
         pending.shutDown()
         await webSockets.shutDown()
-        let limit = group.next().scheduleTask(in: TimeAmount(grace)) { [pool] in pool.shutDown(isGraceful: false) }
+        let limit = group.next().scheduleTask(in: TimeAmount(limit: grace)) { [pool] in
+            pool.shutDown(isGraceful: false)
+        }
         await pool.allClosed()
         limit.cancel()
     }

@@ -19,8 +19,8 @@ struct ExchangeClock {
 
     init(limits: TimeLimits) {
         let begin = begin
-        deadline = limits.whole.map { begin + TimeAmount($0) }
-        connect = limits.connect.map { TimeAmount($0) }
+        deadline = limits.whole.map { begin + TimeAmount(limit: $0) }
+        connect = limits.connect.map { TimeAmount(limit: $0) }
         roundBegin = begin
         beginRound(connected: begin, now: begin)
     }

@@ -26,7 +26,8 @@ final class ContinueGate: Sendable {
 
     /// Waits for the decision. Returns false if the server does not want the body or the task was cancelled.
     func mayPass(within limit: Duration) async -> Bool {
-        let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: TimeAmount(limit)) { self.open() }
+        let loop = MultiThreadedEventLoopGroup.singleton.any()
+        let timer = loop.scheduleTask(in: TimeAmount(limit: limit)) { self.open() }
         defer { timer.cancel() }
         return (try? await decision.value(orCancelled: "the body was not sent")) ?? false
     }

@@ -58,7 +58,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     ) {
         self.progress = progress
         self.isForwarded = isForwarded
-        keepIdle = TimeAmount(configuration.keepIdle)
+        keepIdle = TimeAmount(limit: configuration.keepIdle)
         self.isSecured = isSecured
         self.wakes = wakes
         self.notify = notify

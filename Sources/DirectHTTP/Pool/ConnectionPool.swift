@@ -72,7 +72,7 @@ final class ConnectionPool: Sendable {
     ) {
         self.group = group
         self.clock = clock
-        maxAge = configuration.maxAge.map { TimeAmount($0) }
+        maxAge = configuration.maxAge.map { TimeAmount(limit: $0) }
         shared = NIOLockedValueBox(
             LockedState(
                 pool: State(

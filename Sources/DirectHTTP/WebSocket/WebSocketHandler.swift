@@ -256,7 +256,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
             guard let context, !isGone else { return }
             sendClose(WebSocketClosure(code: closure.code), context)
             // The server should close TCP first (RFC 6455 §7.1.1). Do not wait longer than this.
-            armClose(min(TimeAmount(settings.closeTimeout), Self.closeGrace), context)
+            armClose(min(TimeAmount(limit: settings.closeTimeout), Self.closeGrace), context)
         }
     }
 
@@ -266,7 +266,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         hasSentClose = true
         sendQueued(context, all: true)
         write(WebSocketFrame(opcode: .close, payload: closure.payload), context)
-        armClose(TimeAmount(settings.closeTimeout), context)
+        armClose(TimeAmount(limit: settings.closeTimeout), context)
         // The peer's close frame must be read even if the reader is slow.
         if hasHeldRead {
             hasHeldRead = false

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
@@ -121,7 +122,7 @@ extension Resolver {
     private func connects(to endpoint: Endpoint) async -> Bool {
         do {
             let address = try SocketAddress(ipAddress: "\(endpoint.address)", port: Int(endpoint.port))
-            let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(configuration.limits.probe))
+            let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(limit: configuration.limits.probe))
             // The server may have closed the connection already, but it was established.
             try await bootstrap.connect(to: address).get().close(promise: nil)
             return true
