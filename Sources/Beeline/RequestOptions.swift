@@ -58,8 +58,8 @@ public struct RequestOptions: Sendable {
     package var httpVersion = HTTP1Version.http11
     /// Whether requests of HTTP/1 have a `Host` field. RFC 9112 §3.2 requires it; false is for tests of servers only. Default true.
     package var sendsHost = true
-    /// The value of a `Connection` field in HTTP/1, `close` or `keep-alive`. Default `nil`: no field. Whether the connection is used
-    /// again depends on the response.
+    /// The value of a `Connection` field in HTTP/1, `close` or `keep-alive`. Default `nil`: no field. After
+    /// `close`, the connection is not used again; otherwise this depends on the response.
     package var connectionOption: String?
     /// Whether a request whose body may be decoded has an `Accept-Encoding`. Default true.
     package var offersCodings = true

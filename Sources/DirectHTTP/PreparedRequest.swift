@@ -55,7 +55,8 @@ public struct PreparedRequest: Sendable {
     package private(set) var version = HTTP1Version.http11
     /// Whether the request has a `Host` field over HTTP/1. Default true.
     package var sendsHost = true
-    /// The value of a `Connection` field in HTTP/1, `close` or `keep-alive`. Default nil: no field.
+    /// The value of a `Connection` field in HTTP/1, `close` or `keep-alive`. After `close`, the connection is not used
+    /// again. Default nil: no field.
     package var connectionOption: String?
     /// Whether the `Content-Length` of the response is ignored; the body then ends with the connection. Default false.
     package var ignoresContentLength = false

@@ -155,6 +155,29 @@ struct EngineTests {
         #expect(TimeAmount(limit: .seconds(10_000_000_000)) == .nanoseconds(.max))
     }
 
+    @Test("a connection on which Connection: close was sent is not used again, even if the server keeps it open")
+    func closeOption() async throws {
+        let count = Watermark()
+        let server = try await RawServer.start { connection in
+            count.rise()
+            let number = count.height
+            while try await connection.receive(until: "\r\n\r\n") != nil {
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)")
+            }
+        }
+        let engine = Engine()
+        var request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
+        var connections: [String] = []
+        for option in ["keep-alive", "Close", nil, nil] {
+            request.connectionOption = option
+            let response = try await engine.exchange(request, from: EndpointList([server.endpoint]))
+            connections.append(try await response.text())
+        }
+        #expect(connections == ["1", "1", "2", "2"])
+        await engine.shutDown()
+        await server.stop()
+    }
+
     @Test("an HTTP/1.0 response reports its version, and its connection is kept only with keep-alive")
     func oldServer() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { request in

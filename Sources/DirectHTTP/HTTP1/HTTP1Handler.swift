@@ -79,7 +79,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             return exchange.fail(error)
         }
         self.exchange = exchange
-        keepAlive = exchange.request.version == .http11
+        // RFC 9112 §9.6: after `Connection: close`, no further request may be sent.
+        keepAlive =
+            exchange.request.version == .http11 && exchange.request.connectionOption?.lowercased() != "close"
         hasReadResponse = false
         upload = HTTP1Upload(exchange.request, isForwarded: isForwarded)
         reader.expect(
