@@ -39,6 +39,12 @@ extension HTTP2ServerHandler {
             if !endStream { connection.allow(HTTP2Frame.defaultMaxLength, on: id) }
             return
         }
+        // A client may open all its streams before it sends their bodies.
+        guard connection.heldBytes + piece.readableBytes <= connection.limits.heldBytes else {
+            connection.reset(id, .refusedStream)
+            return forget(id)
+        }
+        connection.heldBytes += piece.readableBytes
         // Append in place: a second reference would copy the body for every frame.
         pending[id]?.request?.body.append(contentsOf: piece.readableBytesView)
         if endStream { handOver(id) }
@@ -59,6 +65,6 @@ extension HTTP2ServerHandler {
     /// Drops a stream if its reply is no longer needed.
     func forget(_ id: UInt32) {
         guard let ended = pending.removeValue(forKey: id) else { return }
-        if ended.request == nil { onCancel(id) }
+        if let request = ended.request { connection.heldBytes -= request.body.count } else { onCancel(id) }
     }
 }

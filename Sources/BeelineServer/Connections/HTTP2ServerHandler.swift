@@ -168,7 +168,8 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     /// Frames queued content, one frame of each stream in turn, as far as the windows and the socket allow. An unsent reply
-    /// keeps its stream open, so the limit on streams bounds the replies that a client does not read.
+    /// keeps its stream open and counts as held, so the limits on streams and on held bytes bound the replies that a client
+    /// does not read.
     private func sendQueued(_ context: ChannelHandlerContext) {
         while context.channel.isWritable, connection.out.readableBytes < Self.maxUnwritten, !hasEnded,
             let id = connection.writeNextFrame()
@@ -183,6 +184,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     func handOver(_ id: UInt32) {
         guard let request = pending[id]?.request else { return }
         pending[id]?.request = nil
+        connection.heldBytes -= request.body.count
         onRequest(request)
     }
 

@@ -44,7 +44,8 @@ extension HTTP2Connection {
     ) throws(HTTP2ConnectionError) -> Event? {
         let index = streams.index(forKey: id)
         let isNew = role == .server && id % 2 == 1 && id > lastPeerID
-        let isWanted = index != nil || isNew && streams.count < limits.streams
+        let hasRoom = streams.count < limits.streams && heldBytes <= limits.heldBytes
+        let isWanted = index != nil || isNew && hasRoom
         let fields = try read(block, isWanted: isWanted)
         if let index { return try takeHeaders(id, at: index, fields, endStream: endStream, now: now) }
         guard isNew else {

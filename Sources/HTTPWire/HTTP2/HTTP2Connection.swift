@@ -23,6 +23,8 @@ package struct HTTP2Connection {
         package var connectionWindow = HTTP2Frame.defaultWindow
         /// The maximum number of concurrent streams of the peer; a server refuses more.
         package var streams = 100
+        /// The maximum of ``HTTP2Connection/heldBytes`` at which a server still accepts streams.
+        package var heldBytes = 1 << 20
         package var block = 16_384
         /// The maximum size of the fields of a block, in bytes, including 32 bytes of overhead per field (RFC 7541 §4.1).
         package var listSize = 16_384
@@ -90,6 +92,9 @@ package struct HTTP2Connection {
     package var isBlocked = false { didSet { if !isBlocked { repliesInWait = 0 } } }
 
     package internal(set) var streams: [UInt32: Stream] = [:]
+    /// The bytes of all bodies in memory: unsent ones, and those of requests that the owner of a server has not received in full.
+    /// The owner adds and removes the latter.
+    package var heldBytes = 0
     package internal(set) var nextID: UInt32 = 1
     var lastPeerID: UInt32 = 0
     /// The last stream that we reset or removed. The peer may not know yet: its frames for closed streams up to this one are
@@ -162,6 +167,7 @@ package struct HTTP2Connection {
     /// Removes a stream from the table and from the send queue.
     package mutating func remove(_ id: UInt32) {
         guard let stream = streams.removeValue(forKey: id) else { return }
+        heldBytes -= stream.unsentBytes
         // Otherwise ended streams would stay queued while the window is closed.
         if stream.isQueued { sending.removeAll { $0 == id } }
     }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineServer
+import BeelineTesting
+import Testing
+
+@Suite("Limits for the clients of a server over HTTP/2", .timeLimit(.minutes(1)))
+struct HTTP2LimitTests {
+    /// Opens a connection over TLS and sends the preface and SETTINGS.
+    private static func connect(
+        to lab: ServerLab,
+        settings: [(id: UInt16, value: UInt32)] = []
+    ) async throws -> RawConnection {
+        var tls = RawConnection.ClientTLS("dns.test", trusting: lab.authority)
+        tls.applicationProtocols = ["h2"]
+        let connection = try await RawConnection.connect(to: lab.endpoint, tls: tls)
+        try await connection.send(RawFrame.preface + RawFrame.settings(settings).bytes)
+        return connection
+    }
+
+    /// The head of a request. That of a POST does not end the stream.
+    private static func request(_ path: String, method: String = "GET", stream: UInt32) -> RawFrame {
+        let fields: [(name: String, value: String)] = [
+            (":method", method), (":scheme", "https"), (":path", path), (":authority", "dns.test"),
+            ("content-type", "application/dns-message"),
+        ]
+        let flags = RawFrame.endHeaders | (method == "GET" ? RawFrame.endStream : 0)
+        return .headers(fields, stream: stream, flags: flags)
+    }
+
+    /// The content of the reply to a GET of `/health`, which works while the connection does.
+    private static func health(on connection: RawConnection, stream: UInt32) async throws -> [UInt8]? {
+        try await connection.send(request("/health", stream: stream).bytes)
+        return try await connection.receiveFrame { $0.kind == .data && $0.stream == stream }?.payload
+    }
+
+    private static let ok = Array("ok\n".utf8)
+
+    @Test("replies that closed windows hold back do not fill the memory, however many streams a client may open")
+    func heldReplies() async throws {
+        let lab = try await ServerLab { $0.streamsPerConnection = 2_000 }
+        let connection = try await Self.connect(to: lab, settings: [(4, 0)])
+        let count = 1_500
+        var bytes = (0..<UInt32(count)).flatMap { Self.request("/metrics", stream: $0 * 2 + 1).bytes }
+        // The windows open after the last request.
+        bytes += RawFrame.settings([(4, 1 << 30)]).bytes + RawFrame(.windowUpdate, payload: RawFrame.big(1 << 30)).bytes
+        try await connection.send(bytes)
+        var replies = 0, refused = 0, size = 0
+        while replies + refused < count, let frame = try await connection.receiveFrame() {
+            switch frame.kind {
+            case .data:
+                size += frame.payload.count
+                if frame.flags & RawFrame.endStream != 0 { replies += 1 }
+            case .reset:
+                #expect(frame.payload == RawFrame.big(7), "REFUSED_STREAM")
+                refused += 1
+            default: break
+            }
+        }
+        #expect(replies > 0 && refused > 0 && replies + refused == count)
+        #expect(size < 2 << 20, "\(size) octets in \(replies) replies")
+        #expect(try await Self.health(on: connection, stream: 5_001) == Self.ok)
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("content of requests that do not end does not fill the memory, although their streams were open before")
+    func heldContent() async throws {
+        let lab = try await ServerLab()
+        let connection = try await Self.connect(to: lab)
+        let streams = (0..<UInt32(20)).map { $0 * 2 + 1 }
+        var bytes = streams.flatMap { Self.request("/dns-query", method: "POST", stream: $0).bytes }
+        // 64,000 octets for each stream: 16 streams have room in 1 MiB.
+        for stream in streams {
+            for _ in 0..<4 {
+                bytes += RawFrame(.data, stream: stream, payload: [UInt8](repeating: 1, count: 16_000)).bytes
+            }
+        }
+        bytes += RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes
+        try await connection.send(bytes)
+        var refused: [UInt32] = []
+        while let frame = try await connection.receiveFrame(where: { $0.kind == .reset || $0.kind == .ping }),
+            frame.kind == .reset
+        {
+            #expect(frame.payload == RawFrame.big(7), "REFUSED_STREAM")
+            refused.append(frame.stream)
+        }
+        #expect(refused == Array(streams.suffix(4)))
+        // The end of a request frees its octets.
+        try await connection.send(RawFrame(.data, flags: RawFrame.endStream, stream: 1).bytes)
+        let reply = try await connection.receiveFrame { $0.kind == .headers }
+        #expect(reply?.stream == 1)
+        #expect(try await Self.health(on: connection, stream: 41) == Self.ok)
+        await connection.close()
+        await lab.stop()
+    }
+}
