@@ -94,4 +94,16 @@ struct HTTP2LimitTests {
         await connection.close()
         await lab.stop()
     }
+
+    @Test("a request that does not end in time costs its stream, and not the connection that clients of a proxy share")
+    func slowStream() async throws {
+        let lab = try await ServerLab { $0.requestTimeout = .milliseconds(50) }
+        let connection = try await Self.connect(to: lab)
+        try await connection.send(Self.request("/dns-query", method: "POST", stream: 1).bytes)
+        let frame = try await connection.receiveFrame { $0.kind == .reset || $0.kind == .goAway }
+        #expect(frame == RawFrame(.reset, stream: 1, payload: RawFrame.big(8)), "CANCEL")
+        #expect(try await Self.health(on: connection, stream: 3) == Self.ok)
+        await connection.close()
+        await lab.stop()
+    }
 }

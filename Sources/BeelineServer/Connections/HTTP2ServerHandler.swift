@@ -249,20 +249,33 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         watch = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(shortest.nanoseconds / 2)) {
             [weak self] in
             guard let self, let context = self.context else { return }
-            guard !isOverdue(context.eventLoop.now) else { return end(context, .noError) }
+            let now = context.eventLoop.now
+            guard !isOverdue(now) else { return end(context, .noError) }
+            resetOverdue(now, context)
             planWatch(context)
         }
     }
 
-    /// Whether the client has exceeded a time limit.
+    /// Whether the client does not read from the socket, or sends no request, for too long.
     private func isOverdue(_ now: NIODeadline) -> Bool {
         if let stalledSince, now - stalledSince >= replyTime { return true }
-        guard !pending.isEmpty else { return now - quietSince >= idleTime }
-        return pending.contains { id, exchange in
+        return pending.isEmpty && now - quietSince >= idleTime
+    }
+
+    /// Resets the streams whose request or reply takes too long. The others may belong to other clients of a proxy.
+    private func resetOverdue(_ now: NIODeadline, _ context: ChannelHandlerContext) {
+        let overdue = pending.filter { id, exchange in
             let isOverrun = exchange.isReplied && connection.streams[id]?.isLocalEnded == true
             if exchange.request != nil || isOverrun { return now - exchange.since >= requestTime }
             return exchange.isReplied && now - exchange.since >= replyTime
         }
+        guard !overdue.isEmpty else { return }
+        for id in overdue.keys {
+            // NO_ERROR after a complete reply only stops the upload (RFC 9113 §8.1).
+            connection.reset(id, connection.streams[id]?.isLocalEnded == true ? .noError : .cancel)
+            forget(id)
+        }
+        flush(context)
     }
 
     private func end(_ context: ChannelHandlerContext, _ code: HTTP2ErrorCode) {
