@@ -4,7 +4,7 @@ import BeelineServer
 import BeelineTesting
 import Testing
 
-@Suite("Limits for the clients of a server over HTTP/2", .timeLimit(.minutes(1)))
+@Suite("Limits and the end of a server's HTTP/2 connections", .timeLimit(.minutes(1)))
 struct HTTP2LimitTests {
     /// Opens a connection over TLS and sends the preface and SETTINGS.
     private static func connect(
@@ -105,5 +105,28 @@ struct HTTP2LimitTests {
         #expect(try await Self.health(on: connection, stream: 3) == Self.ok)
         await connection.close()
         await lab.stop()
+    }
+
+    @Test("a server that stops says which requests it did not process, so that their clients repeat them")
+    func stop() async throws {
+        let lab = try await ServerLab()
+        let connection = try await Self.connect(to: lab)
+        let request = Self.request("/dns-query", method: "POST", stream: 1)
+        try await connection.send(request.bytes + RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes)
+        let ping = try await connection.receiveFrame { $0.kind == .ping }
+        #expect(ping != nil, "the server has received the request")
+        async let stopped: Void = lab.stop()
+        var frames: [RawFrame] = []
+        while let frame = try await connection.receiveFrame() { frames.append(frame) }
+        await connection.close()
+        await stopped
+        let noError = RawFrame.big(0)
+        #expect(
+            frames == [
+                RawFrame(.goAway, payload: RawFrame.big(0x7fff_ffff) + noError),
+                RawFrame(.reset, stream: 1, payload: RawFrame.big(7)),
+                RawFrame(.goAway, payload: RawFrame.big(1) + noError),
+            ]
+        )
     }
 }

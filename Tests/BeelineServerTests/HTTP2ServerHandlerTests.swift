@@ -143,8 +143,11 @@ struct HTTP2ServerHandlerTests {
         if isAsked {
             wire.reply(Array("answer".utf8), to: 1)
             #expect(wire.channel.isActive)
-            #expect(try wire.frames().map(\.kind) == [7, 1, 0])
         }
+        let frames = try wire.frames()
+        #expect(frames.map(\.kind) == (isAsked ? [7, 1, 0, 3, 7] : [7, 3, 7]))
+        #expect(frames.dropLast().last?.payload == [0, 0, 0, 7], "REFUSED_STREAM")
+        #expect(frames.last?.payload == [0, 0, 0, 3, 0, 0, 0, 0], "the last stream, and NO_ERROR")
         #expect(!wire.channel.isActive)
         wire.end()
     }

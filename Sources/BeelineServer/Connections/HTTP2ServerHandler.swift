@@ -301,6 +301,10 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         writeFrames(context)
         guard isFinishing, !hasEnded, !owesReplies else { return }
         hasEnded = true
+        // The client may repeat the requests that RST_STREAM refuses, and those after the last stream of GOAWAY (RFC 9113 §6.8).
+        for (id, exchange) in pending where exchange.request != nil { connection.reset(id, .refusedStream) }
+        connection.goAway(.noError)
+        writeFrames(context)
         // Writes complete in order, so all frames have left when this one completes.
         context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)
