@@ -129,4 +129,20 @@ struct HTTP2LimitTests {
             ]
         )
     }
+
+    @Test("a request with too many header fields gets 431, and the connection takes further requests")
+    func tooManyFields() async throws {
+        let lab = try await ServerLab()
+        let connection = try await Self.connect(to: lab)
+        var request = Self.request("/health", stream: 1)
+        for number in 0..<200 { request.payload += RawFrame.literal("x-\(number)", "y") }
+        try await connection.send(request.bytes)
+        let reply = try await connection.receiveFrame { $0.kind == .headers || $0.kind == .goAway }
+        #expect(reply?.kind == .headers && reply?.stream == 1 && reply?.flags == 5)
+        // `:status` is a literal that is not Huffman-coded.
+        #expect(String(decoding: reply?.payload ?? [], as: UTF8.self).contains("431"))
+        #expect(try await Self.health(on: connection, stream: 3) == Self.ok)
+        await connection.close()
+        await lab.stop()
+    }
 }

@@ -32,6 +32,10 @@ extension HTTP2Handler {
             takeReset(id, code: code, now: now)
         case .failed(let id, let message):
             update(id, now: now) { $0.pendingEnd = .failure(.malformed(message)) }
+        case .tooLarge(let id):
+            update(id, now: now) {
+                $0.pendingEnd = .failure(.unreadable(.tooLarge("its header fields exceed the limits")))
+            }
         case .window(let id):
             // A peer that accepts an upload is not silent. A connection window update is no activity of streams without an
             // upload.

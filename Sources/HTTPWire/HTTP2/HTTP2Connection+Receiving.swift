@@ -54,19 +54,19 @@ extension HTTP2Connection {
             return nil
         }
         lastPeerID = id
-        guard isWanted, fields.headFault == nil, fields.allows(endStream: endStream) else {
+        guard isWanted, fields.isTooLarge || fields.headFault == nil && fields.allows(endStream: endStream) else {
             try floodGuard.countEmptyFrame(now: now)
             refuse(id, isWanted ? .protocolError : .refusedStream)
             return nil
         }
         streams[id] = Stream(
             hasHead: true,
-            rest: fields.contentLength,
+            rest: fields.isTooLarge ? nil : fields.contentLength,
             isRemoteEnded: endStream,
             receiveWindow: HTTP2ReceiveWindow(limits.streamWindow),
             sendWindow: initialSendWindow
         )
-        return .head(stream: id, fields, endStream: endStream)
+        return fields.isTooLarge ? .tooLarge(stream: id) : .head(stream: id, fields, endStream: endStream)
     }
 
     /// Reads a header block, even if its fields are not wanted: the compression state belongs to the connection.
@@ -77,6 +77,7 @@ extension HTTP2Connection {
         }
         var fields = HTTP2HeaderBlock(isRequest: role == .server)
         try decoder.decode(block) { if isWanted { fields.take($0) } }
+        fields.isTooLarge = decoder.isTooLarge
         if isWanted, let insertions = decoder.insertions {
             lastBlock.note(block, (fields, insertions))
         } else {
@@ -95,6 +96,10 @@ extension HTTP2Connection {
     ) throws(HTTP2ConnectionError) -> Event? {
         guard !streams.values[index].isRemoteEnded else {
             return try fail(id, code: .streamClosed, message: "a header block follows the end of the stream", now: now)
+        }
+        guard !fields.isTooLarge else {
+            let failure = try fail(id, code: .enhanceYourCalm, message: "trailers exceed the limits", now: now)
+            return role == .client ? .tooLarge(stream: id) : failure
         }
         guard !streams.values[index].hasHead else {
             try floodGuard.countEmptyFrame(now: now)

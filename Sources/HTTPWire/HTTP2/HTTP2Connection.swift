@@ -25,6 +25,8 @@ package struct HTTP2Connection {
         package var streams = 100
         /// The maximum of ``HTTP2Connection/heldBytes`` at which a server still accepts streams.
         package var heldBytes = 1 << 20
+        /// The maximum size of an encoded header block, in bytes. A larger one ends the connection, so this should be at least
+        /// ``listSize``.
         package var block = 16_384
         /// The maximum size of the fields of a block, in bytes, including 32 bytes of overhead per field (RFC 7541 §4.1).
         package var listSize = 16_384
@@ -46,6 +48,9 @@ package struct HTTP2Connection {
         case reset(stream: UInt32, HTTP2ErrorCode)
         /// The peer violated the protocol on the stream, which was reset (RFC 9113 §5.4.2).
         case failed(stream: UInt32, String)
+        /// The fields of a head or of a response's trailers exceed the limits. A client's stream was reset; a server's stream is
+        /// open, for a reply (RFC 9113 §10.5.1).
+        case tooLarge(stream: UInt32)
         /// The peer enlarged the send window of a stream, or of the connection for stream 0.
         case window(stream: UInt32)
         /// The peer does not process streams after `last` (RFC 9113 §6.8).

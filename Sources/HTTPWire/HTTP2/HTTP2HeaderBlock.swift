@@ -18,6 +18,8 @@ package struct HTTP2HeaderBlock {
     package private(set) var fields = HTTPFields()
 
     let isRequest: Bool
+    /// Whether fields are missing, because the block exceeds the limits.
+    var isTooLarge = false
     private(set) var contentLength: Int64?
     private var fault: String?
     private var hasFields = false

@@ -47,6 +47,9 @@ struct HTTP2ConnectionTests {
 
     static let reset = RawFrame(.reset, stream: 1, payload: RawFrame.big(8))
 
+    /// More fields than the default limit of a block.
+    static let manyFields: [(String, String)] = (0..<200).map { ("x-\($0)", "y") }
+
     static let server: [Row] = [
         Row("a request", frames: [request(1)], events: ["head 1 end"]),
         Row(
@@ -184,6 +187,17 @@ struct HTTP2ConnectionTests {
             resets: [1: .protocolError]
         ),
         Row(
+            "a request with too many fields, and the next one",
+            frames: [request(1, manyFields), request(3)],
+            events: ["tooLarge 1", "head 3 end"]
+        ),
+        Row(
+            "trailers with too many fields",
+            frames: [request(1, ends: false), .headers(manyFields, stream: 1, flags: 5)],
+            events: ["head 1", "failed 1"],
+            resets: [1: .enhanceYourCalm]
+        ),
+        Row(
             "two lengths",
             [request(1, [("content-length", "1"), ("content-length", "2")], ends: false)],
             resets: [1: .protocolError]
@@ -263,6 +277,20 @@ struct HTTP2ConnectionTests {
             frames: [response([("content-length", "2")]), data(ends: true)],
             events: ["head 1 200", "failed 1"],
             resets: [1: .protocolError],
+            role: .client
+        ),
+        Row(
+            "a response with too many fields",
+            frames: [response(manyFields)],
+            events: ["tooLarge 1"],
+            resets: [1: .enhanceYourCalm],
+            role: .client
+        ),
+        Row(
+            "trailers with too many fields",
+            frames: [response(), .headers(manyFields, stream: 1, flags: 5)],
+            events: ["head 1 200", "tooLarge 1"],
+            resets: [1: .enhanceYourCalm],
             role: .client
         ),
         Row(
@@ -445,6 +473,7 @@ struct HTTP2ConnectionTests {
         case .data(let id, let piece, let ends): "data \(id) \(piece.readableBytes)\(ends ? " end" : "")"
         case .reset(let id, _): "reset \(id)"
         case .failed(let id, _): "failed \(id)"
+        case .tooLarge(let id): "tooLarge \(id)"
         case .window(let id): "window \(id)"
         case .goAway(let last, _): "goAway \(last)"
         case .capacity(let count): "capacity \(count)"
