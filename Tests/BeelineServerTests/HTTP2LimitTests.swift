@@ -145,4 +145,29 @@ struct HTTP2LimitTests {
         await connection.close()
         await lab.stop()
     }
+
+    @Test("the padding of an upload does not use up the window for its content")
+    func padding() async throws {
+        let lab = try await ServerLab()
+        let connection = try await Self.connect(to: lab)
+        try await connection.send(Self.request("/dns-query", method: "POST", stream: 1).bytes)
+        // A message of 40,000 octets without a question, in frames of 100 octets with 255 octets of padding.
+        let message: [UInt8] = [7, 9, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 39_988)
+        var windows: [UInt32: Int] = [0: 65_535, 1: 65_536]
+        for start in stride(from: 0, to: message.count, by: 100) {
+            let payload: [UInt8] = [255] + message[start..<start + 100] + [UInt8](repeating: 0, count: 255)
+            while windows.values.contains(where: { $0 < payload.count }) {
+                let update = try #require(try await connection.receiveFrame { $0.kind == .windowUpdate })
+                windows[update.stream]? += update.payload.reduce(0) { $0 << 8 | Int($1) }
+            }
+            for stream in windows.keys { windows[stream]? -= payload.count }
+            let isLast = start + 100 == message.count
+            let flags = 8 | (isLast ? RawFrame.endStream : 0)
+            try await connection.send(RawFrame(.data, flags: flags, stream: 1, payload: payload).bytes)
+        }
+        let reply = try await connection.receiveFrame { $0.kind == .data }
+        #expect(reply?.payload == [7, 9, 0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0], "FORMERR")
+        await connection.close()
+        await lab.stop()
+    }
 }

@@ -170,6 +170,9 @@ extension HTTP2Connection {
             floodGuard.resetEmptyFrames()
         }
         if endStream, let fault: Event = try end(id, at: index, now: now) { return fault }
+        // A server opens the window for one body only. Padding uses it too (RFC 9113 §6.1), and would stall the end of the body.
+        let padding = charged - piece.readableBytes
+        if role == .server, padding > 0 { allow(padding, on: id) }
         return .data(stream: id, piece, endStream: endStream)
     }
 
