@@ -52,6 +52,8 @@ package struct HTTP2HeaderBlock {
                 return note("Content-Length \"\(field.field.value)\" is not one number")
             }
             contentLength = length
+        case .untrimmed:
+            if isRequest { note("a header field's value starts or ends with a space") }
         case .ordinary:
             break
         }

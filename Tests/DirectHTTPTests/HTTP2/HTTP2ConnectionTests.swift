@@ -152,6 +152,10 @@ struct HTTP2ConnectionTests {
         ),
         Row("TE with trailers only", frames: [request(1, [("te", "trailers")])], events: ["head 1 end"]),
         Row("a name in capitals", [request(1, [("X", "y")])], resets: [1: .protocolError]),
+        Row("a value that starts with a tab", [request(1, [("x", "\ty")])], resets: [1: .protocolError]),
+        Row("a value that ends with a space", [request(1, [("x", "y ")])], resets: [1: .protocolError]),
+        Row("a value of one space", [request(1, [("x", " ")])], resets: [1: .protocolError]),
+        Row("an empty value", frames: [request(1, [("x", "")])], events: ["head 1 end"]),
         Row("a pseudo field behind a field", [request(1, [("x", "y"), (":path", "/")])], resets: [1: .protocolError]),
         Row("a pseudo field twice", [request(1, [(":path", "/")])], resets: [1: .protocolError]),
         Row("a pseudo field of responses", [request(1, [(":status", "200")])], resets: [1: .protocolError]),
@@ -227,6 +231,12 @@ struct HTTP2ConnectionTests {
             "informational responses",
             frames: [response(status: "103"), response(ends: true)],
             events: ["informational 1 103", "head 1 200 end"],
+            role: .client
+        ),
+        Row(
+            "a value with spaces at its ends, as some servers send it",
+            frames: [response([("x", " y ")], ends: true)],
+            events: ["head 1 200 end"],
             role: .client
         ),
         Row("101", frames: [response(status: "101")], events: ["failed 1"], resets: [1: .protocolError], role: .client),
