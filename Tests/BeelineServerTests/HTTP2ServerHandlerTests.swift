@@ -143,8 +143,11 @@ struct HTTP2ServerHandlerTests {
         if isAsked {
             wire.reply(Array("answer".utf8), to: 1)
             #expect(wire.channel.isActive)
-            #expect(try wire.frames().map(\.kind) == [7, 1, 0])
         }
+        let frames = try wire.frames()
+        #expect(frames.map(\.kind) == (isAsked ? [7, 1, 0, 3, 7] : [7, 3, 7]))
+        #expect(frames.dropLast().last?.payload == [0, 0, 0, 7], "REFUSED_STREAM")
+        #expect(frames.last?.payload == [0, 0, 0, 3, 0, 0, 0, 0], "the last stream, and NO_ERROR")
         #expect(!wire.channel.isActive)
         wire.end()
     }
@@ -329,7 +332,7 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("a request that does not end in time ends its connection, in spite of PINGs")
+    @Test("a request that does not end in time costs its stream, in spite of PINGs, and other requests are answered")
     func slowRequest() throws {
         let wire = try Wire()
         try wire.send([Self.request(1, method: "POST", ends: false)])
@@ -337,20 +340,45 @@ struct HTTP2ServerHandlerTests {
             wire.channel.embeddedEventLoop.advanceTime(by: .seconds(3))
             try wire.send([RawFrame(.ping, payload: [UInt8](repeating: 0, count: 8))])
         }
-        #expect(wire.channel.isActive)
+        #expect(try wire.frames().allSatisfy { $0.kind == 6 })
         wire.channel.embeddedEventLoop.advanceTime(by: .seconds(6))
-        #expect(!wire.channel.isActive && wire.requests.isEmpty)
+        let frames = try wire.frames()
+        #expect(frames.map(\.kind) == [3] && frames.first?.payload == [0, 0, 0, 8], "CANCEL")
+        #expect(wire.channel.isActive && wire.requests.isEmpty)
+        try wire.send([Self.request(3)])
+        #expect(try wire.frames().map(\.kind) == [1, 0])
+        wire.channel.embeddedEventLoop.advanceTime(by: .seconds(65))
+        #expect(!wire.channel.isActive, "the idle limit")
         wire.end()
     }
 
-    @Test("a client that opens no window for its reply is disconnected")
+    @Test("a client that stops sending after the reply to content that is too large loses its stream only")
+    func stoppedUpload() throws {
+        let wire = try Wire()
+        try wire.send([
+            Self.request(1, method: "POST", ends: false),
+            RawFrame(.data, stream: 1, payload: [UInt8](repeating: 1, count: 101)),
+        ])
+        #expect(try wire.frames().map(\.kind) == [1, 0, 8])
+        wire.channel.embeddedEventLoop.advanceTime(by: .seconds(15))
+        let frames = try wire.frames()
+        #expect(frames.map(\.kind) == [3] && frames.first?.payload == [0, 0, 0, 0], "NO_ERROR")
+        #expect(wire.channel.isActive)
+        wire.end()
+    }
+
+    @Test("a client that opens no window for its reply loses the stream, and the connection if it has no other")
     func slowReader() throws {
         let wire = try Wire(greeting: [.settings([(4, 3)])])
         try wire.send([Self.request(1)])
         wire.channel.embeddedEventLoop.advanceTime(by: .seconds(25))
-        #expect(wire.channel.isActive)
+        #expect(try wire.frames().last?.kind == 0)
         wire.channel.embeddedEventLoop.advanceTime(by: .seconds(10))
-        #expect(!wire.channel.isActive)
+        let frames = try wire.frames()
+        #expect(frames.map(\.kind) == [3] && frames.first?.payload == [0, 0, 0, 8], "CANCEL")
+        #expect(wire.channel.isActive)
+        wire.channel.embeddedEventLoop.advanceTime(by: .seconds(30))
+        #expect(!wire.channel.isActive, "the idle limit")
         wire.end()
     }
 

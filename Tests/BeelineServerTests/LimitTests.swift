@@ -88,7 +88,7 @@ struct LimitTests {
             bytes += RawFrame(.headers, flags: flags, stream: index * 2 + 1, payload: block).bytes
         }
         try await connection.send(bytes)
-        // Two TLS records have the requests. After each, at most 250 replies wait, and a few were written.
+        // Two TLS records have the requests. After each, at most 250 replies and about 1 MiB wait, and a few were written.
         var replies = 0, refused = 0
         while replies + refused < Int(count), let frame = try await connection.receiveFrame() {
             switch frame.kind {
@@ -98,7 +98,7 @@ struct LimitTests {
             }
         }
         #expect(replies + refused == Int(count))
-        #expect((250..<1_000).contains(replies), "\(replies) replies, \(refused) refused")
+        #expect((10..<1_000).contains(replies), "\(replies) replies, \(refused) refused")
         await connection.close()
         await lab.stop()
     }

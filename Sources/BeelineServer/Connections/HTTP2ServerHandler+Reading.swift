@@ -13,6 +13,7 @@ extension HTTP2ServerHandler {
             case .head(let id, let head, let endStream): take(head, of: id, endStream: endStream, now: now)
             case .data(let id, let piece, let endStream): take(piece, of: id, endStream: endStream)
             case .trailers(let id, _): finishRequest(id)
+            case .tooLarge(let id): refuse(id, now: now)
             case .reset(let id, _), .failed(let id, _): forget(id)
             case .informational, .window, .goAway, .capacity: break
             }
@@ -24,6 +25,12 @@ extension HTTP2ServerHandler {
         guard request.target.utf8.first == UInt8(ascii: "/") else { return connection.reset(id, .protocolError) }
         pending[id] = Pending(request: request, since: now)
         if endStream { handOver(id) }
+    }
+
+    /// Refuses a request whose header fields exceed the limits (RFC 6585 §5).
+    private func refuse(_ id: UInt32, now: NIODeadline) {
+        pending[id] = Pending(since: now)
+        reply(431, fields: [(name: "content-length", value: "0", repeats: false)], body: [], to: id)
     }
 
     private func take(_ piece: ByteBuffer, of id: UInt32, endStream: Bool) {
@@ -39,6 +46,12 @@ extension HTTP2ServerHandler {
             if !endStream { connection.allow(HTTP2Frame.defaultMaxLength, on: id) }
             return
         }
+        // A client may open all its streams before it sends their bodies.
+        guard connection.heldBytes + piece.readableBytes <= connection.limits.heldBytes else {
+            connection.reset(id, .refusedStream)
+            return forget(id)
+        }
+        connection.heldBytes += piece.readableBytes
         // Append in place: a second reference would copy the body for every frame.
         pending[id]?.request?.body.append(contentsOf: piece.readableBytesView)
         if endStream { handOver(id) }
@@ -59,6 +72,6 @@ extension HTTP2ServerHandler {
     /// Drops a stream if its reply is no longer needed.
     func forget(_ id: UInt32) {
         guard let ended = pending.removeValue(forKey: id) else { return }
-        if ended.request == nil { onCancel(id) }
+        if let request = ended.request { connection.heldBytes -= request.body.count } else { onCancel(id) }
     }
 }

@@ -168,7 +168,8 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     /// Frames queued content, one frame of each stream in turn, as far as the windows and the socket allow. An unsent reply
-    /// keeps its stream open, so the limit on streams bounds the replies that a client does not read.
+    /// keeps its stream open and counts as held, so the limits on streams and on held bytes bound the replies that a client
+    /// does not read.
     private func sendQueued(_ context: ChannelHandlerContext) {
         while context.channel.isWritable, connection.out.readableBytes < Self.maxUnwritten, !hasEnded,
             let id = connection.writeNextFrame()
@@ -183,6 +184,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     func handOver(_ id: UInt32) {
         guard let request = pending[id]?.request else { return }
         pending[id]?.request = nil
+        connection.heldBytes -= request.body.count
         onRequest(request)
     }
 
@@ -247,20 +249,33 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         watch = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(shortest.nanoseconds / 2)) {
             [weak self] in
             guard let self, let context = self.context else { return }
-            guard !isOverdue(context.eventLoop.now) else { return end(context, .noError) }
+            let now = context.eventLoop.now
+            guard !isOverdue(now) else { return end(context, .noError) }
+            resetOverdue(now, context)
             planWatch(context)
         }
     }
 
-    /// Whether the client has exceeded a time limit.
+    /// Whether the client does not read from the socket, or sends no request, for too long.
     private func isOverdue(_ now: NIODeadline) -> Bool {
         if let stalledSince, now - stalledSince >= replyTime { return true }
-        guard !pending.isEmpty else { return now - quietSince >= idleTime }
-        return pending.contains { id, exchange in
+        return pending.isEmpty && now - quietSince >= idleTime
+    }
+
+    /// Resets the streams whose request or reply takes too long. The others may belong to other clients of a proxy.
+    private func resetOverdue(_ now: NIODeadline, _ context: ChannelHandlerContext) {
+        let overdue = pending.filter { id, exchange in
             let isOverrun = exchange.isReplied && connection.streams[id]?.isLocalEnded == true
             if exchange.request != nil || isOverrun { return now - exchange.since >= requestTime }
             return exchange.isReplied && now - exchange.since >= replyTime
         }
+        guard !overdue.isEmpty else { return }
+        for id in overdue.keys {
+            // NO_ERROR after a complete reply only stops the upload (RFC 9113 §8.1).
+            connection.reset(id, connection.streams[id]?.isLocalEnded == true ? .noError : .cancel)
+            forget(id)
+        }
+        flush(context)
     }
 
     private func end(_ context: ChannelHandlerContext, _ code: HTTP2ErrorCode) {
@@ -286,6 +301,10 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         writeFrames(context)
         guard isFinishing, !hasEnded, !owesReplies else { return }
         hasEnded = true
+        // The client may repeat the requests that RST_STREAM refuses, and those after the last stream of GOAWAY (RFC 9113 §6.8).
+        for (id, exchange) in pending where exchange.request != nil { connection.reset(id, .refusedStream) }
+        connection.goAway(.noError)
+        writeFrames(context)
         // Writes complete in order, so all frames have left when this one completes.
         context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)

@@ -48,7 +48,7 @@ extension HTTP2Handler {
         deliverTouched()
         connection.goAway(error.code)
         hasSaidGoAway = true
-        let code: DirectHTTPError.Code = error.code == .enhanceYourCalm ? .responseTooLarge : .malformedResponse
+        let code: DirectHTTPError.Code = error.isTooLarge ? .responseTooLarge : .malformedResponse
         let connectionError = DirectHTTPError(code, "the server broke HTTP/2: \(error.message) (\(error.code))")
         self.connectionError = connectionError
         failAll(connectionError)

@@ -32,13 +32,16 @@ extension HTTP2Handler {
             takeReset(id, code: code, now: now)
         case .failed(let id, let message):
             update(id, now: now) { $0.pendingEnd = .failure(.malformed(message)) }
+        case .tooLarge(let id):
+            update(id, now: now) {
+                $0.pendingEnd = .failure(.unreadable(.tooLarge("its header fields exceed the limits")))
+            }
         case .window(let id):
-            // A peer that accepts an upload is not silent. A connection window update is no activity of streams without an
-            // upload.
+            // A peer that accepts an upload is not silent. A window update is no activity of streams without an upload.
             if id == 0 {
                 for stream in streams.values where stream.isUploading { stream.watch.recordActivity(now: now) }
-            } else {
-                streams[id]?.watch.recordActivity(now: now)
+            } else if let stream = streams[id], stream.isUploading {
+                stream.watch.recordActivity(now: now)
             }
         case .goAway(let last, let code):
             refuse(after: last, code)

@@ -68,8 +68,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         var rules = HTTP2Connection.Limits()
         rules.streamWindow = min(max(HTTP2Frame.defaultWindow, configuration.bufferedBodyBytes), HTTP2Frame.maxWindow)
         rules.connectionWindow = Self.connectionWindow
-        rules.block = limits.headBytes
         rules.listSize = limits.headBytes + 32 * limits.fieldCount
+        rules.block = rules.listSize
         rules.fields = limits.fieldCount
         connection = HTTP2Connection(role: .client, limits: rules)
         keepIdle = TimeAmount(configuration.keepIdle)

@@ -44,7 +44,8 @@ extension HTTP2Connection {
     ) throws(HTTP2ConnectionError) -> Event? {
         let index = streams.index(forKey: id)
         let isNew = role == .server && id % 2 == 1 && id > lastPeerID
-        let isWanted = index != nil || isNew && streams.count < limits.streams
+        let hasRoom = streams.count < limits.streams && heldBytes <= limits.heldBytes
+        let isWanted = index != nil || isNew && hasRoom
         let fields = try read(block, isWanted: isWanted)
         if let index { return try takeHeaders(id, at: index, fields, endStream: endStream, now: now) }
         guard isNew else {
@@ -53,19 +54,19 @@ extension HTTP2Connection {
             return nil
         }
         lastPeerID = id
-        guard isWanted, fields.headFault == nil, fields.allows(endStream: endStream) else {
+        guard isWanted, fields.isTooLarge || fields.headFault == nil && fields.allows(endStream: endStream) else {
             try floodGuard.countEmptyFrame(now: now)
             refuse(id, isWanted ? .protocolError : .refusedStream)
             return nil
         }
         streams[id] = Stream(
             hasHead: true,
-            rest: fields.contentLength,
+            rest: fields.isTooLarge ? nil : fields.contentLength,
             isRemoteEnded: endStream,
             receiveWindow: HTTP2ReceiveWindow(limits.streamWindow),
             sendWindow: initialSendWindow
         )
-        return .head(stream: id, fields, endStream: endStream)
+        return fields.isTooLarge ? .tooLarge(stream: id) : .head(stream: id, fields, endStream: endStream)
     }
 
     /// Reads a header block, even if its fields are not wanted: the compression state belongs to the connection.
@@ -76,6 +77,7 @@ extension HTTP2Connection {
         }
         var fields = HTTP2HeaderBlock(isRequest: role == .server)
         try decoder.decode(block) { if isWanted { fields.take($0) } }
+        fields.isTooLarge = decoder.isTooLarge
         if isWanted, let insertions = decoder.insertions {
             lastBlock.note(block, (fields, insertions))
         } else {
@@ -94,6 +96,10 @@ extension HTTP2Connection {
     ) throws(HTTP2ConnectionError) -> Event? {
         guard !streams.values[index].isRemoteEnded else {
             return try fail(id, code: .streamClosed, message: "a header block follows the end of the stream", now: now)
+        }
+        guard !fields.isTooLarge else {
+            let failure = try fail(id, code: .enhanceYourCalm, message: "trailers exceed the limits", now: now)
+            return role == .client ? .tooLarge(stream: id) : failure
         }
         guard !streams.values[index].hasHead else {
             try floodGuard.countEmptyFrame(now: now)
@@ -164,6 +170,9 @@ extension HTTP2Connection {
             floodGuard.resetEmptyFrames()
         }
         if endStream, let fault: Event = try end(id, at: index, now: now) { return fault }
+        // A server opens the window for one body only. Padding uses it too (RFC 9113 §6.1), and would stall the end of the body.
+        let padding = charged - piece.readableBytes
+        if role == .server, padding > 0 { allow(padding, on: id) }
         return .data(stream: id, piece, endStream: endStream)
     }
 

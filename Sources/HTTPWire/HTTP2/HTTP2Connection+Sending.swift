@@ -40,6 +40,7 @@ extension HTTP2Connection {
         if piece.readableBytes > 0 {
             streams.values[index].unsent.append(piece)
             streams.values[index].unsentBytes += piece.readableBytes
+            heldBytes += piece.readableBytes
         }
         streams.values[index].isWhole = isLast
         queue(at: index)
@@ -71,6 +72,7 @@ extension HTTP2Connection {
         }
         let length = min(piece.readableBytes, maxFrame, sendWindow, streams.values[index].sendWindow)
         streams.values[index].unsentBytes -= length
+        heldBytes -= length
         streams.values[index].sendWindow -= length
         sendWindow -= length
         let isLast = streams.values[index].unsentBytes == 0 && streams.values[index].isWhole

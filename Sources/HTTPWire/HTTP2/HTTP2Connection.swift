@@ -23,6 +23,10 @@ package struct HTTP2Connection {
         package var connectionWindow = HTTP2Frame.defaultWindow
         /// The maximum number of concurrent streams of the peer; a server refuses more.
         package var streams = 100
+        /// The maximum of ``HTTP2Connection/heldBytes`` at which a server still accepts streams.
+        package var heldBytes = 1 << 20
+        /// The maximum size of an encoded header block, in bytes. A larger one ends the connection, so this should be at least
+        /// ``listSize``.
         package var block = 16_384
         /// The maximum size of the fields of a block, in bytes, including 32 bytes of overhead per field (RFC 7541 §4.1).
         package var listSize = 16_384
@@ -44,6 +48,9 @@ package struct HTTP2Connection {
         case reset(stream: UInt32, HTTP2ErrorCode)
         /// The peer violated the protocol on the stream, which was reset (RFC 9113 §5.4.2).
         case failed(stream: UInt32, String)
+        /// The fields of a head or of a response's trailers exceed the limits. A client's stream was reset; a server's stream is
+        /// open, for a reply (RFC 9113 §10.5.1).
+        case tooLarge(stream: UInt32)
         /// The peer enlarged the send window of a stream, or of the connection for stream 0.
         case window(stream: UInt32)
         /// The peer does not process streams after `last` (RFC 9113 §6.8).
@@ -90,6 +97,9 @@ package struct HTTP2Connection {
     package var isBlocked = false { didSet { if !isBlocked { repliesInWait = 0 } } }
 
     package internal(set) var streams: [UInt32: Stream] = [:]
+    /// The bytes of all bodies in memory: unsent ones, and those of requests that the owner of a server has not received in full.
+    /// The owner adds and removes the latter.
+    package var heldBytes = 0
     package internal(set) var nextID: UInt32 = 1
     var lastPeerID: UInt32 = 0
     /// The last stream that we reset or removed. The peer may not know yet: its frames for closed streams up to this one are
@@ -162,6 +172,7 @@ package struct HTTP2Connection {
     /// Removes a stream from the table and from the send queue.
     package mutating func remove(_ id: UInt32) {
         guard let stream = streams.removeValue(forKey: id) else { return }
+        heldBytes -= stream.unsentBytes
         // Otherwise ended streams would stay queued while the window is closed.
         if stream.isQueued { sending.removeAll { $0 == id } }
     }

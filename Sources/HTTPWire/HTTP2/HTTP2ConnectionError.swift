@@ -6,9 +6,12 @@ package import HTTPTypes
 package struct HTTP2ConnectionError: Error, Equatable {
     package let code: HTTP2ErrorCode
     package let message: String
+    /// Whether a header block is larger than allowed. Floods have the same error code.
+    package let isTooLarge: Bool
 
-    package init(_ code: HTTP2ErrorCode, _ message: String) {
+    package init(_ code: HTTP2ErrorCode, _ message: String, isTooLarge: Bool = false) {
         self.code = code
         self.message = message
+        self.isTooLarge = isTooLarge
     }
 }

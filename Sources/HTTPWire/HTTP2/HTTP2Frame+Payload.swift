@@ -60,8 +60,6 @@ extension HPACKDecoder {
     mutating func decode(_ block: ByteBuffer, _ body: (HPACKField) -> Void) throws(HTTP2ConnectionError) {
         do {
             try block.withUnsafeReadableBytes { try decode($0, body) }
-        } catch HPACKDecoder.Failure.tooLarge {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "a header block has too many or too large fields")
         } catch {
             throw HTTP2ConnectionError(.compressionError, "a header block cannot be decoded")
         }

@@ -129,8 +129,13 @@ struct HTTP2FrameReader {
 
     private mutating func finishBlock(_ header: Header) throws(HTTP2ConnectionError) -> Event? {
         guard let block else { return nil }
-        guard block.bytes.readableBytes <= maxBlock, block.frames <= Self.maxBlockFrames else {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "a header block is larger than \(maxBlock) bytes")
+        guard block.bytes.readableBytes <= maxBlock else {
+            let message = "a header block is larger than \(maxBlock) bytes"
+            throw HTTP2ConnectionError(.enhanceYourCalm, message, isTooLarge: true)
+        }
+        guard block.frames <= Self.maxBlockFrames else {
+            let message = "a header block has more than \(Self.maxBlockFrames) CONTINUATION frames"
+            throw HTTP2ConnectionError(.enhanceYourCalm, message)
         }
         guard header.has(HTTP2Frame.Flags.endHeaders) else { return nil }
         self.block = nil

@@ -18,6 +18,8 @@ package struct HTTP2HeaderBlock {
     package private(set) var fields = HTTPFields()
 
     let isRequest: Bool
+    /// Whether fields are missing, because the block exceeds the limits.
+    var isTooLarge = false
     private(set) var contentLength: Int64?
     private var fault: String?
     private var hasFields = false
@@ -50,6 +52,8 @@ package struct HTTP2HeaderBlock {
                 return note("Content-Length \"\(field.field.value)\" is not one number")
             }
             contentLength = length
+        case .untrimmed:
+            if isRequest { note("a header field's value starts or ends with a space") }
         case .ordinary:
             break
         }

@@ -64,6 +64,26 @@ struct HTTP2BoundsTests {
         for _ in 0..<HTTP2FloodGuard.limit { try channel.writeInbound(ByteBuffer(bytes: pair)) }
         #expect(!exchange.isOver)
         try channel.writeInbound(ByteBuffer(bytes: pair))
+        #expect(exchange.ending?.error?.code == .malformedResponse, "a flood is no large response")
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a header block larger than the announced size of its fields is a response that is too large")
+    func largeBlock() throws {
+        let (channel, handler, _) = try connect()
+        let exchange = try exchange()
+        handler.start(exchange, now: channel.eventLoop.now)
+        try channel.writeInbound(ByteBuffer(bytes: RawFrame(.settings).bytes))
+        let part = [UInt8](repeating: 0, count: HTTP2Frame.defaultMaxLength)
+        let (whole, rest) = handler.connection.limits.listSize.quotientAndRemainder(dividingBy: part.count)
+        try channel.writeInbound(ByteBuffer(bytes: RawFrame(.headers, stream: 1, payload: part).bytes))
+        for _ in 1..<whole {
+            try channel.writeInbound(ByteBuffer(bytes: RawFrame(.continuation, stream: 1, payload: part).bytes))
+        }
+        let last = RawFrame(.continuation, stream: 1, payload: Array(part.prefix(rest)))
+        try channel.writeInbound(ByteBuffer(bytes: last.bytes))
+        #expect(!exchange.isOver, "as large as announced")
+        try channel.writeInbound(ByteBuffer(bytes: RawFrame(.continuation, stream: 1, payload: [0]).bytes))
         #expect(exchange.ending?.error?.code == .responseTooLarge)
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }

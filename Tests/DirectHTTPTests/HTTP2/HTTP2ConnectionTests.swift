@@ -47,6 +47,9 @@ struct HTTP2ConnectionTests {
 
     static let reset = RawFrame(.reset, stream: 1, payload: RawFrame.big(8))
 
+    /// More fields than the default limit of a block.
+    static let manyFields: [(String, String)] = (0..<200).map { ("x-\($0)", "y") }
+
     static let server: [Row] = [
         Row("a request", frames: [request(1)], events: ["head 1 end"]),
         Row(
@@ -149,6 +152,10 @@ struct HTTP2ConnectionTests {
         ),
         Row("TE with trailers only", frames: [request(1, [("te", "trailers")])], events: ["head 1 end"]),
         Row("a name in capitals", [request(1, [("X", "y")])], resets: [1: .protocolError]),
+        Row("a value that starts with a tab", [request(1, [("x", "\ty")])], resets: [1: .protocolError]),
+        Row("a value that ends with a space", [request(1, [("x", "y ")])], resets: [1: .protocolError]),
+        Row("a value of one space", [request(1, [("x", " ")])], resets: [1: .protocolError]),
+        Row("an empty value", frames: [request(1, [("x", "")])], events: ["head 1 end"]),
         Row("a pseudo field behind a field", [request(1, [("x", "y"), (":path", "/")])], resets: [1: .protocolError]),
         Row("a pseudo field twice", [request(1, [(":path", "/")])], resets: [1: .protocolError]),
         Row("a pseudo field of responses", [request(1, [(":status", "200")])], resets: [1: .protocolError]),
@@ -184,6 +191,17 @@ struct HTTP2ConnectionTests {
             resets: [1: .protocolError]
         ),
         Row(
+            "a request with too many fields, and the next one",
+            frames: [request(1, manyFields), request(3)],
+            events: ["tooLarge 1", "head 3 end"]
+        ),
+        Row(
+            "trailers with too many fields",
+            frames: [request(1, ends: false), .headers(manyFields, stream: 1, flags: 5)],
+            events: ["head 1", "failed 1"],
+            resets: [1: .enhanceYourCalm]
+        ),
+        Row(
             "two lengths",
             [request(1, [("content-length", "1"), ("content-length", "2")], ends: false)],
             resets: [1: .protocolError]
@@ -213,6 +231,12 @@ struct HTTP2ConnectionTests {
             "informational responses",
             frames: [response(status: "103"), response(ends: true)],
             events: ["informational 1 103", "head 1 200 end"],
+            role: .client
+        ),
+        Row(
+            "a value with spaces at its ends, as some servers send it",
+            frames: [response([("x", " y ")], ends: true)],
+            events: ["head 1 200 end"],
             role: .client
         ),
         Row("101", frames: [response(status: "101")], events: ["failed 1"], resets: [1: .protocolError], role: .client),
@@ -263,6 +287,20 @@ struct HTTP2ConnectionTests {
             frames: [response([("content-length", "2")]), data(ends: true)],
             events: ["head 1 200", "failed 1"],
             resets: [1: .protocolError],
+            role: .client
+        ),
+        Row(
+            "a response with too many fields",
+            frames: [response(manyFields)],
+            events: ["tooLarge 1"],
+            resets: [1: .enhanceYourCalm],
+            role: .client
+        ),
+        Row(
+            "trailers with too many fields",
+            frames: [response(), .headers(manyFields, stream: 1, flags: 5)],
+            events: ["head 1 200", "tooLarge 1"],
+            resets: [1: .enhanceYourCalm],
             role: .client
         ),
         Row(
@@ -445,6 +483,7 @@ struct HTTP2ConnectionTests {
         case .data(let id, let piece, let ends): "data \(id) \(piece.readableBytes)\(ends ? " end" : "")"
         case .reset(let id, _): "reset \(id)"
         case .failed(let id, _): "failed \(id)"
+        case .tooLarge(let id): "tooLarge \(id)"
         case .window(let id): "window \(id)"
         case .goAway(let last, _): "goAway \(last)"
         case .capacity(let count): "capacity \(count)"

@@ -81,6 +81,33 @@ struct HTTP2LivenessTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test("a window update is activity of an upload, and not of a request without a body", arguments: [true, false])
+    func windowUpdates(isUpload: Bool) throws {
+        let channel = EmbeddedChannel()
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        let handler = HTTP2Handler(
+            .test(),
+            now: channel.eventLoop.now,
+            wakes: WakeQueue(channel.embeddedEventLoop)
+        ) { _ in }
+        try channel.pipeline.syncOperations.addHandler(handler)
+        try channel.writeInbound(ByteBuffer(bytes: RawFrame(.settings).bytes))
+        // The connection's window stays closed after the first part of the body.
+        let body: RequestBody = isUpload ? .bytes([UInt8](repeating: 1, count: 100_000)) : .none
+        let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), body: body)
+        let limits = ExchangeLimits(bufferedBytes: 64 * 1024, idle: .seconds(10))
+        let exchange = Exchange(request: request, limits: limits)
+        handler.start(exchange, now: channel.eventLoop.now)
+        for _ in 0..<3 where !exchange.isOver {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(6))
+            let update = RawFrame(.windowUpdate, stream: 1, payload: RawFrame.big(1))
+            try channel.writeInbound(ByteBuffer(bytes: update.bytes))
+        }
+        #expect(exchange.isOver == !isUpload)
+        #expect(exchange.ending?.error?.code == (isUpload ? nil : DirectHTTPError.Code.idleTimeout))
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test("a silently lost connection is detected, closed and replaced for a request that is safe to repeat")
     func replaced() async throws {
         let lab = try await SilentLab()

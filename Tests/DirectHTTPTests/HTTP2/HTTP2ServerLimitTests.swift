@@ -148,6 +148,38 @@ struct HTTP2ServerLimitTests {
         }
     }
 
+    @Test("a response with too many header fields fails its own request, and a download beside it continues")
+    func tooManyFields() async throws {
+        let download = Gate()
+        try await withServer(connections: 1) { _, connection in
+            try await connection.send(RawFrame(.settings).bytes)
+            while let frame = try await connection.receiveFrame(where: { $0.kind == .headers || $0.kind == .reset }) {
+                if frame.kind == .reset {
+                    let rest = RawFrame(.data, flags: RawFrame.endStream, stream: 1, payload: Array("whole".utf8))
+                    try await connection.send(rest.bytes)
+                } else if frame.stream == 1 {
+                    let piece = RawFrame(.data, stream: 1, payload: Array("the ".utf8))
+                    try await connection.send(RawFrame.headers([(":status", "200")], stream: 1).bytes + piece.bytes)
+                    download.open()
+                } else if frame.stream == 3 {
+                    let fields = (0..<1_100).map { (name: "x-\($0)", value: "y") }
+                    let head = RawFrame.headers([(name: ":status", value: "200")] + fields, stream: 3, flags: 5)
+                    try await connection.send(head.bytes)
+                } else {
+                    try await connection.send(Self.response(frame.stream, "ok"))
+                }
+            }
+        } _: { server, get in
+            async let first = get(.get)
+            try await download.wait()
+            let error = await #expect(throws: DirectHTTPError.self) { _ = try await get(.get) }
+            #expect(error?.code == .responseTooLarge)
+            let texts = [try await first, try await get(.get)]
+            #expect(texts == ["the whole", "ok"])
+            #expect(server.connections.accepted == 1)
+        }
+    }
+
     @Test("a request that the server accepts only over HTTP/1.1 is repeated over HTTP/1.1", arguments: [true, false])
     func wantsHTTP1(isReplayable: Bool) async throws {
         let authority = try TestAuthority()

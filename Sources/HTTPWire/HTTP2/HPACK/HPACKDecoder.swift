@@ -7,8 +7,6 @@ struct HPACKDecoder {
     enum Failure: Error {
         /// The block is invalid (RFC 9113 §4.3: COMPRESSION_ERROR).
         case malformed
-        /// There are too many fields, or their total size is too large.
-        case tooLarge
     }
 
     /// The maximum size of the dynamic table, in bytes: the default of SETTINGS_HEADER_TABLE_SIZE.
@@ -17,6 +15,8 @@ struct HPACKDecoder {
     /// The maximum total size of the fields of a block, in bytes, including 32 bytes of overhead per field.
     let maxListSize: Int
     let maxFields: Int
+    /// Whether the last block had more or larger fields than allowed.
+    private(set) var isTooLarge = false
     /// The dynamic table, newest entry first.
     private var table = Deque<HPACKField>()
     private var size = 0
@@ -34,9 +34,10 @@ struct HPACKDecoder {
         self.maxFields = maxFields
     }
 
-    /// Calls `body` with each field of a block, in order.
+    /// Calls `body` with each field of a block, in order, up to the first one above a limit. The fields after it only update the
+    /// table. The block's own size bounds this work.
     mutating func decode(_ block: UnsafeRawBufferPointer, _ body: (HPACKField) -> Void) throws(Failure) {
-        (readsTable, insertionCount) = (false, 0)
+        (readsTable, insertionCount, isTooLarge) = (false, 0, false)
         // An idle connection should hold little memory.
         defer { if scratch.count > Self.largestScratch { scratch = [] } }
         var index = 0
@@ -62,8 +63,8 @@ struct HPACKDecoder {
             }
             count += 1
             listSize += field.size
-            guard listSize <= maxListSize, count <= maxFields else { throw .tooLarge }
-            body(field)
+            if listSize > maxListSize || count > maxFields { isTooLarge = true }
+            if !isTooLarge { body(field) }
         }
     }
 

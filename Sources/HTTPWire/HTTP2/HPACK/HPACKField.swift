@@ -28,6 +28,9 @@ package final class HPACKField: Sendable {
         case contentLength(Int64?)
         /// `TE`, and whether its value is `trailers` (RFC 9113 §8.2.2).
         case te(Bool)
+        /// The value starts or ends with SP or HTAB. This makes a request malformed (RFC 9113 §8.2.1). Responses with such values
+        /// are accepted, as curl does, because servers send them.
+        case untrimmed
         case ordinary
     }
 
@@ -76,9 +79,14 @@ package final class HPACKField: Sendable {
         case "content-length": return .contentLength(number(value))
         case "te": return .te(String(decoding: value, as: UTF8.self).lowercased() == "trailers")
         case let text where belongsToConnection(text): return .connection
-        case let text: return text.utf8.first == UInt8(ascii: ":") ? .pseudo(Pseudo(rawValue: text)) : .ordinary
+        case let text:
+            let isTrimmed = !isBlank(value.first) && !isBlank(value.last)
+            if text.utf8.first == UInt8(ascii: ":") { return .pseudo(isTrimmed ? Pseudo(rawValue: text) : nil) }
+            return isTrimmed ? .ordinary : .untrimmed
         }
     }
+
+    private static func isBlank(_ octet: UInt8?) -> Bool { octet == 0x20 || octet == 0x09 }
 
     private static func number(_ value: UnsafeRawBufferPointer) -> Int64? {
         guard (1...18).contains(value.count), value.allSatisfy({ (48...57).contains($0) }) else { return nil }
