@@ -73,6 +73,9 @@ struct RequestHead {
         }
     }
 
+    /// Whether the request is a CONNECT.
+    var asksForTunnel: Bool { if case .tunnel = target { true } else { false } }
+
     var framing: HTTP1BodyFraming { fields.framing.ofRequest }
 
     var hasBody: Bool { framing != .none && framing != .length(0) }
