@@ -281,6 +281,11 @@ final class ForwardExchange: WireOwner {
             return fail(.timedOut)
         }
         guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
+        if client.isInputEnded {
+            // NIO reads all that the client sent before its end, which the origin may take long to receive.
+            client.noteDelivery(now: now)
+            origin?.noteDelivery(now: now)
+        }
         let last = max(client.lastActivity, origin?.lastActivity ?? start)
         if now - last >= TimeAmount(limit) { fail(Refusal(504, "the connection was silent for too long")) }
     }
