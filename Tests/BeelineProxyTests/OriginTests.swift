@@ -103,6 +103,38 @@ struct OriginTests {
         await lab.stop()
     }
 
+    @Test("a connection from before a change of the network serves no further request, even if it was in use")
+    func networkChange() async throws {
+        let lab = try await ProxyLab()
+        let (hasArrived, isAnswered) = (Gate(), Gate())
+        let server = try await RawServer.start { connection in
+            while let bytes = try await connection.receive(until: "\r\n\r\n") {
+                if String(decoding: bytes, as: UTF8.self).contains("/slow") {
+                    hasArrived.open()
+                    try await isAnswered.wait()
+                }
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let client = try await lab.connect()
+        for (path, connections) in [("fast", 1), ("fast", 1), ("fast", 2), ("slow", 2), ("fast", 3)] {
+            if connections == 2, path == "fast" {
+                await lab.client.resolver.networkChanged(to: Network(id: "second", families: .v4))
+            }
+            try await client.send("GET http://a.test:\(server.port)/\(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+            if path == "slow" {
+                try await hasArrived.wait()
+                await lab.client.resolver.networkChanged(to: Network(id: "third", families: .v4))
+                isAnswered.open()
+            }
+            #expect(try await client.receiveResponse().body == "ok")
+            #expect(server.connections.accepted == connections)
+        }
+        await client.close()
+        await server.stop()
+        await lab.stop()
+    }
+
     @Test("a slow client gets all that a server sent through a tunnel before its reset, and then the reset")
     func deliveryBeforeReset() async throws {
         let lab = try await ProxyLab()

@@ -40,6 +40,7 @@ final class OriginConnector {
     private let isTunnel: Bool
     private let source: OriginEndpoints
     private let deadline: NIODeadline?
+    private let epoch: Int
     private var done: ((Result<Connection, Refusal>) -> Void)?
     private var task: Task<Void, Never>?
     private var dial: ChannelDial?
@@ -65,6 +66,7 @@ final class OriginConnector {
             usesServices: !purpose.isTunnel,
             tls: server.client.configuration.tls
         )
+        epoch = server.client.engine.epoch
         deadline = server.configuration.limits.connect.map { server.loop.now + TimeAmount($0) }
     }
 
@@ -167,6 +169,7 @@ final class OriginConnector {
     private func connected(_ dialed: ChannelDial.Dialed) {
         do {
             let wire = try server.wire(on: dialed.channel, halfCloses: dialed.halfCloses)
+            wire.epoch = epoch
             end(.success(Connection(wire: wire, endpoint: dialed.endpoint)))
         } catch {
             end(.failure(Refusal(502, "\(dialed.endpoint) closed the connection at once")))

@@ -36,6 +36,8 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private(set) var hasFailed = false
     /// Whether the connection was authenticated by a client's login, so that no other client may use it.
     var isTied = false
+    /// The engine's epoch when a connection to an origin was dialled. The pool keeps no connection of an earlier epoch.
+    var epoch = 0
     /// Whether each direction can end separately. False with TLS.
     let halfCloses: Bool
     /// The server that counts the client's socket; nil for sockets to origins.
