@@ -87,17 +87,25 @@ struct OriginTests {
         await lab.stop()
     }
 
-    @Test("a proxy that stops resets the tunnels that do not end")
+    @Test("a proxy that stops resets both ends of the tunnels that do not end")
     func stopped() async throws {
         let lab = try await Self.lab()
+        let (ends, tell) = AsyncStream.makeStream(of: Bool.self)
         let server = try await RawServer.start { connection in
             try await connection.send("half")
-            try await connection.hold()
+            do {
+                try await connection.drain()
+                tell.yield(true)
+            } catch {
+                tell.yield(false)
+                throw error
+            }
         }
         let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
         #expect(try await tunnel.receive(count: 4) == Array("half".utf8))
         await lab.proxy.stop()
         await #expect(throws: (any Error).self) { _ = try await tunnel.receiveAll() }
+        #expect(await ends.first { _ in true } == false)
         await tunnel.close()
         await server.stop()
         await lab.stop()

@@ -47,6 +47,35 @@ struct UpstreamProxyTests {
         await lab.stop()
     }
 
+    @Test("a tunnel through an upstream proxy over TLS that is cut has no orderly end of TLS")
+    func cutOverTLS() async throws {
+        let authority = try TestAuthority()
+        let (ends, tell) = AsyncStream.makeStream(of: Bool.self)
+        let tls = ServerTLS(try authority.certificate(for: "127.0.0.1"))
+        let other = try await RawServer.start(tls: tls) { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.1 200 OK\r\n\r\n")
+            do {
+                try await connection.drain()
+                tell.yield(true)
+            } catch {
+                tell.yield(false)
+                throw error
+            }
+        }
+        let origin = Origin(scheme: .https, host: Host(other.endpoint.address), port: other.endpoint.port)
+        let lab = try await ProxyLab(client: {
+            $0.proxies = ProxySettings(https: Proxy(origin: origin))
+            $0.tls.rootPEMs = [authority.rootPEM]
+        })
+        let tunnel = try await lab.tunnel(to: "a.test", port: 443)
+        await lab.proxy.stop()
+        #expect(await ends.first { _ in true } == false)
+        await tunnel.close()
+        await other.stop()
+        await lab.stop()
+    }
+
     @Test("localhost behind an upstream proxy is refused as its addresses are")
     func localhost() async throws {
         let other = try await ProxyServer.start(.http) { _, port in Endpoint(IPAddress(v4: 0x7f00_0001), port: port) }

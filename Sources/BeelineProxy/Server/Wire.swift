@@ -32,7 +32,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private(set) var lastActivity: NIODeadline
     /// The time of the last received bytes, or of the last ``resume()``.
     private(set) var lastRead: NIODeadline
-    /// Whether the connection failed before the peer ended its output: by a reset, or by TLS without close_notify.
+    /// Whether the connection failed before the peer ended its output: by a reset, ours too, or by TLS without close_notify.
     private(set) var hasFailed = false
     /// Whether the connection was authenticated by a client's login, so that no other client may use it.
     var isTied = false
@@ -228,10 +228,12 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         }
     }
 
-    /// Closes with a reset. Bytes that the peer has not received are lost.
+    /// Closes with a reset, and without TLS's orderly end. Bytes that the peer has not received are lost.
     func reset() {
+        hasFailed = true
+        isClosing = true
         context?.channel.resetsAtClose()
-        close()
+        context?.channel.closeTransport()
     }
 
     func close() {
