@@ -199,6 +199,34 @@ struct ForwardTests {
         await lab.stop()
     }
 
+    @Test("a 408 that ends a kept connection's idle time is not the response to the next request")
+    func idleTimeout() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start { connection in
+            var isIdle = false
+            while let bytes = try await connection.receive(until: "\r\n\r\n") {
+                guard !isIdle, !String(decoding: bytes, as: UTF8.self).contains("/late") else {
+                    return try await connection.send("HTTP/1.1 408 Late\r\nContent-Length: 4\r\n\r\nlate")
+                }
+                isIdle = true
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let connection = try await lab.connect()
+        // A POST is not repeated, and a 408 on a new connection is the response to its request.
+        for (request, body, connections) in [
+            ("GET /", "ok", 1), ("GET /", "ok", 2), ("POST /", "late", 2), ("GET /late", "late", 3),
+        ] {
+            let line = request.replacing(" ", with: " http://a.test:\(server.port)")
+            try await connection.send("\(line) HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+            #expect(try await connection.receiveResponse().body == body, "\(request)")
+            #expect(server.connections.accepted == connections, "\(request)")
+        }
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
     @Test(
         "the proxy rejects or repairs responses that break the rules",
         arguments: [

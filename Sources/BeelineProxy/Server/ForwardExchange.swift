@@ -209,13 +209,22 @@ final class ForwardExchange: WireOwner {
             isOriginKept = false
             return finish(ByteBuffer())
         }
-        if isOriginFromPool, !hasResponseBegun, !hasPassedEnd, head.isReplayable {
-            origin?.owner = nil
-            origin?.close()
-            origin = nil
-            return dial()
-        }
+        if !hasResponseBegun, !hasPassedEnd, retries() { return }
         fail(.badOrigin("it closed the connection before the response was complete"))
+    }
+
+    /// Sends the request again on a new connection, if the origin may have ended a kept one before the request arrived (RFC 9110
+    /// §9.2.2). Returns whether it does. The client must not have received anything.
+    func retries() -> Bool {
+        guard isOriginFromPool, head.isReplayable else { return false }
+        origin?.owner = nil
+        origin?.close()
+        origin = nil
+        hasResponseBegun = false
+        hasPassedEnd = false
+        response = .head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
+        dial()
+        return true
     }
 
     // MARK: Socket events
