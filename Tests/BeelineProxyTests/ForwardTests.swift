@@ -199,6 +199,29 @@ struct ForwardTests {
         await lab.stop()
     }
 
+    @Test("the proxy replaces a kept connection that died for a half-closed client too")
+    func staleConnectionOfAHalfClosedClient() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start(allowsHalfClosure: true) { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            // The server ends after the client's end, without an answer to the second request.
+            try await connection.drain()
+        }
+        let request = "GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\r\n"
+        let (one, other) = (try await lab.connect(), try await lab.connect())
+        try await one.send(request)
+        #expect(try await one.receiveResponse().body == "ok")
+        try await other.send(request)
+        try await other.finishSending()
+        #expect(try await other.receiveAll().hasSuffix("\r\n\r\nok"))
+        #expect(server.connections.accepted == 2)
+        await one.close()
+        await other.close()
+        await server.stop()
+        await lab.stop()
+    }
+
     @Test("a 408 that ends a kept connection's idle time is not the response to the next request")
     func idleTimeout() async throws {
         let lab = try await ProxyLab()

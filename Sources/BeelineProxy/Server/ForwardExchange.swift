@@ -209,7 +209,7 @@ final class ForwardExchange: WireOwner {
             isOriginKept = false
             return finish(ByteBuffer())
         }
-        if !hasResponseBegun, !hasPassedEnd, retries() { return }
+        if !hasResponseBegun, retries() { return }
         fail(.badOrigin("it closed the connection before the response was complete"))
     }
 
