@@ -182,6 +182,20 @@ struct WireTests {
         origin.end()
     }
 
+    @Test("the zone of an address, which is valid on this machine only, is not sent to the origin")
+    func zoneInHost() throws {
+        for port in ["", ":80", ":"] {
+            let (client, origin) = (try Lab(), try Lab())
+            origin.stopper.isOpen = true
+            let destination = Destination(try Host("[fe80::1%25eth0]"), port: 80)
+            client.server.origins.keep(origin.wire, to: destination, of: client.wire, now: .now())
+            try client.send("GET http://[fe80::1%25eth0]\(port)/ HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            #expect(try origin.sent().contains("\r\nHost: [fe80::1]\(port)\r\n"))
+            client.end()
+            origin.end()
+        }
+    }
+
     @Test("a half-closed client gets no 504 while a slow origin receives its upload")
     func slowReaderOfAnUpload() throws {
         let waiting = NIOLockedValueBox(100)
