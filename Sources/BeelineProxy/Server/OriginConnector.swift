@@ -11,6 +11,8 @@ final class OriginConnector {
     struct Connection {
         let wire: Wire
         let endpoint: Endpoint
+        /// The first bytes from the origin; only for a tunnel.
+        let surplus: ByteBuffer
     }
 
     enum Purpose {
@@ -170,7 +172,7 @@ final class OriginConnector {
         do {
             let wire = try server.wire(on: dialed.channel, halfCloses: dialed.halfCloses)
             wire.epoch = epoch
-            end(.success(Connection(wire: wire, endpoint: dialed.endpoint)))
+            end(.success(Connection(wire: wire, endpoint: dialed.endpoint, surplus: dialed.surplus)))
         } catch {
             end(.failure(Refusal(502, "\(dialed.endpoint) closed the connection at once")))
         }
