@@ -29,6 +29,23 @@ struct ForwardTests {
         await lab.stop()
     }
 
+    @Test("the origin gets the canonical host, however the client spells it")
+    func spellings() async throws {
+        let lab = try await ProxyLab(names: ["a.test", "xn--bcher-kva.test"])
+        let connection = try await lab.connect()
+        let port = lab.plain.port
+        for (written, host) in [
+            ("a.test", "a.test"), ("A.Test", "a.test"), ("%61.test", "a.test"), ("127.1", "127.0.0.1"),
+            ("b\u{fc}cher.test", "xn--bcher-kva.test"),
+        ] {
+            try await connection.send("GET http://\(written):\(port)/echo HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            #expect(try await connection.receiveResponse().head.hasPrefix("HTTP/1.1 200 "), "\(written)")
+            #expect(lab.plain.requests.last?.authority == "\(host):\(port)", "\(written)")
+        }
+        await connection.close()
+        await lab.stop()
+    }
+
     @Test("the proxy answers the blank page at every host itself, and forwards every other path")
     func blankPage() async throws {
         let path = ProxyConfiguration.unguessablePath()
@@ -194,6 +211,57 @@ struct ForwardTests {
         try await connection.send("POST http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
         #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 502 "))
         #expect(served.withLockedValue { $0 } == 3)
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("the proxy replaces a kept connection that died for a half-closed client too")
+    func staleConnectionOfAHalfClosedClient() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start(allowsHalfClosure: true) { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            // The server ends after the client's end, without an answer to the second request.
+            try await connection.drain()
+        }
+        let request = "GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\r\n"
+        let (one, other) = (try await lab.connect(), try await lab.connect())
+        try await one.send(request)
+        #expect(try await one.receiveResponse().body == "ok")
+        try await other.send(request)
+        try await other.finishSending()
+        #expect(try await other.receiveAll().hasSuffix("\r\n\r\nok"))
+        #expect(server.connections.accepted == 2)
+        await one.close()
+        await other.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a 408 that ends a kept connection's idle time is not the response to the next request")
+    func idleTimeout() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start { connection in
+            var isIdle = false
+            while let bytes = try await connection.receive(until: "\r\n\r\n") {
+                guard !isIdle, !String(decoding: bytes, as: UTF8.self).contains("/late") else {
+                    return try await connection.send("HTTP/1.1 408 Late\r\nContent-Length: 4\r\n\r\nlate")
+                }
+                isIdle = true
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let connection = try await lab.connect()
+        // A POST is not repeated, and a 408 on a new connection is the response to its request.
+        for (request, body, connections) in [
+            ("GET /", "ok", 1), ("GET /", "ok", 2), ("POST /", "late", 2), ("GET /late", "late", 3),
+        ] {
+            let line = request.replacing(" ", with: " http://a.test:\(server.port)")
+            try await connection.send("\(line) HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+            #expect(try await connection.receiveResponse().body == body, "\(request)")
+            #expect(server.connections.accepted == connections, "\(request)")
+        }
         await connection.close()
         await server.stop()
         await lab.stop()

@@ -87,18 +87,58 @@ struct OriginTests {
         await lab.stop()
     }
 
-    @Test("a proxy that stops resets the tunnels that do not end")
+    @Test("a proxy that stops resets both ends of the tunnels that do not end")
     func stopped() async throws {
         let lab = try await Self.lab()
+        let (ends, tell) = AsyncStream.makeStream(of: Bool.self)
         let server = try await RawServer.start { connection in
             try await connection.send("half")
-            try await connection.hold()
+            do {
+                try await connection.drain()
+                tell.yield(true)
+            } catch {
+                tell.yield(false)
+                throw error
+            }
         }
         let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
         #expect(try await tunnel.receive(count: 4) == Array("half".utf8))
         await lab.proxy.stop()
         await #expect(throws: (any Error).self) { _ = try await tunnel.receiveAll() }
+        #expect(await ends.first { _ in true } == false)
         await tunnel.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a connection from before a change of the network serves no further request, even if it was in use")
+    func networkChange() async throws {
+        let lab = try await ProxyLab()
+        let (hasArrived, isAnswered) = (Gate(), Gate())
+        let server = try await RawServer.start { connection in
+            while let bytes = try await connection.receive(until: "\r\n\r\n") {
+                if String(decoding: bytes, as: UTF8.self).contains("/slow") {
+                    hasArrived.open()
+                    try await isAnswered.wait()
+                }
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let client = try await lab.connect()
+        for (path, connections) in [("fast", 1), ("fast", 1), ("fast", 2), ("slow", 2), ("fast", 3)] {
+            if connections == 2, path == "fast" {
+                await lab.client.resolver.networkChanged(to: Network(id: "second", families: .v4))
+            }
+            try await client.send("GET http://a.test:\(server.port)/\(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+            if path == "slow" {
+                try await hasArrived.wait()
+                await lab.client.resolver.networkChanged(to: Network(id: "third", families: .v4))
+                isAnswered.open()
+            }
+            #expect(try await client.receiveResponse().body == "ok")
+            #expect(server.connections.accepted == connections)
+        }
+        await client.close()
         await server.stop()
         await lab.stop()
     }

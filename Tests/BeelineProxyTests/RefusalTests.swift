@@ -99,14 +99,14 @@ struct RefusalTests {
         await lab.stop()
     }
 
-    @Test("a refusal is a 403, an unknown name is a 502, and the connection stays open")
+    @Test("a refusal is a 403, an unknown name is a 502, and only a refused tunnel ends the connection")
     func statuses() async throws {
         let lab = try await ProxyLab(configure: {
             $0.policy.tunnelPorts = [443]
             $0.policy.allowsLocalAnswers = false
         })
         try lab.upstream.zone.set("public.test", to: ["127.0.0.1"])
-        let connection = try await lab.connect()
+        let kept = try await lab.connect()
         for (request, status, word) in [
             ("CONNECT a.test:22", 403, "22"),
             ("CONNECT a.test:443", 403, "a public name leads to 127.0.0.1"),
@@ -120,12 +120,37 @@ struct RefusalTests {
             ("GET http://\(lab.proxy.endpoint)/", 403, "this proxy"),
             ("GET /elsewhere", 404, "this is a proxy"),
         ] {
+            let isTunnel = request.hasPrefix("CONNECT ")
+            let connection = try await isTunnel ? lab.connect() : kept
             try await connection.send("\(request) HTTP/1.1\r\nHost: a\r\n\r\n")
             let (head, body) = try await connection.receiveResponse()
             #expect(head.hasPrefix("HTTP/1.1 \(status) "), "\(request): \(head)")
+            #expect(head.contains("Connection: close\r\n") == isTunnel, "\(request): \(head)")
             #expect(body.contains(word) && body.split(separator: "\n").count == 1, "\(request): \(body)")
+            if isTunnel { await connection.close() }
         }
         #expect(await lab.proxy.counts().refused == 11)
+        await kept.close()
+        await lab.stop()
+    }
+
+    @Test("bytes for a tunnel that is refused are not read as a request", arguments: [403, 407, 502])
+    func bytesForARefusedTunnel(status: Int) async throws {
+        let lab = try await ProxyLab(configure: {
+            $0.policy.tunnelPorts = [443]
+            if status == 407 { $0.credentials = ProxyCredentials(user: "me", password: "secret") }
+        })
+        let place = status == 403 ? "a.test:25" : status == 407 ? "a.test:443" : "nobody.test:443"
+        let login = "Proxy-Authorization: Basic bWU6c2VjcmV0\r\n"
+        let connection = try await lab.connect()
+        try await connection.send(
+            "CONNECT \(place) HTTP/1.1\r\nHost: a\r\n\r\n"
+                + "GET http://a.test:\(lab.plain.port)/echo HTTP/1.1\r\nHost: a\r\n\(login)\r\n"
+        )
+        let answer = try await connection.receiveAll()
+        #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.contains("Connection: close\r\n"), "\(answer)")
+        #expect(answer.ranges(of: "HTTP/1.1 ").count == 1, "\(answer)")
+        #expect(lab.plain.connections.accepted == 0)
         await connection.close()
         await lab.stop()
     }

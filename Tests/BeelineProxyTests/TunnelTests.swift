@@ -85,13 +85,13 @@ struct TunnelTests {
     @Test("the zone of an IPv6 address decides the interface, for tunnels and for requests")
     func zone() async throws {
         let lab = try await ProxyLab()
-        let connection = try await lab.connect()
         for request in ["CONNECT [fe80::1%25no-such]:443", "GET http://[fe80::1%25no-such]/"] {
+            let connection = try await lab.connect()
             try await connection.send("\(request) HTTP/1.1\r\nHost: a\r\n\r\n")
             let (head, body) = try await connection.receiveResponse()
             #expect(head.hasPrefix("HTTP/1.1 502 ") && body.contains("no interface with that name"), "\(head)\(body)")
+            await connection.close()
         }
-        await connection.close()
         await lab.stop()
     }
 

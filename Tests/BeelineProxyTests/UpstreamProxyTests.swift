@@ -47,6 +47,70 @@ struct UpstreamProxyTests {
         await lab.stop()
     }
 
+    @Test(
+        "a server that sends first is heard if its bytes arrive together with the upstream proxy's answer",
+        arguments: ["http", "https", "socks5"]
+    )
+    func serverSpeaksFirst(_ kind: String) async throws {
+        let authority = try TestAuthority()
+        let tls = try kind == "https" ? ServerTLS(authority.certificate(for: "127.0.0.1")) : nil
+        let other = try await RawServer.start(tls: tls) { connection in
+            let banner = "SSH-2.0-x\r\n"
+            if kind == "socks5" {
+                _ = try await connection.receive(count: 3)
+                try await connection.send([5, 0])
+                _ = try await connection.receive(count: 13)
+                let answer: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+                try await connection.send(answer + Array(banner.utf8))
+            } else {
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send("HTTP/1.1 200 OK\r\n\r\n" + banner)
+            }
+            try await connection.drain()
+        }
+        let scheme: Scheme = kind == "https" ? .https : .http
+        let origin = Origin(scheme: scheme, host: Host(other.endpoint.address), port: other.endpoint.port)
+        let proxy = kind == "socks5" ? Proxy(.socks5, origin: origin) : Proxy(origin: origin)
+        let lab = try await ProxyLab(client: {
+            $0.proxies = ProxySettings(https: proxy)
+            $0.tls.rootPEMs = [authority.rootPEM]
+        })
+        let tunnel = try await lab.tunnel(to: "a.test", port: 22)
+        #expect(try await tunnel.receive(until: "\n") == Array("SSH-2.0-x\r\n".utf8))
+        await tunnel.close()
+        await other.stop()
+        await lab.stop()
+    }
+
+    @Test("a tunnel through an upstream proxy over TLS that is cut has no orderly end of TLS")
+    func cutOverTLS() async throws {
+        let authority = try TestAuthority()
+        let (ends, tell) = AsyncStream.makeStream(of: Bool.self)
+        let tls = ServerTLS(try authority.certificate(for: "127.0.0.1"))
+        let other = try await RawServer.start(tls: tls) { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.1 200 OK\r\n\r\n")
+            do {
+                try await connection.drain()
+                tell.yield(true)
+            } catch {
+                tell.yield(false)
+                throw error
+            }
+        }
+        let origin = Origin(scheme: .https, host: Host(other.endpoint.address), port: other.endpoint.port)
+        let lab = try await ProxyLab(client: {
+            $0.proxies = ProxySettings(https: Proxy(origin: origin))
+            $0.tls.rootPEMs = [authority.rootPEM]
+        })
+        let tunnel = try await lab.tunnel(to: "a.test", port: 443)
+        await lab.proxy.stop()
+        #expect(await ends.first { _ in true } == false)
+        await tunnel.close()
+        await other.stop()
+        await lab.stop()
+    }
+
     @Test("localhost behind an upstream proxy is refused as its addresses are")
     func localhost() async throws {
         let other = try await ProxyServer.start(.http) { _, port in Endpoint(IPAddress(v4: 0x7f00_0001), port: port) }

@@ -48,7 +48,11 @@ struct WireTests {
         let server: ProxyLoop
         let reader: RequestReader
 
-        init(limits: ProxyLimits = ProxyLimits(), isActive: Bool = true) throws {
+        init(
+            limits: ProxyLimits = ProxyLimits(),
+            isActive: Bool = true,
+            unacknowledgedBytes: @escaping (any Channel) -> Int? = { $0.unacknowledgedBytes }
+        ) throws {
             var configuration = ProxyConfiguration()
             configuration.limits = limits
             var settings = ClientConfiguration()
@@ -60,7 +64,7 @@ struct WireTests {
                 configuration: configuration,
                 gateway: nil
             )
-            wire = Wire(now: channel.eventLoop.now)
+            wire = Wire(now: channel.eventLoop.now, unacknowledgedBytes: unacknowledgedBytes)
             reader = RequestReader(server, client: wire, refusal: nil)
             wire.owner = reader
             try channel.pipeline.syncOperations.addHandlers([stopper, wire])
@@ -135,6 +139,85 @@ struct WireTests {
         lab.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
         #expect(!lab.channel.isActive)
         lab.end()
+    }
+
+    @Test("the last bytes are not cut while the peer receives them, but not for ever", arguments: [3, 31])
+    func slowLastBytes(periods: Int) throws {
+        let waiting = NIOLockedValueBox(100)
+        let lab = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
+        lab.wire.write(ByteBuffer(string: "x"))
+        lab.wire.closeAfterFlush(within: .seconds(5))
+        for period in 1...periods {
+            #expect(lab.channel.isActive)
+            waiting.withLockedValue { $0 -= 1 }
+            lab.channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+            #expect(lab.channel.isActive == (period <= 30))
+        }
+        lab.channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+        #expect(!lab.channel.isActive)
+        lab.end()
+    }
+
+    @Test("a tunnel whose server has ended lasts while the client receives the rest, however slowly")
+    func slowReaderAfterTheEnd() throws {
+        let waiting = NIOLockedValueBox(100)
+        let client = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
+        let origin = try Lab()
+        // An embedded channel would close both directions.
+        client.stopper.delaysClose = true
+        let tunnel = Tunnel(client.server, client: client.wire, origin: origin.wire)
+        tunnel.begin(fromClient: ByteBuffer())
+        origin.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        client.stopper.delaysClose = false
+        let start = client.channel.eventLoop.now
+        for minute in 1...10 {
+            waiting.withLockedValue { $0 -= 1 }
+            tunnel.check(client.wire, now: start + .minutes(Int64(minute)))
+        }
+        tunnel.check(client.wire, now: start + .minutes(11))
+        #expect(client.channel.isActive && origin.channel.isActive)
+        tunnel.check(client.wire, now: start + .minutes(12))
+        #expect(!client.channel.isActive && !origin.channel.isActive, "nothing was received for 2 minutes")
+        client.end()
+        origin.end()
+    }
+
+    @Test("the zone of an address, which is valid on this machine only, is not sent to the origin")
+    func zoneInHost() throws {
+        for port in ["", ":80", ":"] {
+            let (client, origin) = (try Lab(), try Lab())
+            origin.stopper.isOpen = true
+            let destination = Destination(try Host("[fe80::1%25eth0]"), port: 80)
+            client.server.origins.keep(origin.wire, to: destination, of: client.wire, now: .now())
+            try client.send("GET http://[fe80::1%25eth0]\(port)/ HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            #expect(try origin.sent().contains("\r\nHost: [fe80::1]\(port)\r\n"))
+            client.end()
+            origin.end()
+        }
+    }
+
+    @Test("a half-closed client gets no 504 while a slow origin receives its upload")
+    func slowReaderOfAnUpload() throws {
+        let waiting = NIOLockedValueBox(100)
+        let client = try Lab()
+        let origin = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
+        client.stopper.isOpen = true
+        origin.stopper.delaysClose = true
+        let destination = Destination(try Host("a.test"), port: 80)
+        client.server.origins.keep(origin.wire, to: destination, of: client.wire, now: .now())
+        try client.send("POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello")
+        client.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        let start = NIODeadline.now()
+        for minute in 1...10 {
+            waiting.withLockedValue { $0 -= 1 }
+            client.wire.owner?.check(client.wire, now: start + .minutes(Int64(minute)))
+        }
+        #expect(try client.sent() == "" && client.channel.isActive)
+        client.wire.owner?.check(client.wire, now: start + .minutes(12))
+        #expect(try client.sent().hasPrefix("HTTP/1.1 504 "))
+        origin.stopper.delaysClose = false
+        client.end()
+        origin.end()
     }
 
     @Test("one-byte writes count as their buffers, so that many of them stop the writer")

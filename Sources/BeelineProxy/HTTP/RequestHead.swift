@@ -11,7 +11,7 @@ struct RequestHead {
     enum Target: Equatable {
         /// A tunnel (CONNECT).
         case tunnel(Destination)
-        /// A resource of an `http` origin, with authority, path and query as written.
+        /// A resource of an `http` origin. The authority has the canonical host; port, path and query are as written.
         case resource(Destination, authority: String, path: String)
         /// A path at the proxy itself.
         case own(path: String)
@@ -73,6 +73,9 @@ struct RequestHead {
         }
     }
 
+    /// Whether the request is a CONNECT.
+    var asksForTunnel: Bool { if case .tunnel = target { true } else { false } }
+
     var framing: HTTP1BodyFraming { fields.framing.ofRequest }
 
     var hasBody: Bool { framing != .none && framing != .length(0) }
@@ -113,7 +116,19 @@ struct RequestHead {
         let hasSlash = tail.first == UInt8(ascii: "/")
         // RFC 9112 §3.2.1 and §3.2.4.
         let path = tail.isEmpty && method == "OPTIONS" ? "*" : (hasSlash ? "" : "/") + text(tail)
-        return .resource(destination, authority: String(decoding: authority, as: UTF8.self), path: path)
+        return .resource(destination, authority: canonical(authority, host: destination.host), path: path)
+    }
+
+    /// The authority as the next server expects it: the canonical host without its zone, and the port as written.
+    private static func canonical(_ authority: some Collection<UInt8>, host: Host) -> String {
+        let text = String(decoding: authority, as: UTF8.self)
+        let name = host.urlForm
+        let rest = text.utf8.dropFirst(name.utf8.count).first
+        if text.utf8.starts(with: name.utf8), rest == nil || rest == UInt8(ascii: ":") { return text }
+        guard text.utf8.last != UInt8(ascii: "]"), let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
+            return name
+        }
+        return "\(name)\(text[colon...])"
     }
 
     /// The punctuation of a target. Letters and digits are always kept.

@@ -12,7 +12,7 @@ extension ForwardExchange {
 
     func passResponse(_ bytes: ByteBuffer) {
         var bytes = bytes
-        while !isOver {
+        while !isOver, origin != nil {
             switch response {
             case .head(var reader):
                 hasResponseBegun = true
@@ -70,6 +70,8 @@ extension ForwardExchange {
                 Refusal(502, "the proxy \(forwarder) requires a valid user and password: put them into its URL")
             )
         }
+        // The end of a kept connection's idle time, which the origin sent just before the request arrived.
+        if received.status == 408, interims == 0, retries() { return rest.clear() }
         let response = gateway?.mapped(received) ?? received
         let addsVia = server.configuration.addsVia
         if response.isInterim {

@@ -209,13 +209,22 @@ final class ForwardExchange: WireOwner {
             isOriginKept = false
             return finish(ByteBuffer())
         }
-        if isOriginFromPool, !hasResponseBegun, !hasPassedEnd, head.isReplayable {
-            origin?.owner = nil
-            origin?.close()
-            origin = nil
-            return dial()
-        }
+        if !hasResponseBegun, retries() { return }
         fail(.badOrigin("it closed the connection before the response was complete"))
+    }
+
+    /// Sends the request again on a new connection, if the origin may have ended a kept one before the request arrived (RFC 9110
+    /// §9.2.2). Returns whether it does. The client must not have received anything.
+    func retries() -> Bool {
+        guard isOriginFromPool, head.isReplayable else { return false }
+        origin?.owner = nil
+        origin?.close()
+        origin = nil
+        hasResponseBegun = false
+        hasPassedEnd = false
+        response = .head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
+        dial()
+        return true
     }
 
     // MARK: Socket events
@@ -281,6 +290,11 @@ final class ForwardExchange: WireOwner {
             return fail(.timedOut)
         }
         guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
+        if client.isInputEnded {
+            // NIO reads all that the client sent before its end, which the origin may take long to receive.
+            client.noteDelivery(now: now)
+            origin?.noteDelivery(now: now)
+        }
         let last = max(client.lastActivity, origin?.lastActivity ?? start)
         if now - last >= TimeAmount(limit) { fail(Refusal(504, "the connection was silent for too long")) }
     }

@@ -11,6 +11,8 @@ final class OriginConnector {
     struct Connection {
         let wire: Wire
         let endpoint: Endpoint
+        /// The first bytes from the origin; only for a tunnel.
+        let surplus: ByteBuffer
     }
 
     enum Purpose {
@@ -40,6 +42,7 @@ final class OriginConnector {
     private let isTunnel: Bool
     private let source: OriginEndpoints
     private let deadline: NIODeadline?
+    private let epoch: Int
     private var done: ((Result<Connection, Refusal>) -> Void)?
     private var task: Task<Void, Never>?
     private var dial: ChannelDial?
@@ -65,6 +68,7 @@ final class OriginConnector {
             usesServices: !purpose.isTunnel,
             tls: server.client.configuration.tls
         )
+        epoch = server.client.engine.epoch
         deadline = server.configuration.limits.connect.map { server.loop.now + TimeAmount($0) }
     }
 
@@ -167,7 +171,8 @@ final class OriginConnector {
     private func connected(_ dialed: ChannelDial.Dialed) {
         do {
             let wire = try server.wire(on: dialed.channel, halfCloses: dialed.halfCloses)
-            end(.success(Connection(wire: wire, endpoint: dialed.endpoint)))
+            wire.epoch = epoch
+            end(.success(Connection(wire: wire, endpoint: dialed.endpoint, surplus: dialed.surplus)))
         } catch {
             end(.failure(Refusal(502, "\(dialed.endpoint) closed the connection at once")))
         }

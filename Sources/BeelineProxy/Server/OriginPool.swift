@@ -22,11 +22,22 @@ final class OriginPool {
 
     private var sleep = SleepWatch(now: .now)
     private let clock: () -> SleepWatch.Moment
+    /// The epoch of all idle connections.
+    private var epoch: Int
+    private let engineEpoch: () -> Int
 
-    /// - Parameter clock: the time. Tests replace it.
-    init(limits: ProxyLimits, clock: @escaping () -> SleepWatch.Moment = { .now }) {
+    /// - Parameters:
+    ///   - clock: the time. Tests replace it.
+    ///   - engineEpoch: the engine's present epoch.
+    init(
+        limits: ProxyLimits,
+        clock: @escaping () -> SleepWatch.Moment = { .now },
+        engineEpoch: @escaping () -> Int = { 0 }
+    ) {
         self.limits = limits
         self.clock = clock
+        self.engineEpoch = engineEpoch
+        epoch = engineEpoch()
     }
 
     var isEmpty: Bool { count == 0 }
@@ -36,6 +47,7 @@ final class OriginPool {
     func take(_ destination: Destination, for client: Wire) -> Wire? {
         // The origins have closed their ends during the sleep, and this machine may not have received that.
         if sleep.hasSlept(now: clock()) { closeAll() }
+        closeRetired()
         var key = Key(destination: destination, client: ObjectIdentifier(client))
         if idle[key] == nil { key.client = nil }
         guard let kept = idle[key]?.last(where: { $0.wire.isOpen }) else { return nil }
@@ -44,10 +56,13 @@ final class OriginPool {
         return kept.wire
     }
 
-    /// Keeps a connection after an exchange with a client. Closes it instead if the limits are reached.
+    /// Keeps a connection after an exchange with a client. Closes it instead if the limits are reached, or if the network has
+    /// changed since it was dialled.
     func keep(_ wire: Wire, to destination: Destination, of client: Wire, now: NIODeadline) {
+        closeRetired()
         let key = Key(destination: destination, client: wire.isTied ? ObjectIdentifier(client) : nil)
-        guard wire.isOpen, !wire.isInputEnded, count < limits.kept, idle[key, default: []].count < limits.keptPerOrigin
+        guard wire.isOpen, !wire.isInputEnded, wire.epoch == epoch, count < limits.kept,
+            idle[key, default: []].count < limits.keptPerOrigin
         else { return wire.close() }
         let kept = Kept(wire: wire, pool: self, key: key, since: now)
         wire.owner = kept
@@ -70,6 +85,14 @@ final class OriginPool {
         guard count > 0 else { return }
         let limit = TimeAmount(limits.keepIdle)
         for kept in idle.values.joined() where now - kept.since >= limit { kept.wire.close() }
+    }
+
+    /// Closes the connections from before a change of the network or of the resolver.
+    private func closeRetired() {
+        let now = engineEpoch()
+        guard epoch != now else { return }
+        epoch = now
+        closeAll()
     }
 
     func closeAll() { for kept in idle.values.joined() { kept.wire.close() } }

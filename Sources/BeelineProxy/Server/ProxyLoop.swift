@@ -38,7 +38,7 @@ final class ProxyLoop {
         self.configuration = configuration
         own = OwnEndpoints(listening: configuration.listen)
         budget = DescriptorBudget(connections: configuration.limits.connections)
-        origins = OriginPool(limits: configuration.limits)
+        origins = OriginPool(limits: configuration.limits, engineEpoch: { client.engine.epoch })
     }
 
     // MARK: Listening

@@ -106,7 +106,7 @@ extension RequestReader {
         ).begin(takeInput())
     }
 
-    /// Refuses a request. The connection stays open if the request was read completely.
+    /// Refuses a request. The connection stays open if the request was read completely and did not ask for a tunnel.
     ///
     /// - Parameters:
     ///   - head: the request; nil if it could not be parsed.
@@ -114,7 +114,8 @@ extension RequestReader {
     func refuse(_ refusal: Refusal, to head: RequestHead?, closes: Bool = false) {
         server.report(.refused(head?.destination, refusal))
         let isHead = head?.method == "HEAD"
-        guard let head, refusal != self.refusal, !closes else {
+        // A client may send the tunnel's first bytes before the response. They must not be read as requests (RFC 9931 §8).
+        guard let head, refusal != self.refusal, !closes, !head.asksForTunnel else {
             return close(saying: OwnResponse.refusal(refusal, closes: true, isHead: isHead))
         }
         answer(head) { OwnResponse.refusal(refusal, closes: $0, isHead: isHead) }

@@ -229,7 +229,8 @@ final class RequestReader: WireOwner {
                 succeeded()
                 let time = Duration(server.loop.now - start)
                 server.report(.connected(kind, destination, connection.endpoint, after: time))
-                Tunnel(server, client: client, origin: connection.wire, to: destination).begin(fromClient: takeInput())
+                Tunnel(server, client: client, origin: connection.wire, to: destination)
+                    .begin(fromClient: takeInput(), fromOrigin: connection.surplus)
             }
         }
         self.connector = connector

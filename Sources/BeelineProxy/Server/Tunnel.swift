@@ -77,9 +77,14 @@ final class Tunnel: WireOwner {
 
     func check(_ wire: Wire, now: NIODeadline) {
         let limits = server.configuration.limits
-        let rest = now - max(client.lastActivity, origin.lastActivity)
         if let total = limits.total, now - start >= TimeAmount(total) { return end() }
         let isHalfOpen = client.isInputEnded || origin.isInputEnded
+        if isHalfOpen {
+            // NIO reads all that a side sent before its end, which the other side may take long to receive.
+            client.noteDelivery(now: now)
+            origin.noteDelivery(now: now)
+        }
+        let rest = now - max(client.lastActivity, origin.lastActivity)
         if let limit = isHalfOpen ? limits.halfClosed : limits.idle, rest >= TimeAmount(limit) { return end() }
     }
 

@@ -32,10 +32,12 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private(set) var lastActivity: NIODeadline
     /// The time of the last received bytes, or of the last ``resume()``.
     private(set) var lastRead: NIODeadline
-    /// Whether the connection failed before the peer ended its output: by a reset, or by TLS without close_notify.
+    /// Whether the connection failed before the peer ended its output: by a reset, ours too, or by TLS without close_notify.
     private(set) var hasFailed = false
     /// Whether the connection was authenticated by a client's login, so that no other client may use it.
     var isTied = false
+    /// The engine's epoch when a connection to an origin was dialled. The pool keeps no connection of an earlier epoch.
+    var epoch = 0
     /// Whether each direction can end separately. False with TLS.
     let halfCloses: Bool
     /// The server that counts the client's socket; nil for sockets to origins.
@@ -56,6 +58,10 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private static let maxPieces = 1024
     /// The number of bytes sent, and the time since that number has not changed.
     private var stall: (sent: Int64, since: NIODeadline)?
+    /// The number of bytes that the peer had not received at the last call of ``hasDelivered()``.
+    private var undelivered = 0
+    /// How often the time limit for the last bytes starts again because the peer received some.
+    private static let maxExtensions = 30
     /// The address under which the socket is counted; nil for sockets to origins.
     let countsFor: IPAddress?
     /// The bytes that the peer of a channel has not received. Tests replace it.
@@ -101,6 +107,16 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
             return false
         }
         return now - stall.since >= limit
+    }
+
+    /// Counts as activity that the peer has received bytes since the last call. Must be called periodically.
+    func noteDelivery(now: NIODeadline) { if hasDelivered() { lastActivity = now } }
+
+    /// Whether the peer has received bytes since the last call, or more were written.
+    private func hasDelivered() -> Bool {
+        let waiting = context.flatMap { unacknowledgedBytes($0.channel) } ?? waitingBytes
+        defer { undelivered = waiting }
+        return waiting != undelivered
     }
 
     // MARK: For the owner
@@ -161,12 +177,14 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
 
     /// Closes after all written bytes are sent.
     ///
-    /// - Parameter limit: the time after which it closes in any case; nil if the owner enforces a limit.
+    /// - Parameter limit: the time without progress after which the remaining bytes are lost and it closes with a reset; in all at
+    ///   most 31 times that. Nil if the owner enforces a limit.
     func closeAfterFlush(within limit: Duration? = nil) {
         guard let context else { return }
         // A socket that is already closing may still wait for its peer, and its owner no longer enforces a limit.
         if let limit, lastCall == nil {
-            lastCall = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { [self] in close() }
+            _ = hasDelivered()
+            limitDelivery(to: TimeAmount(limit), extensions: Self.maxExtensions)
         }
         guard !isClosing else { return }
         isClosing = true
@@ -175,6 +193,15 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { [self] _ in self.context?.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+    }
+
+    /// Closes after `limit`, unless the peer has received some of the last bytes by then.
+    private func limitDelivery(to limit: TimeAmount, extensions: Int) {
+        lastCall = context?.eventLoop.assumeIsolated().scheduleTask(in: limit) { [self] in
+            guard waitingBytes > 0 else { return close() }
+            guard extensions > 0, hasDelivered() else { return reset() }
+            limitDelivery(to: limit, extensions: extensions - 1)
+        }
     }
 
     /// Closes with a reset, so that the peer does not mistake the data for complete. Waits until the peer has received
@@ -201,10 +228,12 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         }
     }
 
-    /// Closes with a reset. Bytes that the peer has not received are lost.
+    /// Closes with a reset, and without TLS's orderly end. Bytes that the peer has not received are lost.
     func reset() {
+        hasFailed = true
+        isClosing = true
         context?.channel.resetsAtClose()
-        close()
+        context?.channel.closeTransport()
     }
 
     func close() {

@@ -11,6 +11,8 @@ package final class ChannelDial {
         package let endpoint: Endpoint
         /// Whether each direction ends separately. TLS with the origin does not support that.
         package let halfCloses: Bool
+        /// The origin's first bytes, which arrived together with a proxy's answer; empty without a tunnel.
+        package let surplus: ByteBuffer
     }
 
     private let race: Result<DialRace, DirectHTTPError>
@@ -71,7 +73,12 @@ package final class ChannelDial {
                         if halfCloses {
                             try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
                         }
-                        return Dialed(channel: won.channel, endpoint: won.winner.endpoint, halfCloses: halfCloses)
+                        return Dialed(
+                            channel: won.channel,
+                            endpoint: won.winner.endpoint,
+                            halfCloses: halfCloses,
+                            surplus: won.secured.surplus
+                        )
                     }
                 )
             }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOCore
+package import NIOCore
 import NIOSSL
 
 extension Channel {
     /// Closes the socket at once, without sending TLS's closing alert and without waiting for the peer's. On the event loop.
-    func closeTransport() {
+    package func closeTransport() {
         if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
             tls.close(promise: nil)
         } else {

@@ -8,6 +8,8 @@ import Names
 struct DialTarget: Sendable {
     let key: PoolKey
     let steps: [DialStep]
+    /// Whether the caller carries the origin's bytes itself, so that the origin may send first.
+    let isTunnel: Bool
     /// The challenges of proxies.
     let proxies: AuthMemory
     /// The origins that have turned ECH off.
@@ -26,6 +28,7 @@ struct DialTarget: Sendable {
         isTunnel: Bool = false
     ) throws(DirectHTTPError) {
         self.key = key
+        self.isTunnel = isTunnel
         self.proxies = proxies
         self.ech = ech
         var steps: [DialStep] = []

@@ -16,6 +16,8 @@ final class Handshake {
         /// The certificate that the peer of the last TLS handshake showed; nil without TLS.
         var certificate: NIOSSLCertificate?
         var ech = ECHOutcome.notOffered
+        /// The origin's first bytes, which arrived together with a proxy's answer; only for a caller that carries them.
+        var surplus = ByteBuffer()
     }
 
     private let channel: any Channel
@@ -60,9 +62,10 @@ final class Handshake {
                     proxy: proxy,
                     memory: target.proxies,
                     isAnswering: isAnswering,
+                    allowsSurplus: allowsSurplus,
                     onHead: target.onTunnelHead
-                ) { [self] in
-                    stepEnded(with: $0)
+                ) { [self] result in
+                    stepEnded(with: result.map { secured.surplus = $0 })
                 }
             ])
         case .socks(let proxy, let origin):
@@ -70,10 +73,13 @@ final class Handshake {
         }
     }
 
+    /// Whether bytes after a proxy's answer are the origin's. Before TLS or HTTP, in which the client sends first, they are not.
+    private var allowsSurplus: Bool { target.isTunnel && rest.isEmpty }
+
     private func ask(_ proxy: Proxy, for origin: Origin) {
-        let ended = { [self] (result: Result<Void, DirectHTTPError>) in
+        let ended = { [self] (result: Result<ByteBuffer, DirectHTTPError>) in
             stepEnded(
-                with: result.mapError { error in
+                with: result.map { secured.surplus = $0 }.mapError { error in
                     var error = error
                     error.message = "the proxy \(proxy) \(error.message)"
                     return error
@@ -81,7 +87,12 @@ final class Handshake {
             )
         }
         do throws(DirectHTTPError) {
-            let handshake = try SOCKSHandshake(to: origin, user: proxy.user, password: proxy.password)
+            let handshake = try SOCKSHandshake(
+                to: origin,
+                user: proxy.user,
+                password: proxy.password,
+                allowsSurplus: allowsSurplus
+            )
             add([HandshakeHandler(handshake, done: ended)])
         } catch {
             ended(.failure(error))

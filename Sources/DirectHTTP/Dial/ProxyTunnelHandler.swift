@@ -16,7 +16,8 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let proxy: Proxy
     private let memory: AuthMemory
     private let onHead: (@Sendable (ReceivedHead) -> Void)?
-    private var done: ((Result<Void, DirectHTTPError>) -> Void)?
+    private var done: ((Result<ByteBuffer, DirectHTTPError>) -> Void)?
+    private let allowsSurplus: Bool
     private var reader = HTTP1ResponseReader()
     private var answer: AuthMemory.Answer?
     /// The maximum size of the body of a challenge or a refusal in bytes.
@@ -36,20 +37,23 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// - Parameters:
     ///   - memory: the challenges of proxies.
     ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
+    ///   - allowsSurplus: whether the origin may send first.
     ///   - onHead: called with each head of the proxy's answers.
-    ///   - done: called once, when the tunnel is open or the proxy refused. If `isChallenge` is true, a new connection
-    ///     may succeed.
+    ///   - done: called once, when the tunnel is open, with the origin's first bytes, or when the proxy refused. If `isChallenge`
+    ///     is true, a new connection may succeed.
     init(
         to origin: Origin,
         proxy: Proxy,
         memory: AuthMemory,
         isAnswering: Bool,
+        allowsSurplus: Bool,
         onHead: (@Sendable (ReceivedHead) -> Void)? = nil,
-        done: @escaping (Result<Void, DirectHTTPError>) -> Void
+        done: @escaping (Result<ByteBuffer, DirectHTTPError>) -> Void
     ) {
         self.origin = origin
         self.proxy = proxy
         self.memory = memory
+        self.allowsSurplus = allowsSurplus
         self.onHead = onHead
         challenges = isAnswering ? 1 : 0
         self.done = done
@@ -165,8 +169,9 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
             }
             return
         }
-        // In TLS the client sends first. Bytes that arrive before that are refused.
-        guard reader.takeRest().readableBytes == 0 else {
+        // In TLS the client sends first. Bytes that arrive before that are refused, unless the tunnel may carry anything.
+        let surplus = reader.takeRest()
+        guard surplus.readableBytes == 0 || allowsSurplus else {
             return fail(
                 DirectHTTPError(.proxyRefused, "the proxy \(proxy) sent bytes before the tunnel was established"),
                 context: context
@@ -174,7 +179,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
         let done = done.take()
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
-        done?(.success(()))
+        done?(.success(surplus))
     }
 
     private func fail(_ error: DirectHTTPError, context: ChannelHandlerContext) {

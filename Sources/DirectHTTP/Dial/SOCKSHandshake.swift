@@ -15,15 +15,23 @@ struct SOCKSHandshake: ByteHandshake {
     private let port: UInt16
     private let user: String?
     private let password: String
+    private let allowsSurplus: Bool
     private var state = State.method
     private var buffer: [UInt8] = []
 
+    /// - Parameter allowsSurplus: whether the origin may send first. Its bytes are the outcome.
     /// - Throws: `proxyRefused` if the name, user or password is longer than SOCKS5 allows (255 bytes).
-    init(to origin: Origin, user: String?, password: String?) throws(DirectHTTPError) {
+    init(
+        to origin: Origin,
+        user: String?,
+        password: String?,
+        allowsSurplus: Bool = false
+    ) throws(DirectHTTPError) {
         host = origin.host
         port = origin.port
         self.user = user
         self.password = password ?? ""
+        self.allowsSurplus = allowsSurplus
         guard host.text.utf8.count <= 255, (user ?? "").utf8.count <= 255, self.password.utf8.count <= 255 else {
             throw DirectHTTPError(.proxyRefused, "SOCKS5 allows names and passwords of at most 255 bytes")
         }
@@ -35,7 +43,7 @@ struct SOCKSHandshake: ByteHandshake {
     /// Handles bytes from the proxy.
     ///
     /// - Throws: `proxyRefused`, with the proxy's reason.
-    mutating func receive(_ bytes: ByteBuffer) throws(DirectHTTPError) -> HandshakeAction<Void> {
+    mutating func receive(_ bytes: ByteBuffer) throws(DirectHTTPError) -> HandshakeAction<ByteBuffer> {
         buffer += bytes.readableBytesView
         switch state {
         case .method:
@@ -74,7 +82,7 @@ struct SOCKSHandshake: ByteHandshake {
     }
 
     /// RFC 1928 §6: version, reply, a zero, and the proxy's bound address, which is not used.
-    private func readReply() throws(DirectHTTPError) -> HandshakeAction<Void> {
+    private func readReply() throws(DirectHTTPError) -> HandshakeAction<ByteBuffer> {
         guard let version = buffer.first else { return .wait }
         guard version == 5 else { throw .socks("is not a SOCKS5 proxy") }
         guard buffer.count >= 2 else { return .wait }
@@ -88,9 +96,9 @@ struct SOCKSHandshake: ByteHandshake {
         default: throw .socks("answered with a malformed address")
         }
         guard buffer.count >= length else { return .wait }
-        // In TLS and HTTP the client sends first, so bytes that arrive now are not from the origin.
-        guard buffer.count == length else { throw .socks("sent bytes before the tunnel was used") }
-        return .done(())
+        // In TLS and HTTP the client sends first, so bytes that arrive now are not from the origin. A tunnel may carry anything.
+        guard buffer.count == length || allowsSurplus else { throw .socks("sent bytes before the tunnel was used") }
+        return .done(ByteBuffer(bytes: buffer.dropFirst(length)))
     }
 
     /// CONNECT to the host by name, or by address if the host is an address (RFC 1928 §4).

@@ -244,6 +244,9 @@ public final class Engine: Sendable {
         pool.retire()
     }
 
+    /// A number that each call of ``retireConnections()`` changes, for callers that keep connections of their own.
+    package var epoch: Int { pool.epoch }
+
     /// The number of open connections: lent, idle and WebSockets.
     package var openConnections: Int { pool.openCount + webSockets.count }
 
