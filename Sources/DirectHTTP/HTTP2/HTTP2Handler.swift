@@ -72,12 +72,12 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         rules.block = rules.listSize
         rules.fields = limits.fieldCount
         connection = HTTP2Connection(role: .client, limits: rules)
-        keepIdle = TimeAmount(configuration.keepIdle)
+        keepIdle = TimeAmount(limit: configuration.keepIdle)
         self.wakes = wakes
         self.notify = notify
         liveness = PeerLiveness(
             pingAfter: configuration.pingAfter.map { TimeAmount($0) },
-            pingTimeout: TimeAmount(configuration.pingTimeout),
+            pingTimeout: TimeAmount(limit: configuration.pingTimeout),
             now: now
         )
     }
