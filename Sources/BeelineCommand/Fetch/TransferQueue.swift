@@ -91,7 +91,7 @@ struct TransferQueue {
         case .file(let name):
             return .file(try OutputName.expand(name, [expansion] + (upload.map { [$0] } ?? [])))
         case .remoteName:
-            return .remoteFile((try? url.get()).map(OutputName.remote) ?? OutputName.fallback)
+            return .remoteFile((try? url.get()).map { OutputName.remote(expansion.text, $0) } ?? OutputName.fallback)
         }
     }
 
