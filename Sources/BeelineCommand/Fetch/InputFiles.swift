@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -77,6 +79,24 @@ struct InputFiles: Sendable {
         }
     }
 
-    /// Reads a whole text file. Invalid UTF-8 becomes U+FFFD.
-    func text(_ path: String) throws(CommandFailure) -> String { String(decoding: try read(path), as: UTF8.self) }
+    /// Reads a whole text file.
+    ///
+    /// - Parameter hasComments: whether lines that begin with `#` are comments, which may have any octets.
+    /// - Throws: ``CommandFailure``; with status `usage` and the number of the line if it is not UTF-8. Replaced octets would be
+    ///   other data.
+    func text(_ path: String, hasComments: Bool = false) throws(CommandFailure) -> String {
+        let octets = try read(path)
+        if let text = PercentEncoding.validated(octets) { return text }
+        let lines = octets.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() where !(hasComments && line.first == UInt8(ascii: "#")) {
+            guard PercentEncoding.validated(Array(line)) == nil else { continue }
+            throw CommandFailure(.usage, "\(path), line \(index + 1): the line is not UTF-8")
+        }
+        return String(decoding: octets, as: UTF8.self)
+    }
+
+    /// Reads a whole file whose data is ASCII, so that other octets are in comments. Invalid UTF-8 becomes U+FFFD.
+    func asciiText(_ path: String) throws(CommandFailure) -> String {
+        String(decoding: try read(path), as: UTF8.self)
+    }
 }

@@ -64,8 +64,8 @@ extension BasicCredentials {
     ///   - role: `host` or `proxy`, for the prompt.
     init(_ text: String, option: String, of role: String, _ files: InputFiles) throws(CommandFailure) {
         let text = try HeaderLine.checked(text, option)
-        if let colon = text.firstIndex(of: ":") {
-            self.init(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+        if let (user, _, password) = text.cut(atFirst: ":") {
+            self.init(user: String(user), password: String(password))
             return
         }
         guard let password = files.askPassword("Enter \(role) password for user '\(text)':") else {

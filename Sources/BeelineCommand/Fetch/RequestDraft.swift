@@ -275,7 +275,8 @@ struct RequestDraft: Sendable {
         guard !cookies.noCookies else { return }
         var own: [String] = []
         for text in cookies.cookie where !text.isEmpty {
-            if text.contains("=") { own.append(try HeaderLine.checked(text, "-b")) } else { cookieFiles.append(text) }
+            let isFile = text.cut(atFirst: "=") == nil
+            if isFile { cookieFiles.append(text) } else { own.append(try HeaderLine.checked(text, "-b")) }
         }
         if !own.isEmpty { fields[.cookie] = own.joined(separator: "; ") }
     }

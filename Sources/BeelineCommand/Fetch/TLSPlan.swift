@@ -57,7 +57,7 @@ extension TLSSettings {
     mutating func trust(_ path: String, option: String, _ files: InputFiles) throws(CommandFailure) {
         let text: String
         do {
-            text = try files.text(path)
+            text = try files.asciiText(path)
         } catch {
             throw CommandFailure(.unreadableRoots, "\(option): \(error.message)")
         }

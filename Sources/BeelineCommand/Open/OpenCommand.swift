@@ -68,7 +68,7 @@ struct OpenCommand: AsyncParsableCommand {
         browser.kind = self.browser.flatMap { BrowserKind(rawValue: $0.rawValue) }
         browser.blankPagePath = configuration.blankPagePath
         browser.rootPEMs = try client.configuration.tls.rootFiles.map { path throws(CommandFailure) in
-            try files.text(path)
+            try files.asciiText(path)
         }
         return OpenRunner(
             url: url,
