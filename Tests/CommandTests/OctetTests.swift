@@ -52,6 +52,20 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("a Location with octets that are not UTF-8 is followed with these octets, not with U+FFFD")
+        func otherOctetsInLocations() async throws {
+            let lab = try await CommandLab { request in
+                guard request.target == "/" else { return .text(request.target) }
+                let location = HTTPField(name: .location, value: Array("/caf".utf8) + [0xE9] + Array("?%E9".utf8))
+                return Reply(status: .found, fields: HTTPFields([location]))
+            }
+            let run = try await lab.beeline(["-s", "-L", lab.plainURL()])
+            #expect(run.status == 0 && run.text == "/caf%E9?%E9", "\(run.text)\(run.errors)")
+            let shown = try await lab.beeline(["-s", "-o", "out", "-w", "%{redirect_url}", lab.plainURL()])
+            #expect(shown.text == lab.plainURL("/caf%E9?%E9"))
+            await lab.stop()
+        }
+
         @Test("a line of -H @FILE ends at LF or CRLF only")
         func otherLineBreaksInFiles() async throws {
             let lab = try await CommandLab { _ in .text("ok") }

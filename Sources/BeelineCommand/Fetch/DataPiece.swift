@@ -61,16 +61,6 @@ struct DataPiece: Hashable, Sendable {
         return Array(name.utf8) + Self.formEncode(content)
     }
 
-    /// Returns the text of bytes for a query. If they are not UTF-8, the octets above 0x7F are percent-encoded.
-    static func queryText(_ bytes: [UInt8]) -> String {
-        PercentEncoding.validated(bytes)
-            ?? bytes.map { octet in
-                octet < 0x80
-                    ? String(Unicode.Scalar(octet))
-                    : PercentEncoding.encode(CollectionOfOne(octet), keeping: .unreserved)
-            }.joined()
-    }
-
     /// Percent-encodes the bytes, with spaces as `+`, the form encoding.
     private static func formEncode(_ bytes: [UInt8]) -> [UInt8] {
         let words = bytes.split(separator: 0x20, omittingEmptySubsequences: false)

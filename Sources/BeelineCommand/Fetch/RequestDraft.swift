@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import Names
 
 /// The parts of a request that all URLs of a fetch share: method, fields and body.
 struct RequestDraft: Sendable {
@@ -228,7 +229,7 @@ struct RequestDraft: Sendable {
                 bytes += try piece.bytes(files)
             }
             if arguments.get {
-                query = DataPiece.queryText(bytes)
+                query = PercentEncoding.urlText(bytes)
             } else {
                 body = .bytes(bytes)
             }

@@ -30,7 +30,7 @@ struct URLPlan: Hashable, Sendable {
         keepsDots = arguments.message.keepsDots
         forbidsUser = arguments.redirect.forbidsUser
         var parts = try arguments.message.query.map { piece throws(CommandFailure) in
-            Self.withUpperCase(DataPiece.queryText(try piece.bytes(files)))
+            Self.withUpperCase(PercentEncoding.urlText(try piece.bytes(files)))
         }
         if let data { parts.append(data) }
         query = parts.isEmpty ? nil : parts.joined(separator: "&")
