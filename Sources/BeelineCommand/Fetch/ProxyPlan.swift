@@ -57,7 +57,7 @@ extension ClientConfiguration {
 }
 
 extension BasicCredentials {
-    /// Parses `USER:PASSWORD` and prompts for a missing password.
+    /// Parses `USER:PASSWORD` and asks for a missing password.
     ///
     /// - Parameters:
     ///   - option: the option, for messages.
@@ -69,7 +69,10 @@ extension BasicCredentials {
             return
         }
         guard let password = files.askPassword("Enter \(role) password for user '\(text)':") else {
-            throw CommandFailure(.usage, "\(option): write USER:PASSWORD; there is no terminal to prompt on")
+            throw CommandFailure(
+                .usage,
+                "\(option): write USER:PASSWORD; there is no terminal to prompt on, and standard input is empty"
+            )
         }
         self.init(user: text, password: password)
     }
