@@ -16,6 +16,18 @@ extension CommandFailure {
         self.init(CommandStatus(error), Self.withOptions(message) + Self.advice(error.code, message))
     }
 
+    /// The failure with the URL in its message, if the library's message names neither the URL nor an endpoint.
+    ///
+    /// - Parameter shownURL: the URL of the transfer, for errors that belong to no request.
+    func naming(_ error: BeelineError, shownURL: String) -> CommandFailure {
+        guard [BeelineError.Code.deadlineExceeded, .connectionLost, .idleTimeout].contains(error.code) else {
+            return self
+        }
+        let url = error.failedURL
+        guard url.map({ !message.contains($0.origin.serialized) }) ?? true else { return self }
+        return CommandFailure(status, "\(url.map { "\($0)" } ?? shownURL): \(message)", isQuiet: isQuiet)
+    }
+
     /// The message with the command's options in place of the library's settings.
     static func withOptions(_ message: String) -> String {
         let message = message.replacing(HTTPSRecordRemedy.keepHTTP, with: "--no-https-records keeps http")
