@@ -35,6 +35,22 @@ extension ProcessTests {
             await site.stop()
         }
 
+        @Test("the file of CURL_CA_BUNDLE is trusted, and --cacert overrides it")
+        func bundleOfTheEnvironment() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            try lab.folder.write(try TestAuthority(name: "Other").rootPEM, to: "other.pem")
+            let pin = ["--no-https-records", "--resolve", "a.test:\(lab.site.port):127.0.0.1"]
+            let line = ["-s", "-S"] + pin + [lab.url("a.test")]
+            let environment = ["CURL_CA_BUNDLE": "ca.pem"]
+            let run = try await lab.beeline(line, environment: environment)
+            #expect(run.status == 0 && run.text == "ok", "\(run.errors)")
+            let other = try await lab.beeline(["--cacert", "other.pem"] + line, environment: environment)
+            #expect(other.status == 60, "\(other.errors)")
+            let missing = try await lab.beeline(line, environment: ["CURL_CA_BUNDLE": "none.pem"])
+            #expect(missing.status == 77 && missing.errors.contains("CURL_CA_BUNDLE"), "\(missing.errors)")
+            await lab.stop()
+        }
+
         @Test("a client certificate that cannot be used has exit code 58, and nothing is sent")
         func unusableCertificates() async throws {
             let lab = try await CommandLab { _ in .text("ok") }

@@ -35,5 +35,36 @@ extension ProcessTests {
                 await server.stop()
             }
         }
+
+        @Test("errors name the command's options, not names of the library")
+        func optionsInMessages() async throws {
+            let lab = try await CommandLab { _ in .redirect(to: "/there", status: .temporaryRedirect) }
+            let input = Data("body".utf8)
+            let upload = ["-s", "-S", "-L", "-H", "Expect:", "-T", "-", lab.plainURL("/x")]
+            let body = try await lab.beeline(upload, input: input)
+            #expect(body.status == 65 && body.errors.contains("send it from a file"), "\(body.errors)")
+            // The alert protocol_version (RFC 8446 §6.2).
+            let alert: [UInt8] = [0x15, 0x03, 0x03, 0, 2, 2, 70]
+            let old = try await RawServer.start { connection in
+                _ = try await connection.receive()
+                try await connection.send(alert)
+            }
+            let version = try await lab.beeline(["-v", "https://127.0.0.1:\(old.port)/"])
+            #expect(version.status == 35 && version.errors.contains("see --tlsv1.0 and --tls-max"), "\(version.errors)")
+            for run in [body, version] {
+                for name in ["RequestBody", "TLSSettings"] { #expect(!run.errors.contains(name), "\(run.errors)") }
+            }
+            await old.stop()
+            await lab.stop()
+        }
+
+        @Test("an empty name of -o fails before anything is sent")
+        func emptyOutputName() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let run = try await lab.beeline(["-s", "-S", "-o", "a", "-o", "", lab.plainURL("/1"), lab.plainURL("/2")])
+            #expect(run.status == 23 && run.errors.contains("-o: the name"), "\(run.errors)")
+            #expect(lab.plain.requests.isEmpty)
+            await lab.stop()
+        }
     }
 }

@@ -14,7 +14,7 @@ enum VerboseLog {
 
     /// Returns the lines for a request without a response: its attempts to connect, and the request if it was sent.
     static func lines(_ error: BeelineError) -> [String] {
-        let attempts = error.attempts.map { "* \($0)" }
+        let attempts = error.attempts.map { "* \(CommandFailure.withOptions("\($0)"))" }
         guard let request = error.sentRequest?.head else { return attempts }
         return attempts + Self.request(request, version: "").map { "> \($0)" } + [">"]
     }
