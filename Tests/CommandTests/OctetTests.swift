@@ -33,7 +33,7 @@ extension ProcessTests {
         @Test("a line of a file that is not UTF-8 is refused with its number, and is not sent as U+FFFD")
         func otherOctetsInFiles() async throws {
             let lab = try await CommandLab { _ in .text("ok") }
-            let broken = Data("X-One: 1\nX-Two: caf".utf8) + [0xE9] + Data("\n".utf8)
+            let broken = Data("X-One: 1\nX-Two: caf".utf8) + Data([0xE9]) + Data("\n".utf8)
             try lab.folder.write(broken, to: "lines")
             let lines = [
                 ["-H", "@lines"], ["--proxy-header", "@lines"], ["--netrc-file", "lines"],
@@ -45,7 +45,7 @@ extension ProcessTests {
                 #expect(run.errors.contains("lines, line 2: the line is not UTF-8"), "\(line): \(run.errors)")
             }
             #expect(lab.plain.requests.isEmpty)
-            let comment = Data("# caf".utf8) + [0xE9] + Data("\n\(lab.plainURL("/listed"))\n".utf8)
+            let comment = Data("# caf".utf8) + Data([0xE9]) + Data("\n\(lab.plainURL("/listed"))\n".utf8)
             try lab.folder.write(comment, to: "urls")
             #expect(try await lab.beeline(["-s", "-o", "out", "@urls"]).status == 0)
             #expect(lab.plain.requests.last?.path == "/listed")
@@ -64,6 +64,14 @@ extension ProcessTests {
             let shown = try await lab.beeline(["-s", "-o", "out", "-w", "%{redirect_url}", lab.plainURL()])
             #expect(shown.text == lab.plainURL("/caf%E9?%E9"))
             await lab.stop()
+        }
+
+        @Test("run passes on a variable with octets that are not UTF-8 as it is")
+        func otherOctetsInTheEnvironment() async throws {
+            let folder = try Folder()
+            let script = #"FOO=$(printf 'caf\351'); export FOO; exec "$0" run -- printenv FOO"#
+            let run = try await CommandRun.run("/bin/sh", ["-c", script, CommandRun.beeline], in: folder)
+            #expect(run.output == Data("caf".utf8) + Data([0xE9, 0x0A]), "\(run.errors)")
         }
 
         @Test("a line of -H @FILE ends at LF or CRLF only")
