@@ -16,6 +16,7 @@ extension ProcessTests {
                 (["-g", "-O", lab.plainURL("/a{1}.pdf")], "a{1}.pdf", "/a%7B1%7D.pdf"),
                 (["-O", lab.plainURL("/b%20c/")], "b%20c", "/b%20c/"),
                 (["-O", "127.0.0.1:\(lab.plain.port)/é#part"], "é", "/%C3%A9"),
+                (["-O", "http:/127.0.0.1:\(lab.plain.port)/f"], "f", "/f"),
             ]
             for (line, file, target) in rows {
                 let run = try await lab.beeline(["-s"] + line)

@@ -47,11 +47,10 @@ enum OutputName {
     ///   - text: the URL as typed, with the choices of its patterns.
     ///   - url: the parsed URL, for a text that ends with `.` or `..`.
     static func remote(_ text: String, _ url: HTTPURL) -> String {
-        var rest = text.unicodeScalars[...]
-        if text.hasScheme, let colon = rest.firstIndex(of: ":") { rest = rest[rest.index(after: colon)...] }
-        let segments = rest.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").map { String($0) }
-        // The first one is the host.
-        let typed = segments.dropFirst().last ?? fallback
+        let segments = text.unicodeScalars.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").map { String($0) }
+        // As in curl, the slashes after the scheme may be one or three. Then comes the host.
+        let hasScheme = ["http:", "https:"].contains(segments.first?.lowercased())
+        let typed = segments.dropFirst(hasScheme ? 2 : 1).last ?? fallback
         guard typed == "." || typed == ".." else { return typed }
         let segment = url.path.split(separator: "/").last.map(String.init) ?? fallback
         return segment == "." || segment == ".." ? fallback : segment
