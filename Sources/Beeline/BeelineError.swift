@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DirectHTTP
+package import HTTPTypes
 
 /// The error of a request that failed. `description` is one line: what failed, where, and what to try.
 public struct BeelineError: Error, Sendable, CustomStringConvertible {
@@ -14,6 +15,8 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The URL of the hop that failed, after redirects and HSTS; `nil` if there is none.
     package var failedURL: HTTPURL?
+    /// The request of the hop that failed; `nil` if there was no connection to send it on.
+    package var sentRequest: SentRequest?
     /// All connection attempts of the hop that failed.
     public var attempts: [Attempt]
     /// The hops that succeeded before.
@@ -55,6 +58,14 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+
+    /// The head of a request without a response. An object, so that errors stay small.
+    package final class SentRequest: Sendable {
+        /// The head as it was sent. Its cookies and credentials are secrets.
+        package let head: HTTPRequest
+
+        init(_ head: HTTPRequest) { self.head = head }
+    }
 }
 
 /// The codes of the client. The engine throws none of them.

@@ -76,19 +76,7 @@ extension Hop {
     ) {
         url = hop.url
         isUpgraded = hop.isUpgraded
-        var fields = request.fields
-        if let framing = request.framingField,
-            framing.name == .contentLength || response.applicationProtocol != "h2"
-        {
-            fields.append(framing)
-        }
-        self.request = HTTPRequest(
-            method: request.method,
-            scheme: hop.url.origin.scheme.name,
-            authority: request.authority,
-            path: request.sentTarget,
-            headerFields: fields
-        )
+        self.request = HTTPRequest(request, to: hop.url, isHTTP2: response.applicationProtocol == "h2")
         self.response = response.head
         connection = response.connection
         endpoint = response.connection.endpoint
@@ -103,5 +91,20 @@ extension Hop {
         self.cookiesSent = cookiesSent
         self.cookiesReceived = cookiesReceived
         self.receivedAt = receivedAt
+    }
+}
+
+extension HTTPRequest {
+    /// The head of a request as it is sent.
+    init(_ request: PreparedRequest, to url: HTTPURL, isHTTP2: Bool) {
+        var fields = request.fields
+        if let framing = request.framingField, framing.name == .contentLength || !isHTTP2 { fields.append(framing) }
+        self.init(
+            method: request.method,
+            scheme: url.origin.scheme.name,
+            authority: request.authority,
+            path: request.sentTarget,
+            headerFields: fields
+        )
     }
 }

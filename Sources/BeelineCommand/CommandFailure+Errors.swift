@@ -16,9 +16,35 @@ extension CommandFailure {
         self.init(CommandStatus(error), Self.withOptions(message) + Self.advice(error.code, message))
     }
 
+    /// The failure with the URL in its message, if the library's message names neither the URL nor an endpoint.
+    ///
+    /// - Parameter shownURL: the URL of the transfer, for errors that belong to no request.
+    func naming(_ error: BeelineError, shownURL: String) -> CommandFailure {
+        guard [BeelineError.Code.deadlineExceeded, .connectionLost, .idleTimeout].contains(error.code) else {
+            return self
+        }
+        let url = error.failedURL
+        guard url.map({ !message.contains($0.origin.serialized) }) ?? true else { return self }
+        return CommandFailure(status, "\(url.map { "\($0)" } ?? shownURL): \(message)", isQuiet: isQuiet)
+    }
+
+    /// Advice in the library's messages, and the command's options for it.
+    private static let options = [
+        (HTTPSRecordRemedy.keepHTTP, "--no-https-records keeps http"),
+        ("see TLSSettings.minVersion", "see --tlsv1.0 and --tls-max"),
+        ("set TLSSettings.identity", "give it with -E and --key"),
+        ("of TLSSettings.rootPEMs", "of --cacert"),
+        ("use RequestBody.stream", "send it from a file"),
+        ("RedirectRules.schemes does", "--proto-redir does"),
+        (
+            "allow local answers if this is intended",
+            "--allow-local-answers accepts it, and --no-httpdns asks the system's resolver only"
+        ),
+    ]
+
     /// The message with the command's options in place of the library's settings.
     static func withOptions(_ message: String) -> String {
-        let message = message.replacing(HTTPSRecordRemedy.keepHTTP, with: "--no-https-records keeps http")
+        let message = options.reduce(message) { text, option in text.replacing(option.0, with: option.1) }
         return ECHRemedy.allCases.reduce(message) { text, remedy in
             let options =
                 switch remedy {

@@ -24,7 +24,31 @@ struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+extension StringProtocol {
+    /// The text before and after the first of some ASCII characters; nil without one. Searches scalars, because a Character
+    /// includes the combining characters after it.
+    func cut(
+        atFirst separators: String
+    ) -> (head: SubSequence, separator: Unicode.Scalar, tail: SubSequence)? {
+        guard let index = unicodeScalars.firstIndex(where: { separators.unicodeScalars.contains($0) }) else {
+            return nil
+        }
+        return (self[..<index], unicodeScalars[index], self[unicodeScalars.index(after: index)...])
+    }
+}
+
 extension String {
+    /// The text after the last slash of a path.
+    var fileName: Substring {
+        self[(unicodeScalars.lastIndex(of: "/").map(unicodeScalars.index(after:)) ?? startIndex)...]
+    }
+
+    /// The lines of a file, which end with LF or CRLF, without empty ones.
+    var fileLines: [Substring] {
+        unicodeScalars.split(separator: "\n").map { Substring($0.last == "\r" ? $0.dropLast() : $0) }
+            .filter { !$0.isEmpty }
+    }
+
     /// The text on one line. Each control character becomes a space, so that text from a server cannot forge output or move the
     /// cursor.
     var singleLine: String {

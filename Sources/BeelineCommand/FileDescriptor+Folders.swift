@@ -18,7 +18,7 @@ extension FileDescriptor {
     ///
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
     static func createFolders(of path: String) throws(CommandFailure) {
-        for index in path.indices.dropFirst() where path[index] == "/" {
+        for index in path.unicodeScalars.indices.dropFirst() where path.unicodeScalars[index] == "/" {
             let folder = String(path[..<index])
             guard mkdir(folder, 0o750) != 0 else { continue }
             let failure = Failure(code: errno)

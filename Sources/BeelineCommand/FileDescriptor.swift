@@ -117,7 +117,7 @@ struct FileDescriptor: Hashable, Sendable {
             }
         }
         guard !next.isEmpty else { return nil }
-        let folder = path[..<(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)]
+        let folder = path[..<path.fileName.startIndex]
         return next.hasPrefix("/") ? next : folder + next
     }
 

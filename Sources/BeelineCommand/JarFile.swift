@@ -97,7 +97,8 @@ struct JarFile: Hashable, Sendable {
         return cookie
     }
 
-    /// Replaces the content of a file. Writes after the content of a pipe, a device or an open descriptor such as `/dev/stdout`.
+    /// Replaces the content of a file and keeps its permissions; a new file is readable by its owner only. Writes after the
+    /// content of a pipe, a device or an open descriptor such as `/dev/stdout`.
     ///
     /// - Parameter suffix: the suffix of the temporary file's name.
     static func replace(
@@ -124,6 +125,7 @@ struct JarFile: Hashable, Sendable {
             guard error.isOfFolder else { throw error }
             return try write(octets, to: FileDescriptor.open(target, .truncate, permissions: 0o600))
         }
+        keepPermissions(of: target, for: file)
         do throws(FileDescriptor.Failure) {
             try write(octets, to: file)
             guard rename(draft, target) == 0 else { throw FileDescriptor.Failure(code: errno) }
@@ -132,6 +134,15 @@ struct JarFile: Hashable, Sendable {
             guard error.isOfFolder else { throw error }
             try write(octets, to: FileDescriptor.open(target, .truncate, permissions: 0o600))
         }
+    }
+
+    /// Gives a file the permissions of the file that it replaces, if both have the same owner and group.
+    private static func keepPermissions(of target: String, for draft: FileDescriptor) {
+        var (old, new) = (stat(), stat())
+        guard stat(target, &old) == 0, fstat(draft.number, &new) == 0, old.st_uid == new.st_uid,
+            old.st_gid == new.st_gid
+        else { return }
+        fchmod(draft.number, old.st_mode & 0o777)
     }
 
     private static func write(_ octets: [UInt8], to file: FileDescriptor) throws(FileDescriptor.Failure) {

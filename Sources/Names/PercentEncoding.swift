@@ -57,6 +57,14 @@ package enum PercentEncoding {
         return result
     }
 
+    /// Returns the text of octets for a URL. If they are not UTF-8, the octets above 0x7F are percent-encoded.
+    package static func urlText(_ octets: [UInt8]) -> String {
+        validated(octets)
+            ?? octets.map { octet in
+                octet < 0x80 ? String(Unicode.Scalar(octet)) : encode(CollectionOfOne(octet), keeping: .unreserved)
+            }.joined()
+    }
+
     /// Decodes UTF-8; nil if the octets are not valid.
     package static func validated(_ octets: [UInt8]) -> String? {
         // String(validating:) needs macOS 15. Decoding repairs invalid input, so the result then differs from the input.

@@ -30,6 +30,25 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("-c, --jar and --hsts keep the permissions of a file, and a new file is private")
+        func permissionsOfFiles() async throws {
+            let lab = try await CommandLab { _ in .text("ok").adding(.setCookie, "a=b; Max-Age=60") }
+            for option in ["-c", "--jar", "--hsts"] {
+                let (old, new) = ("old\(option)", "new\(option)")
+                let path = try lab.folder.write("", to: old)
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+                for (file, expected) in [(old, 0o644), (new, 0o600)] {
+                    let run = try await lab.beeline(["-s", option, file, lab.plainURL()])
+                    #expect(run.status == 0, "\(run.errors)")
+                    guard lab.folder.has(file) else { continue }
+                    let attributes = try FileManager.default.attributesOfItem(atPath: "\(lab.folder.path)/\(file)")
+                    #expect(attributes[.posixPermissions] as? Int == expected, "\(file)")
+                }
+            }
+            #expect(lab.folder.has("new-c") && lab.folder.has("new--jar"))
+            await lab.stop()
+        }
+
         @Test("-c leaves out a cookie with a tab in its value, which curl would cut there, and --jar keeps it")
         func tabInAValue() async throws {
             let lab = try await CommandLab { _ in

@@ -138,6 +138,17 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("-4 and -6 exclude an address in the URL, with exit code 7")
+        func excludedAddresses() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let run = try await lab.beeline(["-s", "-S", "-6", lab.plainURL()])
+            #expect(run.status == 7 && run.errors.contains("-6 excludes 127.0.0.1"), "\(run.errors)")
+            #expect(try await lab.beeline(["-s", "-S", "-4", "http://[::1]:1/"]).status == 7)
+            #expect(lab.plain.requests.isEmpty)
+            #expect(try await lab.beeline(["-s", "-4", lab.plainURL()]).status == 0)
+            await lab.stop()
+        }
+
         @Test("-r with a body says which part of the resource the body is")
         func rangeOfABody() async throws {
             let lab = try await CommandLab { _ in .text("ok") }

@@ -172,6 +172,7 @@ extension ProcessTests {
             let spec = "dnspod:\(lab.upstream.endpoint)"
             let bogus = try await lab.beeline(["--dns", spec, "--cacert", "ca.pem", lab.url("a.test")])
             #expect(bogus.status == 6 && bogus.errors.contains("127.0.0."), "\(bogus.errors)")
+            #expect(bogus.errors.contains("--allow-local-answers accepts it"), "\(bogus.errors)")
             #expect(lab.site.connections.accepted == 0)
             let unknown = try await lab.beeline(lab.names + [lab.url("nobody.test")])
             #expect(unknown.status == 6 && unknown.errors.contains("nobody.test"), "\(unknown.errors)")

@@ -25,6 +25,39 @@ enum PseudoTerminal {
         return try await CommandRun.run("/usr/bin/python3", ["-c", program] + arguments, in: folder)
     }
 
+    /// Runs a program whose standard input is empty, and types a line on its terminal after it has printed `prompt`.
+    static func answer(
+        _ line: String,
+        to prompt: String,
+        _ arguments: [String],
+        in folder: Folder
+    ) async throws -> CommandRun {
+        let program = """
+            import os, pty, sys
+            number, terminal = pty.fork()
+            if number == 0:
+                os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+                os.execvp(sys.argv[3], sys.argv[3:])
+            seen = b""
+            typed = False
+            while True:
+                try:
+                    piece = os.read(terminal, 4096)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                seen += piece
+                if not typed and sys.argv[2].encode() in seen:
+                    typed = True
+                    os.write(terminal, sys.argv[1].encode() + b"\\n")
+            sys.stdout.buffer.write(seen)
+            sys.stdout.flush()
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) % 256)
+            """
+        return try await CommandRun.run("/usr/bin/python3", ["-c", program, line, prompt] + arguments, in: folder)
+    }
+
     /// Starts a program that prints its signals with `beeline run` on a terminal, presses Ctrl-C, and after the program has
     /// printed that signal, sends SIGQUIT, SIGINT and SIGUSR1 to `beeline`, each after the program has printed the previous one.
     /// SIGINT is not sent first: the kernel joins it with that of the key if `beeline` has not received that yet.

@@ -135,7 +135,11 @@ struct HopJourney {
     /// Creates the error of a hop that has no response.
     @inline(never)
     func failure(_ error: DirectHTTPError, of pending: PendingHop) -> BeelineError {
-        failure(error, routing: pending.routing, observation: pending.observation)
+        var result = failure(error, routing: pending.routing, observation: pending.observation)
+        if error.attempts.contains(where: { $0.outcome == .connected }) {
+            result.sentRequest = BeelineError.SentRequest(HTTPRequest(pending.prepared, to: hop.url, isHTTP2: false))
+        }
+        return result
     }
 
     private func failure(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DirectHTTP
-import HTTPTypes
+package import HTTPTypes
 import Names
 
 /// Creates the request that follows a redirect (RFC 9110 §15.4).
@@ -19,7 +19,7 @@ enum Redirect {
         keepsCredentials: Bool = false,
         hsts: HSTSStore? = nil
     ) throws(BeelineError) -> HopRequest? {
-        guard applies(to: response), let location = response.headerFields[.location], !location.isEmpty else {
+        guard applies(to: response), let location = response.headerFields.location, !location.isEmpty else {
             return nil
         }
         var next = hop
@@ -99,5 +99,16 @@ enum Redirect {
                 "\(hop.url) redirects to a URL that cannot be requested: \(error.message)"
             )
         }
+    }
+}
+
+extension HTTPFields {
+    /// The value of `Location`, with percent-encoded octets where it is not UTF-8, because U+FFFD would lead to another URL.
+    /// Nil without the field.
+    package var location: String? {
+        let values = filter { $0.name == .location }.map { field in
+            PercentEncoding.urlText(field.withUnsafeBytesOfValue { Array($0) })
+        }
+        return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 }

@@ -186,8 +186,8 @@ struct FetchParser {
     private mutating func expandURLFile() throws(CommandFailure) {
         guard let last = current.urls.last, last.text.hasPrefix("@"), !last.isFromFile else { return }
         current.urls.removeLast()
-        let text = try files.text(String(last.text.dropFirst()))
-        for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") && !line.trimmingBlanks.isEmpty {
+        let text = try files.text(String(last.text.dropFirst()), hasComments: true)
+        for line in text.fileLines where !line.hasPrefix("#") && !line.trimmingBlanks.isEmpty {
             current.urls.append(URLArgument(String(line.trimmingBlanks), isFromFile: true))
         }
     }

@@ -37,7 +37,7 @@ struct DNSPlan: Sendable {
     ) throws(CommandFailure) {
         var upstreams = DomainUpstreams()
         for text in arguments.dnsFor { try upstreams.add(option: text) }
-        for path in arguments.dnsFile { try upstreams.add(file: try files.text(path), at: path) }
+        for path in arguments.dnsFile { try upstreams.add(file: try files.asciiText(path), at: path) }
         var names = names
         names.dns += upstreams.others
         main = try Self.source(names, isForDomain: false, defaults: defaults, files: files)

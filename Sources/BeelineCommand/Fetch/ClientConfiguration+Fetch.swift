@@ -9,6 +9,13 @@ extension ClientConfiguration {
         let connection = command.connection
         if connection.noHttpdns { isHTTPDNSEnabled = false }
         for text in connection.resolve { try pin(text, command.names.families) }
+        // As in curl, options win. Here the file adds to the system's roots, as --cacert does.
+        let variable = "CURL_CA_BUNDLE"
+        if command.names.cacert.isEmpty, defaults.cacert.isEmpty, command.tls.values.rootFolders.isEmpty,
+            !command.tls.values.insecure, let path = defaults.environment[variable], !path.isEmpty
+        {
+            try tls.trust(path, option: variable, files)
+        }
         tls = try TLSSettings(command.tls.values, over: tls, files)
         switch command.message.version {
         case .negotiated: break

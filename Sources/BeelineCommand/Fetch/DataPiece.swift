@@ -53,23 +53,12 @@ struct DataPiece: Hashable, Sendable {
     /// Encodes `content`, `=content`, `name=content`, `@file` or `name@file`.
     private func percentEncoded(_ files: InputFiles) throws(CommandFailure) -> [UInt8] {
         // As in curl, the first `=` decides, even after an `@`.
-        guard let mark = text.firstIndex(of: "=") ?? text.firstIndex(of: "@") else {
+        guard let (head, separator, tail) = text.cut(atFirst: "=") ?? text.cut(atFirst: "@") else {
             return Self.formEncode(Array(text.utf8))
         }
-        let rest = String(text[text.index(after: mark)...])
-        let content = text[mark] == "@" ? try files.read(rest) : Array(rest.utf8)
-        let name = mark == text.startIndex ? "" : text[..<mark] + "="
+        let content = separator == "@" ? try files.read(String(tail)) : Array(tail.utf8)
+        let name = head.isEmpty ? "" : head + "="
         return Array(name.utf8) + Self.formEncode(content)
-    }
-
-    /// Returns the text of bytes for a query. If they are not UTF-8, the octets above 0x7F are percent-encoded.
-    static func queryText(_ bytes: [UInt8]) -> String {
-        PercentEncoding.validated(bytes)
-            ?? bytes.map { octet in
-                octet < 0x80
-                    ? String(Unicode.Scalar(octet))
-                    : PercentEncoding.encode(CollectionOfOne(octet), keeping: .unreserved)
-            }.joined()
     }
 
     /// Percent-encodes the bytes, with spaces as `+`, the form encoding.

@@ -36,7 +36,7 @@ struct ETagFile: Hashable, Sendable {
         guard path == "-" || files.size(path) != nil else { return "" }
         let text = try files.text(path)
         return try HeaderLine.checked(
-            String(text.split(whereSeparator: \.isNewline).first ?? "").trimmingBlanks.description,
+            String(text.fileLines.first ?? "").trimmingBlanks.description,
             "--etag-compare"
         )
     }

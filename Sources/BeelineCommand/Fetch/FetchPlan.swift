@@ -161,6 +161,9 @@ struct FetchPlan: Sendable {
         urls = command.urls
         uploads = command.request.uploadFile
         destinations = output.destinations
+        guard !destinations.contains(.file("")) else {
+            throw CommandFailure(.writeFailed, "-o: the name of the file is empty")
+        }
         usesRemoteNames = output.allRemoteNames
         if destinations.count > urls.count { warnings.append("Warning: Got more output options than URLs") }
         if let remark = draft.remark(uploads: uploads.contains { !$0.isEmpty }) { warnings.append(remark) }

@@ -35,12 +35,11 @@ struct FormPart: Hashable, Sendable {
     /// - Throws: ``CommandFailure`` for a malformed argument or an unreadable file.
     static func all(_ argument: FormArgument, _ files: InputFiles) throws(CommandFailure) -> [FormPart] {
         let text = argument.text
-        guard let equals = text.firstIndex(of: "=") else {
+        guard let (head, _, value) = text.cut(atFirst: "=") else {
             // Do not quote the text; it may be a secret.
             throw CommandFailure(.usage, "-F: a part has no name: write name=value or name=@file")
         }
-        let name = equals > text.startIndex ? String(text[..<equals]) : nil
-        let value = text[text.index(after: equals)...]
+        let name = head.isEmpty ? nil : String(head)
         guard !argument.isLiteral else { return [FormPart(name: name, content: .bytes(Array(value.utf8)))] }
         switch value.first {
         case "(":
@@ -81,8 +80,7 @@ struct FormPart: Hashable, Sendable {
             var part = FormPart(name: nil)
             try part.read(&reader, files)
             part.content = try content(of: path, files)
-            part.fileName =
-                part.fileName ?? String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
+            part.fileName = part.fileName ?? String(path.fileName)
             part.guessType(of: path)
             parts.append(part)
         } while reader.nextFile()
@@ -127,7 +125,7 @@ struct FormPart: Hashable, Sendable {
             case .headers:
                 let isFile = reader.startsFile()
                 let word = reader.word()
-                let lines = isFile ? FormHeaders.lines(try files.text(word)) : [word]
+                let lines = isFile ? FormHeaders.lines(try files.text(word, hasComments: true)) : [word]
                 for line in lines { fields.append(try FormHeaders.field(line)) }
             case .other:
                 throw CommandFailure(
@@ -155,7 +153,7 @@ enum FormHeaders {
     /// space continues the previous line.
     static func lines(_ text: String) -> [String] {
         var lines: [String] = []
-        for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
+        for line in text.fileLines where !line.hasPrefix("#") {
             let content = line.trimmingBlanks
             if let first = line.first, first == " " || first == "\t", !lines.isEmpty {
                 if !content.isEmpty { lines[lines.count - 1] += " \(content)" }
@@ -169,9 +167,9 @@ enum FormHeaders {
     /// Parses `Name: value`.
     static func field(_ line: String) throws(CommandFailure) -> HTTPField {
         let line = try HeaderLine.checked(line, "-F headers=")
-        guard let colon = line.firstIndex(of: ":"), let name = HTTPField.Name(String(line[..<colon])) else {
+        guard let (head, _, tail) = line.cut(atFirst: ":"), let name = HTTPField.Name(String(head)) else {
             throw CommandFailure(.usage, "-F headers=: write \"Name: value\"")
         }
-        return HTTPField(name: name, value: String(line[line.index(after: colon)...].trimmingBlanks))
+        return HTTPField(name: name, value: String(tail.trimmingBlanks))
     }
 }

@@ -22,9 +22,7 @@ struct HeaderLine: Hashable, Sendable {
         var texts: [String] = []
         for argument in arguments {
             if argument.hasPrefix("@") {
-                texts += try files.text(String(argument.dropFirst())).split(whereSeparator: \.isNewline).map(
-                    String.init
-                )
+                texts += try files.text(String(argument.dropFirst())).fileLines.map { String($0) }
             } else {
                 texts.append(argument)
             }
@@ -42,13 +40,14 @@ struct HeaderLine: Hashable, Sendable {
     ) throws(CommandFailure) {
         // Check this first, because a line break may be an injection attempt.
         let text = try Self.checked(text, option)
-        let end = text.firstIndex { $0 == ":" || $0 == ";" } ?? text.endIndex
         let malformed = CommandFailure(.usage, "\(option)\(Self.quotedName(of: text)): write \"Name: value\"")
-        guard end < text.endIndex, let name = HTTPField.Name(String(text[..<end])) else { throw malformed }
-        let rest = text[text.index(after: end)...].trimmingBlanks
-        guard text[end] == ":" || rest.isEmpty else { throw malformed }
+        guard let (head, separator, tail) = text.cut(atFirst: ":;"), let name = HTTPField.Name(String(head)) else {
+            throw malformed
+        }
+        let rest = tail.trimmingBlanks
+        guard separator == ":" || rest.isEmpty else { throw malformed }
         self.name = name
-        value = text[end] == ";" ? "" : rest.isEmpty ? nil : String(rest)
+        value = separator == ";" ? "" : rest.isEmpty ? nil : String(rest)
         isFirst = seen.insert(name).inserted
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -14,7 +16,7 @@ struct InputFiles: Sendable {
     var contents: @Sendable (_ path: String) throws -> [UInt8]
     /// Returns the size of a regular file in bytes; nil for other or missing files.
     var size: @Sendable (_ path: String) -> Int64?
-    /// Asks for a password on the terminal; nil without a terminal.
+    /// Asks for a password on the terminal, or reads it from standard input without a terminal; nil if that is empty.
     var askPassword: @Sendable (_ prompt: String) -> String?
     /// Returns whether a folder of the path may not be searched, so that the file may exist. Default: false.
     var isHidden: @Sendable (_ path: String) -> Bool = { _ in false }
@@ -39,7 +41,12 @@ struct InputFiles: Sendable {
         },
         size: { path in FileDescriptor.size(of: path) },
         askPassword: { prompt in
-            guard isatty(STDIN_FILENO) == 1, let password = getpass(prompt) else { return nil }
+            // Standard input may have data while the user is at the terminal.
+            guard let terminal = try? FileDescriptor.open(reading: "/dev/tty") else {
+                return InputFiles.passwordLine(prompt)
+            }
+            try? terminal.close()
+            guard let password = getpass(prompt) else { return nil }
             return String(cString: password)
         },
         isHidden: { path in access(path, F_OK) != 0 && errno == EACCES },
@@ -51,6 +58,19 @@ struct InputFiles: Sendable {
             return String(cString: path)
         }
     )
+
+    /// Reads a line of standard input, as curl does without a terminal. One octet at a time, because the rest may be data.
+    private static func passwordLine(_ prompt: String) -> String? {
+        try? FileDescriptor.standardError.write(prompt.utf8)
+        var line: [UInt8] = []
+        while let octet = try? FileDescriptor.standardInput.read(atMost: 1).first {
+            guard octet != UInt8(ascii: "\n") else { return String(decoding: line, as: UTF8.self) }
+            // The limit of curl.
+            guard line.count < 2_047 else { return nil }
+            line.append(octet)
+        }
+        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+    }
 
     /// Reads a whole file.
     ///
@@ -77,6 +97,24 @@ struct InputFiles: Sendable {
         }
     }
 
-    /// Reads a whole text file. Invalid UTF-8 becomes U+FFFD.
-    func text(_ path: String) throws(CommandFailure) -> String { String(decoding: try read(path), as: UTF8.self) }
+    /// Reads a whole text file.
+    ///
+    /// - Parameter hasComments: whether lines that begin with `#` are comments, which may have any octets.
+    /// - Throws: ``CommandFailure``; with status `usage` and the number of the line if it is not UTF-8. Replaced octets would be
+    ///   other data.
+    func text(_ path: String, hasComments: Bool = false) throws(CommandFailure) -> String {
+        let octets = try read(path)
+        if let text = PercentEncoding.validated(octets) { return text }
+        let lines = octets.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() where !(hasComments && line.first == UInt8(ascii: "#")) {
+            guard PercentEncoding.validated(Array(line)) == nil else { continue }
+            throw CommandFailure(.usage, "\(path), line \(index + 1): the line is not UTF-8")
+        }
+        return String(decoding: octets, as: UTF8.self)
+    }
+
+    /// Reads a whole file whose data is ASCII, so that other octets are in comments. Invalid UTF-8 becomes U+FFFD.
+    func asciiText(_ path: String) throws(CommandFailure) -> String {
+        String(decoding: try read(path), as: UTF8.self)
+    }
 }

@@ -29,14 +29,15 @@ struct LoginPlan: Sendable {
             guard let path = options.file ?? variable ?? home else {
                 throw CommandFailure(.readFailed, "-n: there is no home folder; name the file with --netrc-file")
             }
-            let text = try files.text(path)
+            let text = try files.text(path, hasComments: true)
             do throws(BeelineError) {
                 netrc = try Netrc(parsing: text)
             } catch {
                 throw CommandFailure(.readFailed, "\(path): \(error.message)")
             }
         } catch {
-            guard use == .optional else { throw error }
+            // A file with other octets would log in with another password, or not at all.
+            guard use == .optional, error.status == .readFailed else { throw error }
             netrc = nil
         }
     }

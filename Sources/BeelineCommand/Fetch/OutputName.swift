@@ -15,32 +15,43 @@ enum OutputName {
         let numbered = choices.first?.choices ?? []
         let named = choices.reduce(into: [:]) { $0.merge($1.named) { first, _ in first } }
         guard !numbered.isEmpty || !named.isEmpty else { return name }
-        var result = ""
-        var rest = name[...]
+        var result = String.UnicodeScalarView()
+        // A combining character makes one Character with the `#` or the digit before it, so search scalars.
+        var rest = name.unicodeScalars[...]
         while let hash = rest.firstIndex(of: "#") {
-            result += rest[..<hash]
+            result.append(contentsOf: rest[..<hash])
             let after = rest[rest.index(after: hash)...]
             let digits = after.prefix { ("0"..."9").contains($0) }
-            if let number = Int(digits), number > 0, number <= numbered.count {
-                result += numbered[number - 1]
+            if let number = Int(String(digits)), number > 0, number <= numbered.count {
+                result.append(contentsOf: numbered[number - 1].unicodeScalars)
                 rest = after[digits.endIndex...]
             } else if after.first == "<", let end = after.firstIndex(of: ">") {
                 let key = String(after[after.index(after: after.startIndex)..<end])
                 guard let choice = named[key] else {
                     throw CommandFailure(.badArgument, "-o \(name): no pattern of the URL has the name \(key)")
                 }
-                result += choice
+                result.append(contentsOf: choice.unicodeScalars)
                 rest = after[after.index(after: end)...]
             } else {
-                result += "#"
+                result.append("#")
                 rest = after
             }
         }
-        return result + rest
+        result.append(contentsOf: rest)
+        return String(result)
     }
 
-    /// Returns the last non-empty segment of a URL's path.
-    static func remote(_ url: HTTPURL) -> String {
+    /// Returns the last non-empty segment of a URL's path, as typed: the request has `%E6%8A%A5` for `报`, the file has not.
+    ///
+    /// - Parameters:
+    ///   - text: the URL as typed, with the choices of its patterns.
+    ///   - url: the parsed URL, for a text that ends with `.` or `..`.
+    static func remote(_ text: String, _ url: HTTPURL) -> String {
+        let segments = text.unicodeScalars.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").map { String($0) }
+        // As in curl, the slashes after the scheme may be one or three. Then comes the host.
+        let hasScheme = ["http:", "https:"].contains(segments.first?.lowercased())
+        let typed = segments.dropFirst(hasScheme ? 2 : 1).last ?? fallback
+        guard typed == "." || typed == ".." else { return typed }
         let segment = url.path.split(separator: "/").last.map(String.init) ?? fallback
         return segment == "." || segment == ".." ? fallback : segment
     }

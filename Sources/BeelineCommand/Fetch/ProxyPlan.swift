@@ -57,19 +57,22 @@ extension ClientConfiguration {
 }
 
 extension BasicCredentials {
-    /// Parses `USER:PASSWORD` and prompts for a missing password.
+    /// Parses `USER:PASSWORD` and asks for a missing password.
     ///
     /// - Parameters:
     ///   - option: the option, for messages.
     ///   - role: `host` or `proxy`, for the prompt.
     init(_ text: String, option: String, of role: String, _ files: InputFiles) throws(CommandFailure) {
         let text = try HeaderLine.checked(text, option)
-        if let colon = text.firstIndex(of: ":") {
-            self.init(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+        if let (user, _, password) = text.cut(atFirst: ":") {
+            self.init(user: String(user), password: String(password))
             return
         }
         guard let password = files.askPassword("Enter \(role) password for user '\(text)':") else {
-            throw CommandFailure(.usage, "\(option): write USER:PASSWORD; there is no terminal to prompt on")
+            throw CommandFailure(
+                .usage,
+                "\(option): write USER:PASSWORD; there is no terminal to prompt on, and standard input is empty"
+            )
         }
         self.init(user: text, password: password)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import Names
 
 /// The parts of a request that all URLs of a fetch share: method, fields and body.
 struct RequestDraft: Sendable {
@@ -228,7 +229,7 @@ struct RequestDraft: Sendable {
                 bytes += try piece.bytes(files)
             }
             if arguments.get {
-                query = DataPiece.queryText(bytes)
+                query = PercentEncoding.urlText(bytes)
             } else {
                 body = .bytes(bytes)
             }
@@ -275,7 +276,8 @@ struct RequestDraft: Sendable {
         guard !cookies.noCookies else { return }
         var own: [String] = []
         for text in cookies.cookie where !text.isEmpty {
-            if text.contains("=") { own.append(try HeaderLine.checked(text, "-b")) } else { cookieFiles.append(text) }
+            let isFile = text.cut(atFirst: "=") == nil
+            if isFile { cookieFiles.append(text) } else { own.append(try HeaderLine.checked(text, "-b")) }
         }
         if !own.isEmpty { fields[.cookie] = own.joined(separator: "; ") }
     }

@@ -57,14 +57,15 @@ extension TLSSettings {
     mutating func trust(_ path: String, option: String, _ files: InputFiles) throws(CommandFailure) {
         let text: String
         do {
-            text = try files.text(path)
+            text = try files.asciiText(path)
         } catch {
             throw CommandFailure(.unreadableRoots, "\(option): \(error.message)")
         }
         guard text.contains("-----BEGIN CERTIFICATE-----") else {
             throw CommandFailure(.unreadableRoots, "\(option): \(path) has no certificate in PEM form")
         }
-        rootFiles.append(path)
+        // A pipe cannot be read again for the first connection.
+        if files.isPipe(path) { rootPEMs.append(text) } else { rootFiles.append(path) }
     }
 
     /// Parses `--cert`, `--key` and related options. Without `--key`, the certificate's file has the key.
@@ -79,7 +80,13 @@ extension TLSSettings {
         let key = try values.key.map { key throws(CommandFailure) in
             try source(key, type: values.keyType, option: "--\(option)key-type", files)
         }
-        return ClientIdentity(chain: chain, key: key ?? chain, passphrase: values.passphrase ?? secret)
+        let identity = ClientIdentity(chain: chain, key: key ?? chain, passphrase: values.passphrase ?? secret)
+        do throws(DirectHTTPError) {
+            try identity.check()
+        } catch {
+            throw CommandFailure(.unusableCertificate, "--\(option)cert: \(error.message)")
+        }
+        return identity
     }
 
     /// Splits `FILE[:PASSPHRASE]`. `\:` and `\\` are ordinary characters of the file's name.
@@ -106,8 +113,8 @@ extension TLSSettings {
         do throws(CommandFailure) {
             switch (type ?? "PEM").uppercased() {
             case "PEM":
-                _ = try files.read(path)
-                return .pemFile(path)
+                let bytes = try files.read(path)
+                return files.isPipe(path) ? .pem(String(decoding: bytes, as: UTF8.self)) : .pemFile(path)
             case "DER": return .der(try files.read(path))
             default:
                 throw CommandFailure(

@@ -30,7 +30,7 @@ extension TLSSettings {
     private static func echList(_ text: String, _ files: InputFiles) throws(CommandFailure) -> ECHConfigList {
         let digits: String
         if text.hasPrefix("@") {
-            digits = try files.text(String(text.dropFirst())).filter { !$0.isWhitespace }
+            digits = try files.asciiText(String(text.dropFirst())).filter { !$0.isWhitespace }
         } else {
             digits = text
         }

@@ -63,8 +63,10 @@ struct TransferQueue {
         transfer.upload = upload?.text
         do throws(CommandFailure) {
             let (draft, login) = (plan.draft, plan.login)
+            let url = try parsed.get()
+            try checkFamily(of: url)
             transfer.options = try draft.options(
-                for: parsed.get(),
+                for: url,
                 body: body,
                 plan.command,
                 login: login,
@@ -75,6 +77,16 @@ struct TransferQueue {
         }
         transfer.resume = plan.resume
         return transfer
+    }
+
+    /// Fails for an address that `-4` or `-6` excludes, because no resolver is asked for it.
+    private func checkFamily(of url: HTTPURL) throws(CommandFailure) {
+        let families = plan.client.resolver.families
+        guard let address = url.host.address, !families.contains(Families(address.family)),
+            plan.client.routing(to: url.origin) == .resolve
+        else { return }
+        let option = families == .v6 ? "-6" : "-4"
+        throw CommandFailure(.connectFailed, "\(url.origin.serialized): \(option) excludes \(address)")
     }
 
     private func output(
@@ -91,7 +103,7 @@ struct TransferQueue {
         case .file(let name):
             return .file(try OutputName.expand(name, [expansion] + (upload.map { [$0] } ?? [])))
         case .remoteName:
-            return .remoteFile((try? url.get()).map(OutputName.remote) ?? OutputName.fallback)
+            return .remoteFile((try? url.get()).map { OutputName.remote(expansion.text, $0) } ?? OutputName.fallback)
         }
     }
 

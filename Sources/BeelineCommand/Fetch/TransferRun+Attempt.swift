@@ -105,7 +105,7 @@ extension TransferRun {
         case .success(let response): return response
         case .failure(let error):
             state.record.error = error
-            if settings.isVerbose { VerboseLog.lines(error.attempts).forEach(Terminal.standardError.writeLine) }
+            if settings.isVerbose { VerboseLog.lines(error).forEach(Terminal.standardError.writeLine) }
             if plan.includesHead, !state.record.heads.isEmpty { try writeHeads(&state) }
             if error.code == .bodyNotReplayable, state.record.lastHop?.httpVersion == "1.0",
                 body.size(InputFiles.real) == nil
@@ -113,7 +113,7 @@ extension TransferRun {
                 // As in curl, the first cause counts.
                 throw CommandFailure(.uploadFailed, "HTTP/1.0 cannot send a body of unknown length")
             }
-            let failure = CommandFailure(error)
+            let failure = CommandFailure(error).naming(error, shownURL: transfer.shownURL)
             if plan.maxFileSize != nil, (error.underlyingError as? DirectHTTPError)?.hasTooLargeLength == true {
                 // A number of more than 64 bits is larger than every limit.
                 throw CommandFailure(.tooLarge, "\(failure.message) (--max-filesize)")

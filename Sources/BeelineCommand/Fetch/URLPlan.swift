@@ -30,7 +30,7 @@ struct URLPlan: Hashable, Sendable {
         keepsDots = arguments.message.keepsDots
         forbidsUser = arguments.redirect.forbidsUser
         var parts = try arguments.message.query.map { piece throws(CommandFailure) in
-            Self.withUpperCase(DataPiece.queryText(try piece.bytes(files)))
+            Self.withUpperCase(PercentEncoding.urlText(try piece.bytes(files)))
         }
         if let data { parts.append(data) }
         query = parts.isEmpty ? nil : parts.joined(separator: "&")
@@ -44,9 +44,10 @@ struct URLPlan: Hashable, Sendable {
         var text = Self.withSlashes(argument.hasScheme ? argument : nil) ?? argument
         if !text.hasScheme { text = Self.withSlashes(argument) ?? "\(defaultScheme)://\(argument)" }
         if let query, !query.isEmpty {
-            let fragment = text.firstIndex(of: "#") ?? text.endIndex
+            let fragment = text.unicodeScalars.firstIndex(of: "#") ?? text.endIndex
             let head = text[..<fragment]
-            let separator = !head.contains("?") ? "?" : head.hasSuffix("?") || head.hasSuffix("&") ? "" : "&"
+            let hasQuery = head.cut(atFirst: "?") != nil
+            let separator = !hasQuery ? "?" : head.hasSuffix("?") || head.hasSuffix("&") ? "" : "&"
             text = head + separator + query + text[fragment...]
         }
         let url = try url(of: text, upload: upload)
@@ -70,7 +71,7 @@ struct URLPlan: Hashable, Sendable {
                 )
             }
             if let upload, upload != "-", upload != ".", url.path.hasSuffix("/"), url.query == nil {
-                let end = text.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
+                let end = text.unicodeScalars.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
                 let slash = text[..<end].hasSuffix("/") ? "" : "/"
                 let completed = text[..<end] + slash + Self.encodedName(upload) + text[end...]
                 url = try HTTPURL(String(completed), keepsDotSegments: keepsDots)
@@ -105,7 +106,6 @@ struct URLPlan: Hashable, Sendable {
     }
 
     private static func encodedName(_ path: String) -> String {
-        let name = path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
-        return PercentEncoding.encode(name, keeping: .unreserved)
+        PercentEncoding.encode(path.fileName, keeping: .unreserved)
     }
 }

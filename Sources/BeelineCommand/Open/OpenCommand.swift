@@ -67,9 +67,9 @@ struct OpenCommand: AsyncParsableCommand {
         var browser = BrowserConfiguration()
         browser.kind = self.browser.flatMap { BrowserKind(rawValue: $0.rawValue) }
         browser.blankPagePath = configuration.blankPagePath
-        browser.rootPEMs = try client.configuration.tls.rootFiles.map { path throws(CommandFailure) in
-            try files.text(path)
-        }
+        let tls = client.configuration.tls
+        browser.rootPEMs = try tls.rootFiles.map { path throws(CommandFailure) in try files.asciiText(path) }
+        browser.rootPEMs += tls.rootPEMs
         return OpenRunner(
             url: url,
             client: client,

@@ -7,12 +7,17 @@ import Beeline
 enum VerboseLog {
     /// Returns the lines for a hop: `*` events, `>` request, `<` response.
     static func lines(_ hop: Hop) -> [String] {
-        upgrade(hop).map { "* \($0)" } + connection(hop).map { "* \($0)" } + request(hop).map { "> \($0)" } + [">"]
+        let request = Self.request(hop.request, version: " " + version(hop))
+        return upgrade(hop).map { "* \($0)" } + connection(hop).map { "* \($0)" } + request.map { "> \($0)" } + [">"]
             + response(hop).map { "< \($0)" } + ["<"] + cookies(hop).map { "* \($0)" }
     }
 
-    /// Returns the lines for failed attempts.
-    static func lines(_ attempts: [Attempt]) -> [String] { attempts.map { "* \($0)" } }
+    /// Returns the lines for a request without a response: its attempts to connect, and the request if it was sent.
+    static func lines(_ error: BeelineError) -> [String] {
+        let attempts = error.attempts.map { "* \(CommandFailure.withOptions("\($0)"))" }
+        guard let request = error.sentRequest?.head else { return attempts }
+        return attempts + Self.request(request, version: "").map { "> \($0)" } + [">"]
+    }
 
     private static func upgrade(_ hop: Hop) -> [String] {
         hop.isUpgraded ? ["Changed http to https: \(hop.url.host) requires TLS (HSTS or HTTPS record)"] : []
@@ -39,9 +44,8 @@ enum VerboseLog {
         return lines
     }
 
-    private static func request(_ hop: Hop) -> [String] {
-        let request = hop.request
-        var lines = ["\(request.method.rawValue) \(request.path ?? "/") \(version(hop))"]
+    private static func request(_ request: HTTPRequest, version: String) -> [String] {
+        var lines = ["\(request.method.rawValue) \(request.path ?? "/")\(version)"]
         lines.append("Host: \(request.authority ?? "")")
         for field in request.headerFields { lines.append("\(field.name.rawName): \(shown(field))") }
         return lines

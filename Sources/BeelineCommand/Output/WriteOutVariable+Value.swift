@@ -80,7 +80,7 @@ extension WriteOutVariable {
 
     /// Returns the redirect target that `-L` would follow.
     private static func redirectURL(_ hop: Hop?) -> Value {
-        guard let hop, (300..<400).contains(hop.status.code), let location = hop.response.headerFields[.location] else {
+        guard let hop, (300..<400).contains(hop.status.code), let location = hop.response.headerFields.location else {
             return .absent
         }
         // A target with another scheme is shown unchanged.

@@ -52,12 +52,37 @@ package struct ProgramLaunch: Sendable {
         return signal == 0 ? status >> 8 & 0xff : 128 + signal
     }
 
+    /// The entries of this process's environment by their text, to pass on octets that are not UTF-8. The text has U+FFFD for
+    /// them.
+    private static var ownEnvironment: [String: UnsafeMutablePointer<CChar>] {
+        #if canImport(Darwin)
+        let list = _NSGetEnviron().pointee
+        #else
+        // A mutable global variable, which Swift does not let concurrent code use by its name.
+        typealias List = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+        let list = dlsym(nil, "environ")?.assumingMemoryBound(to: List?.self).pointee
+        #endif
+        var entries: [String: UnsafeMutablePointer<CChar>] = [:]
+        var index = 0
+        while let entry = list?[index] {
+            entries[String(cString: entry)] = entry
+            index += 1
+        }
+        return entries
+    }
+
     /// Starts the program.
     ///
     /// - Returns: the process id.
     package func start() throws(Failure) -> pid_t {
         var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        let own = Self.ownEnvironment
+        var envp = environment.map { name, value -> UnsafeMutablePointer<CChar>? in
+            let text = "\(name)=\(value)"
+            guard let entry = own[text] else { return strdup(text) }
+            return strdup(entry)
+        }
+        envp.append(nil)
         defer { for pointer in argv + envp { free(pointer) } }
         #if canImport(Darwin)
         var attributes: posix_spawnattr_t?

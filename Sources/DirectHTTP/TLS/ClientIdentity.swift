@@ -35,6 +35,28 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
 
     var paths: [String] { [chain, key].compactMap(\.path) }
 
+    /// Checks that the certificates and the key can be read and belong together, before a connection needs them.
+    package func check() throws(DirectHTTPError) {
+        let (chain, key) = try load()
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        // The system's roots would take milliseconds.
+        configuration.trustRoots = .certificates([])
+        configuration.certificateChain = chain.map { .certificate($0) }
+        configuration.privateKey = .privateKey(key)
+        do {
+            _ = try NIOSSLContext(configuration: configuration)
+        } catch {
+            guard error as? NIOSSLError == .failedToLoadPrivateKey else {
+                throw DirectHTTPError(
+                    .tlsFailed,
+                    "the client certificate cannot be used: \(error)",
+                    underlyingError: error
+                )
+            }
+            throw mismatch(error)
+        }
+    }
+
     func load() throws(DirectHTTPError) -> (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
         let certificates = try Self.read(
             chain,

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import Testing
+
+extension ProcessTests {
+    /// The password of `-u USER`.
+    struct PasswordPromptTests {
+        /// `me:secret`.
+        private static let login = "Basic bWU6c2VjcmV0"
+
+        @Test("-u USER asks on the terminal although standard input is redirected", .timeLimit(.minutes(1)))
+        func redirectedInput() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let line = [CommandRun.beeline, "-s", "-S", "-u", "me", lab.plainURL()]
+            let run = try await PseudoTerminal.answer("secret", to: "for user 'me':", line, in: lab.folder)
+            #expect(run.status == 0 && !run.text.contains("secret"), "\(run.text)\(run.errors)")
+            #expect(lab.plain.requests.last?.fields[.authorization] == Self.login)
+            await lab.stop()
+        }
+
+        @Test("without a terminal, -u USER reads the password from standard input", .timeLimit(.minutes(1)))
+        func noTerminal() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let program = "import os, sys; os.setsid(); os.execvp(sys.argv[1], sys.argv[1:])"
+            let line = ["-c", program, CommandRun.beeline, "-s", "-S", "-u", "me", lab.plainURL()]
+            let input = Data("secret\nrest".utf8)
+            let run = try await CommandRun.run("/usr/bin/python3", line, in: lab.folder, input: input)
+            #expect(run.status == 0 && run.text == "ok", "\(run.errors)")
+            #expect(lab.plain.requests.last?.fields[.authorization] == Self.login)
+            let empty = try await CommandRun.run("/usr/bin/python3", line, in: lab.folder)
+            #expect(empty.status == 64 && empty.errors.contains("no terminal"), "\(empty.errors)")
+            await lab.stop()
+        }
+    }
+}
