@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CookieJar
+import DirectHTTP
 import Names
 
 #if canImport(Darwin)
@@ -138,11 +139,8 @@ struct JarFile: Hashable, Sendable {
 
     /// Gives a file the permissions of the file that it replaces, if both have the same owner and group.
     private static func keepPermissions(of target: String, for draft: FileDescriptor) {
-        var (old, new) = (stat(), stat())
-        guard stat(target, &old) == 0, fstat(draft.number, &new) == 0, old.st_uid == new.st_uid,
-            old.st_gid == new.st_gid
-        else { return }
-        fchmod(draft.number, old.st_mode & 0o777)
+        guard let permissions = FileKind.permissions(of: target, ifOwnedLike: draft.number) else { return }
+        fchmod(draft.number, mode_t(permissions))
     }
 
     private static func write(_ octets: [UInt8], to file: FileDescriptor) throws(FileDescriptor.Failure) {

@@ -36,6 +36,15 @@ package enum FileKind: Hashable, Sendable {
         return fstat(descriptor, &status) == 0 && status.st_uid == geteuid()
     }
 
+    /// The permissions of the file at `path`, without the special bits, if it has the owner and the group of an open file; nil
+    /// otherwise.
+    package static func permissions(of path: String, ifOwnedLike descriptor: CInt) -> UInt32? {
+        var (old, new) = (stat(), stat())
+        guard stat(path, &old) == 0, fstat(descriptor, &new) == 0, old.st_uid == new.st_uid, old.st_gid == new.st_gid
+        else { return nil }
+        return UInt32(old.st_mode & 0o777)
+    }
+
     private init(_ status: stat) {
         switch status.st_mode & S_IFMT {
         case S_IFREG: self = .file(size: Int64(status.st_size))
