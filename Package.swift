@@ -339,6 +339,8 @@ let package = Package(
                 "BeelineService", serviceLifecycle, nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"), logging, metrics,
                 tracing,
             ],
+            // The guides are for other packages, which see only public names.
+            packageAccess: false,
             swiftSettings: settings
         ),
         .executableTarget(

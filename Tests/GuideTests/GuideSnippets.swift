@@ -34,7 +34,7 @@ func upload(_ client: BeelineClient) async throws {
 }
 
 func login(_ client: BeelineClient) async throws {
-    let form = RequestBody.bytes("user=ada&password=lovelace".utf8)
+    let form = RequestBody.form(["user": "ada", "password": "lovelace"])
     _ = try await client.post("https://shop.example/login", body: form)
     let me = try await client.get("https://shop.example/me")  // logged in, whatever the address
     print(me.hop.cookiesSent, me.endpoint)

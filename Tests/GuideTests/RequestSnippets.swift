@@ -74,13 +74,15 @@ func retrying() -> ClientConfiguration {
     return configuration
 }
 
-func retryingPost(_ client: BeelineClient) async throws {
+func retryingPost(_ client: BeelineClient, _ orderID: String) async throws {
+    var fields = HTTPFields()
+    if let name = HTTPField.Name("Idempotency-Key") { fields[name] = orderID }  // the service detects repetitions by it
     var options = RequestOptions()
     options.retry = .standard
-    options.retry?.methods.insert(.post)  // this service detects repetitions by If-None-Match
+    options.retry?.methods.insert(.post)
     let response = try await client.post(
         "https://api.example.com/orders",
-        fields: [.ifNoneMatch: "*"],
+        fields: fields,
         body: .form(["item": "42"]),
         options: options
     )

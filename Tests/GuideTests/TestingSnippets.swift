@@ -11,7 +11,7 @@ func siteOfATest() async throws {
     let origin = try await LoopbackOrigin.start(
         addresses: ["127.0.0.1", "127.0.0.2"],
         tls: ServerTLS(try authority.certificate(for: "a.test"), try authority.certificate(for: "b.test")),
-        handler: Routes.standard
+        handler: { request in .text("\(request.method) \(request.path)") }
     )
     let upstream = try await UpstreamServer.start()
     try upstream.zone.set("a.test", to: ["127.0.0.1", "127.0.0.2"])

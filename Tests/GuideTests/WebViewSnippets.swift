@@ -26,7 +26,10 @@ func rehomeStore(store: some WebCookieStore, address: IPAddress, host: Host) asy
 }
 
 func rehomeWhileFollowing(_ resolver: Resolver, _ configuration: inout WebCookieFollowing.Configuration) {
-    configuration.hostOfAddress = { try? resolver.onlyHost(of: $0) }
+    configuration.hostOfAddress = { address in
+        let hosts = resolver.hosts(of: address)
+        return hosts.count == 1 ? hosts[0] : nil
+    }
 }
 
 func firstLoad(_ jar: CookieJar, _ url: HTTPURL) {

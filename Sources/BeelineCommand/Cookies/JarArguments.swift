@@ -19,18 +19,12 @@ struct JarArguments: ParsableArguments {
     @OptionGroup var bound: JarBoundArguments
 
     /// Returns the jar's file, from `--jar` or the defaults.
-    func file() throws -> JarFile {
-        guard let path = try jar ?? Defaults.load().jar else {
-            throw CommandFailure(.usage, "no cookie jar: name one with --jar FILE or in BEELINE_JAR")
-        }
-        return JarFile(path)
-    }
+    func file() throws -> JarFile { try JarFile(option: jar) }
 
-    /// The limits of the jar. A shared jar has none here: all its cookies are read, and the server has its own limit.
+    /// The limits of the jar.
     func bounds() throws -> CookieJarConfiguration {
-        var bounds = try bound.configuration()
-        if try file().isShared { (bounds.maxCookies, bounds.maxCookiesPerDomain) = (1_000_000, 1_000_000) }
-        return bounds
+        let bounds = try bound.configuration()
+        return try file().isShared ? .forServer : bounds
     }
 
     /// Runs `body` with the jar's cookies. Does not change the file.
@@ -55,6 +49,25 @@ struct JarArguments: ParsableArguments {
             await open.abandon()
             throw error
         }
+    }
+}
+
+extension JarFile {
+    /// The jar's file, from the value of `--jar` or the defaults.
+    init(option: String?) throws {
+        guard let path = try option ?? Defaults.load().jar else {
+            throw CommandFailure(.usage, "no cookie jar: name one with --jar FILE or in BEELINE_JAR")
+        }
+        self.init(path)
+    }
+}
+
+extension CookieJarConfiguration {
+    /// The limits of a jar on a server: all its cookies are read, and the server has its own limit.
+    static var forServer: CookieJarConfiguration {
+        var bounds = CookieJarConfiguration()
+        (bounds.maxCookies, bounds.maxCookiesPerDomain) = (1_000_000, 1_000_000)
+        return bounds
     }
 }
 

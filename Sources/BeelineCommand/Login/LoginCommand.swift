@@ -21,7 +21,8 @@ struct LoginCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var arguments: JarArguments
+    @Option(help: ArgumentHelp("The jar: redis://HOST/NAME (default: $BEELINE_JAR)", valueName: "url"))
+    var jar: String?
 
     @Option(
         help: ArgumentHelp("The URL of the site that the login is for; each origin has its own lease", valueName: "url")
@@ -31,7 +32,7 @@ struct LoginCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The cookie that the origin gets when the jar is logged in", valueName: "name"))
     var cookie: String
 
-    @Option(help: ArgumentHelp("Wait this long for another process's login (default: 60)", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Wait this long for another process's login, in seconds", valueName: "seconds"))
     var wait = 60.0
 
     @Argument(parsing: .postTerminator, help: "The program and its arguments, after --")
@@ -44,7 +45,7 @@ struct LoginCommand: AsyncParsableCommand {
         guard wait >= 0, wait <= 86_400 else {
             throw CommandFailure(.usage, "--wait \(wait): write 0 to 86400 seconds")
         }
-        let file = try arguments.file()
+        let file = try JarFile(option: jar)
         guard file.isShared else {
             throw CommandFailure(
                 .usage,
@@ -60,7 +61,7 @@ struct LoginCommand: AsyncParsableCommand {
             environment: try Defaults.load().environment,
             descriptors: descriptors
         )
-        let code = try await runner.run(file, bounds: arguments.bounds())
+        let code = try await runner.run(file, bounds: .forServer)
         if code != 0 { throw ExitCode(code) }
         #else
         throw CommandFailure(.usage, "beeline login needs a build with the trait Redis")

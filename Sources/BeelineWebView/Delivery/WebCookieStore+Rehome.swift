@@ -8,7 +8,7 @@ extension WebCookieStore {
     /// in a jar. Each cookie keeps its attributes. A cookie of the host with the same name and path stays if it is not older.
     /// The old cookie is deleted only when the store shows the new one.
     ///
-    /// `Resolver.onlyHost(of:)` finds the host of an address, and throws if there are several. While a store is followed,
+    /// `Resolver.hosts(of:)` returns the hosts of an address. While a store is followed,
     /// ``WebCookieFollowing/Configuration/hostOfAddress`` moves every incoming cookie.
     ///
     /// - Parameters:

@@ -41,8 +41,8 @@ public final class WebCookieFollowing: Sendable {
         package var attempts = 20
         /// Whether to copy a cookie, in either direction; default all. It must return the same result for a cookie each time.
         public var shares: @Sendable (Cookie) -> Bool = { _ in true }
-        /// Returns the host that an address served, for example `{ try? resolver.onlyHost(of: $0) }`. Incoming cookies of the
-        /// address then move to the host, in the jar and in the store. If it returns `nil`, they stay. Default `nil`: no
+        /// Returns the host that an address served, for example the only one of `Resolver.hosts(of:)`. Incoming cookies of
+        /// the address then move to the host, in the jar and in the store. If it returns `nil`, they stay. Default `nil`: no
         /// cookies move.
         public var hostOfAddress: (@Sendable (IPAddress) -> Host?)?
         /// Called after each change or failure. Default `nil`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import NIOCore
+public import NIOCore
 
 extension RequestBody {
     /// The length in bytes; nil if it is unknown. A file's size is read anew each time.
@@ -15,8 +15,9 @@ extension RequestBody {
         }
     }
 
-    /// The bytes of a body in memory, e.g. to sign them; nil for files and sequences.
-    package var bytesInMemory: ByteBuffer? {
+    /// The bytes of a body in memory, for example for an interceptor that signs them. Empty if there is no body; nil for
+    /// files and sequences, which are read only while they are sent.
+    public var bytesInMemory: ByteBuffer? {
         switch storage {
         case .none: ByteBuffer()
         case .bytes(let bytes): bytes
