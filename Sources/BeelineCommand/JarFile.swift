@@ -140,7 +140,7 @@ struct JarFile: Hashable, Sendable {
     /// Gives a file the permissions of the file that it replaces, if both have the same owner and group.
     private static func keepPermissions(of target: String, for draft: FileDescriptor) {
         guard let permissions = FileKind.permissions(of: target, ifOwnedLike: draft.number) else { return }
-        fchmod(draft.number, mode_t(permissions))
+        fchmod(draft.number, .init(permissions))
     }
 
     private static func write(_ octets: [UInt8], to file: FileDescriptor) throws(FileDescriptor.Failure) {

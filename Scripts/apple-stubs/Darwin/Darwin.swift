@@ -101,6 +101,7 @@ public import Glibc
 @_exported import func Glibc.dup2
 @_exported import var Glibc.errno
 @_exported import func Glibc.exit
+@_exported import func Glibc.fchmod
 @_exported import func Glibc.fclose
 @_exported import func Glibc.fcntl
 @_exported import func Glibc.ferror

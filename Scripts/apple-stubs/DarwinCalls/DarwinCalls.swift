@@ -11,6 +11,7 @@ public struct FileStatus {
     public var st_mode: UInt16 = 0
     public var st_ino: UInt64 = 0
     public var st_uid: UInt32 = 0
+    public var st_gid: UInt32 = 0
     public var st_size: Int64 = 0
     public var st_mtimespec = timespec()
 

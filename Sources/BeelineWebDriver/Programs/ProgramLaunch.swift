@@ -53,15 +53,14 @@ package struct ProgramLaunch: Sendable {
     }
 
     /// The entries of this process's environment by their text, to pass on octets that are not UTF-8. The text has U+FFFD for
-    /// them.
+    /// them. Empty on Apple platforms, where programs pass the text.
     private static var ownEnvironment: [String: UnsafeMutablePointer<CChar>] {
         #if canImport(Darwin)
-        let list = _NSGetEnviron().pointee
+        return [:]
         #else
         // A mutable global variable, which Swift does not let concurrent code use by its name.
         typealias List = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
         let list = dlsym(nil, "environ")?.assumingMemoryBound(to: List?.self).pointee
-        #endif
         var entries: [String: UnsafeMutablePointer<CChar>] = [:]
         var index = 0
         while let entry = list?[index] {
@@ -69,6 +68,7 @@ package struct ProgramLaunch: Sendable {
             index += 1
         }
         return entries
+        #endif
     }
 
     /// Starts the program.
