@@ -70,10 +70,10 @@ struct HTTP2LimitTests {
         let connection = try await Self.connect(to: lab)
         let streams = (0..<UInt32(20)).map { $0 * 2 + 1 }
         var bytes = streams.flatMap { Self.request("/dns-query", method: "POST", stream: $0).bytes }
-        // 64,000 octets for each stream: 16 streams have room in 1 MiB.
+        // 65,535 octets for each stream: 16 streams leave 16 octets of 1 MiB.
         for stream in streams {
-            for _ in 0..<4 {
-                bytes += RawFrame(.data, stream: stream, payload: [UInt8](repeating: 1, count: 16_000)).bytes
+            for count in [16_000, 16_000, 16_000, 16_000, 1_535] {
+                bytes += RawFrame(.data, stream: stream, payload: [UInt8](repeating: 1, count: count)).bytes
             }
         }
         bytes += RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes
@@ -87,10 +87,18 @@ struct HTTP2LimitTests {
         }
         #expect(refused == Array(streams.suffix(4)))
         // The end of a request frees its octets.
+        // The content of a request in one frame does not wait, so it needs no room.
+        let message: [UInt8] = [7, 9, 1, 0] + [UInt8](repeating: 0, count: 96)
+        let question =
+            Self.request("/dns-query", method: "POST", stream: 41).bytes
+            + RawFrame(.data, flags: RawFrame.endStream, stream: 41, payload: message).bytes
+        try await connection.send(question)
+        let answer = try await connection.receiveFrame { $0.kind == .data || $0.kind == .reset }
+        #expect(answer?.payload == [7, 9, 0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0], "FORMERR")
         try await connection.send(RawFrame(.data, flags: RawFrame.endStream, stream: 1).bytes)
         let reply = try await connection.receiveFrame { $0.kind == .headers }
         #expect(reply?.stream == 1)
-        #expect(try await Self.health(on: connection, stream: 41) == Self.ok)
+        #expect(try await Self.health(on: connection, stream: 43) == Self.ok)
         await connection.close()
         await lab.stop()
     }
