@@ -131,6 +131,12 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         guard let context, context.channel.isActive, pending[id] != nil else { return }
         block.clear()
         connection.encoder.begin(into: &block)
+        // Many requests may have arrived before their replies filled the room.
+        if !body.isEmpty, connection.heldBytes > connection.limits.heldBytes {
+            connection.reset(id, .refusedStream)
+            pending[id] = nil
+            return planFlush(context)
+        }
         connection.encoder.encode(":status", value: String(status), indexing: .incremental, into: &block)
         for field in fields {
             connection.encoder.encode(
