@@ -138,18 +138,29 @@ struct HTTP2LimitTests {
         )
     }
 
-    @Test("a request with too many header fields gets 431, and the connection takes further requests")
-    func tooManyFields() async throws {
+    @Test(
+        "a request with too many or too large header fields gets 431, and the connection takes further requests",
+        arguments: [false, true]
+    )
+    func tooLargeHead(_ isOneField: Bool) async throws {
         let lab = try await ServerLab()
         let connection = try await Self.connect(to: lab)
-        var request = Self.request("/health", stream: 1)
-        for number in 0..<200 { request.payload += RawFrame.literal("x-\(number)", "y") }
-        try await connection.send(request.bytes)
+        var block = Self.request("/health", stream: 1).payload
+        if isOneField {
+            block += RawFrame.literal("cookie", String(repeating: "c", count: 20_000))
+        } else {
+            for number in 0..<200 { block += RawFrame.literal("x-\(number)", "y") }
+        }
+        // A frame has at most 16,384 octets.
+        let start = Array(block.prefix(16_000)), rest = Array(block.dropFirst(16_000))
+        let head = RawFrame(.headers, flags: RawFrame.endStream, stream: 1, payload: start)
+        let end = RawFrame(.continuation, flags: RawFrame.endHeaders, stream: 1, payload: rest)
+        try await connection.send(head.bytes + end.bytes)
         let reply = try await connection.receiveFrame { $0.kind == .headers || $0.kind == .goAway }
         #expect(reply?.kind == .headers && reply?.stream == 1 && reply?.flags == 5)
         // `:status` is a literal that is not Huffman-coded.
-        let block = String(decoding: reply?.payload ?? [], as: UTF8.self)
-        #expect(block.contains("431"))
+        let text = String(decoding: reply?.payload ?? [], as: UTF8.self)
+        #expect(text.contains("431"))
         #expect(try await Self.health(on: connection, stream: 3) == Self.ok)
         await connection.close()
         await lab.stop()

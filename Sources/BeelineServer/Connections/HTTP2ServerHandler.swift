@@ -114,6 +114,8 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         rules.streams = configuration.streamsPerConnection
         // One byte more than the body limit, so that a larger body is detected.
         rules.streamWindow = maxBody + 1
+        // Room to read a request with too large fields, which then gets 431.
+        rules.block = 4 * rules.listSize
         connection = HTTP2Connection(role: .server, limits: rules)
     }
 
