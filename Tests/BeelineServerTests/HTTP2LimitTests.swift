@@ -2,6 +2,7 @@
 
 import BeelineServer
 import BeelineTesting
+import HTTPDNS
 import Testing
 
 @Suite("Limits and the end of a server's HTTP/2 connections", .timeLimit(.minutes(1)))
@@ -134,6 +135,35 @@ struct HTTP2LimitTests {
                 RawFrame(.goAway, payload: RawFrame.big(0x7fff_ffff) + noError),
                 RawFrame(.reset, stream: 1, payload: RawFrame.big(7)),
                 RawFrame(.goAway, payload: RawFrame.big(1) + noError),
+            ]
+        )
+    }
+
+    @Test("a server whose time to stop has run out says which requests it did not process")
+    func forcedStop() async throws {
+        let silent = ScriptedUpstream("silent") { _ in .silence }
+        let lab = try await ServerLab(carrier: silent) { $0.drainTime = .milliseconds(100) }
+        let connection = try await Self.connect(to: lab)
+        // The first question gets no answer, and the second one has no end.
+        let frames = [
+            Self.request("/resolve?name=slow.test", stream: 1),
+            Self.request("/dns-query", method: "POST", stream: 3),
+            RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]),
+        ]
+        try await connection.send(frames.flatMap(\.bytes))
+        let ping = try await connection.receiveFrame { $0.kind == .ping }
+        #expect(ping != nil, "the server has received the requests")
+        async let stopped: Void = lab.stop()
+        var received: [RawFrame] = []
+        while let frame = try await connection.receiveFrame() { received.append(frame) }
+        await connection.close()
+        await stopped
+        let noError = RawFrame.big(0)
+        #expect(
+            received == [
+                RawFrame(.goAway, payload: RawFrame.big(0x7fff_ffff) + noError),
+                RawFrame(.reset, stream: 3, payload: RawFrame.big(7)),
+                RawFrame(.goAway, payload: RawFrame.big(3) + noError),
             ]
         )
     }

@@ -168,6 +168,12 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         flush(context)
     }
 
+    /// Sends the last frames of a connection that the caller closes although replies are missing.
+    func abandon() {
+        guard let context, !hasEnded else { return }
+        sendLastFrames(context)
+    }
+
     /// Closes the connection when the replies to the requests so far have left. Does not wait for the rest of a request.
     func finish() {
         guard let context else { return }
@@ -308,11 +314,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     private func flush(_ context: ChannelHandlerContext) {
         writeFrames(context)
         guard isFinishing, !hasEnded, !owesReplies else { return }
-        hasEnded = true
-        // The client may repeat the requests that RST_STREAM refuses, and those after the last stream of GOAWAY (RFC 9113 §6.8).
-        for (id, exchange) in pending where exchange.request != nil { connection.reset(id, .refusedStream) }
-        connection.goAway(.noError)
-        writeFrames(context)
+        sendLastFrames(context)
         // Writes complete in order, so all frames have left when this one completes.
         context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)
@@ -320,6 +322,15 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     /// Whether a delivered request has no complete reply yet.
+    /// Tells the client which requests it may repeat: those that RST_STREAM refuses, and those after the last stream of
+    /// GOAWAY (RFC 9113 §6.8).
+    private func sendLastFrames(_ context: ChannelHandlerContext) {
+        hasEnded = true
+        for (id, exchange) in pending where exchange.request != nil { connection.reset(id, .refusedStream) }
+        connection.goAway(.noError)
+        writeFrames(context)
+    }
+
     private var owesReplies: Bool {
         pending.contains { id, exchange in exchange.request == nil && connection.streams[id]?.isLocalEnded != true }
     }

@@ -102,7 +102,9 @@ final class ServerListener: Sendable {
         for channel in channels { channel.eventLoop.execute { Self.finish(channel) } }
         await wait(until: end) { [open] in open.withLockedValue { $0.isEmpty } }
         // Closes them concurrently: TLS waits up to a second for a client that is gone.
-        let closes = open.withLockedValue { $0.values.map { $0.close() } }
+        let rest = open.withLockedValue { Array($0.values) }
+        for channel in rest { channel.eventLoop.execute { Self.abandon(channel) } }
+        let closes = rest.map { $0.close() }
         for close in closes { try? await close.get() }
     }
 
@@ -129,6 +131,10 @@ final class ServerListener: Sendable {
             // Still before the end of its TLS handshake or PROXY header.
             channel.close(promise: nil)
         }
+    }
+
+    private static func abandon(_ channel: any Channel) {
+        try? channel.pipeline.syncOperations.handler(type: HTTP2ServerHandler.self).abandon()
     }
 
     // MARK: Connections
