@@ -104,9 +104,9 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         onCancel: @escaping (UInt32) -> Void
     ) {
         self.maxBody = maxBody
-        requestTime = TimeAmount(configuration.requestTimeout)
-        replyTime = TimeAmount(configuration.replyTimeout)
-        idleTime = TimeAmount(configuration.idleTimeout)
+        requestTime = TimeAmount(limit: configuration.requestTimeout)
+        replyTime = TimeAmount(limit: configuration.replyTimeout)
+        idleTime = TimeAmount(limit: configuration.idleTimeout)
         isTraced = configuration.tracer != nil
         self.onRequest = onRequest
         self.onCancel = onCancel
@@ -131,14 +131,14 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         to id: UInt32
     ) {
         guard let context, context.channel.isActive, pending[id] != nil else { return }
-        block.clear()
-        connection.encoder.begin(into: &block)
         // Many requests may have arrived before their replies filled the room.
         if !body.isEmpty, connection.heldBytes > connection.limits.heldBytes {
             connection.reset(id, .refusedStream)
             pending[id] = nil
             return planFlush(context)
         }
+        block.clear()
+        connection.encoder.begin(into: &block)
         connection.encoder.encode(":status", value: String(status), indexing: .incremental, into: &block)
         for field in fields {
             connection.encoder.encode(
@@ -260,7 +260,8 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     /// Checks the limits periodically, instead of with one timer per stream: there may be hundreds of streams.
     private func planWatch(_ context: ChannelHandlerContext) {
         let shortest = min(requestTime, replyTime, idleTime)
-        watch = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(shortest.nanoseconds / 2)) {
+        let interval = max(TimeAmount.nanoseconds(shortest.nanoseconds / 2), .milliseconds(1))
+        watch = context.eventLoop.assumeIsolated().scheduleTask(in: interval) {
             [weak self] in
             guard let self, let context = self.context else { return }
             let now = context.eventLoop.now
@@ -321,7 +322,6 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         }
     }
 
-    /// Whether a delivered request has no complete reply yet.
     /// Tells the client which requests it may repeat: those that RST_STREAM refuses, and those after the last stream of
     /// GOAWAY (RFC 9113 §6.8).
     private func sendLastFrames(_ context: ChannelHandlerContext) {
@@ -331,6 +331,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         writeFrames(context)
     }
 
+    /// Whether a delivered request has no complete reply yet.
     private var owesReplies: Bool {
         pending.contains { id, exchange in exchange.request == nil && connection.streams[id]?.isLocalEnded != true }
     }

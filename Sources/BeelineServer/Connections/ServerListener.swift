@@ -163,7 +163,7 @@ final class ServerListener: Sendable {
         // `stop` may have listed the open channels before this one was added.
         if service.isDraining { throw ServerError(.cannotListen, "the server is stopping") }
         guard announcesClient else { return try addHandlers(to: channel, ends: ends) }
-        let limit = TimeAmount(configuration.handshakeTimeout)
+        let limit = TimeAmount(limit: configuration.handshakeTimeout)
         let handler = ProxyHeaderHandler(limit: limit) { [self] header, channel in
             let ends = ends.reported(by: header, trusting: configuration.trustedProxies)
             if header.ends != nil, let client = ends.countedClient {
@@ -183,7 +183,7 @@ final class ServerListener: Sendable {
         guard let context = certificate.context else {
             return try addHTTP1(to: channel, ends: ends, timer: timer)
         }
-        timer.beginHandshake(TimeAmount(configuration.handshakeTimeout))
+        timer.beginHandshake(TimeAmount(limit: configuration.handshakeTimeout))
         let bound = NIOLoopBound(timer, eventLoop: channel.eventLoop)
         try channel.pipeline.syncOperations.addHandlers(
             NIOSSLServerHandler(context: context),
