@@ -87,7 +87,6 @@ struct HTTP2LimitTests {
             refused.append(frame.stream)
         }
         #expect(refused == Array(streams.suffix(4)))
-        // The end of a request frees its octets.
         // The content of a request in one frame does not wait, so it needs no room.
         let message: [UInt8] = [7, 9, 1, 0] + [UInt8](repeating: 0, count: 96)
         let question =
@@ -96,6 +95,7 @@ struct HTTP2LimitTests {
         try await connection.send(question)
         let answer = try await connection.receiveFrame { $0.kind == .data || $0.kind == .reset }
         #expect(answer?.payload == [7, 9, 0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0], "FORMERR")
+        // The end of a request frees its octets.
         try await connection.send(RawFrame(.data, flags: RawFrame.endStream, stream: 1).bytes)
         let reply = try await connection.receiveFrame { $0.kind == .headers }
         #expect(reply?.stream == 1)
@@ -104,7 +104,7 @@ struct HTTP2LimitTests {
         await lab.stop()
     }
 
-    @Test("a request that does not end in time costs its stream, and not the connection that clients of a proxy share")
+    @Test("a request that does not end in time ends only its stream, not the connection that clients of a proxy share")
     func slowStream() async throws {
         let lab = try await ServerLab { $0.requestTimeout = .milliseconds(50) }
         let connection = try await Self.connect(to: lab)

@@ -354,7 +354,7 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("a request that does not end in time costs its stream, in spite of PINGs, and other requests are answered")
+    @Test("a request that does not end in time ends only its stream, in spite of PINGs, and others are answered")
     func slowRequest() throws {
         let wire = try Wire()
         try wire.send([Self.request(1, method: "POST", ends: false)])

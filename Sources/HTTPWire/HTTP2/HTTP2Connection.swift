@@ -98,7 +98,7 @@ package struct HTTP2Connection {
 
     package internal(set) var streams: [UInt32: Stream] = [:]
     /// The bytes of all bodies in memory: unsent ones, and those of requests that the owner of a server has not received in full.
-    /// The owner adds and removes the latter.
+    /// The owner of a server counts the latter.
     package var heldBytes = 0
     package internal(set) var nextID: UInt32 = 1
     var lastPeerID: UInt32 = 0
