@@ -23,7 +23,7 @@ package struct HTTP2Connection {
         package var connectionWindow = HTTP2Frame.defaultWindow
         /// The maximum number of concurrent streams of the peer; a server refuses more.
         package var streams = 100
-        /// The maximum of ``HTTP2Connection/heldBytes`` at which a server still accepts streams.
+        /// The maximum of ``HTTP2Connection/heldBytes`` at which a server still accepts streams and replies.
         package var heldBytes = 1 << 20
         /// The maximum size of an encoded header block, in bytes. A larger one ends the connection, so this should be at least
         /// ``listSize``.
