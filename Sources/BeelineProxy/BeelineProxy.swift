@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Beeline
+import DirectHTTP
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
@@ -157,7 +158,7 @@ public final class BeelineProxy: Sendable {
     ///
     /// - Parameter limit: the time to wait. Default: none.
     public func stop(within limit: Duration = .zero) async {
-        let deadline = NIODeadline.now() + TimeAmount(limit)
+        let deadline = NIODeadline.now() + TimeAmount(limit: limit)
         try? await loop.flatSubmit { [server] in server.value.drain(until: deadline) }.get()
     }
 }

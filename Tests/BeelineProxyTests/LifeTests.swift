@@ -98,6 +98,18 @@ struct LifeTests {
         await other.stop()
     }
 
+    @Test("a proxy that stops within a very negative time closes its tunnels at once")
+    func negativeTime() async throws {
+        let lab = try await ProxyLab()
+        let holder = try await RawServer.start { try await $0.hold() }
+        let held = try await lab.tunnel(to: "a.test", port: holder.port)
+        // Its nanoseconds exceed 64 bits.
+        await lab.proxy.stop(within: .seconds(-1_000_000_000_000))
+        #expect((try? await held.receive()) == nil)
+        await holder.stop()
+        await lab.stop()
+    }
+
     @Test("the PAC file names the proxy by the address that its reader used")
     func pac() async throws {
         let lab = try await ProxyLab()

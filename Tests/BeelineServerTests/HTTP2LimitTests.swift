@@ -2,6 +2,7 @@
 
 import BeelineServer
 import BeelineTesting
+import HTTPDNS
 import Testing
 
 @Suite("Limits and the end of a server's HTTP/2 connections", .timeLimit(.minutes(1)))
@@ -70,10 +71,10 @@ struct HTTP2LimitTests {
         let connection = try await Self.connect(to: lab)
         let streams = (0..<UInt32(20)).map { $0 * 2 + 1 }
         var bytes = streams.flatMap { Self.request("/dns-query", method: "POST", stream: $0).bytes }
-        // 64,000 octets for each stream: 16 streams have room in 1 MiB.
+        // 65,535 octets for each stream: 16 streams leave 16 octets of 1 MiB.
         for stream in streams {
-            for _ in 0..<4 {
-                bytes += RawFrame(.data, stream: stream, payload: [UInt8](repeating: 1, count: 16_000)).bytes
+            for count in [16_000, 16_000, 16_000, 16_000, 1_535] {
+                bytes += RawFrame(.data, stream: stream, payload: [UInt8](repeating: 1, count: count)).bytes
             }
         }
         bytes += RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes
@@ -86,16 +87,24 @@ struct HTTP2LimitTests {
             refused.append(frame.stream)
         }
         #expect(refused == Array(streams.suffix(4)))
+        // The content of a request in one frame does not wait, so it needs no room.
+        let message: [UInt8] = [7, 9, 1, 0] + [UInt8](repeating: 0, count: 96)
+        let question =
+            Self.request("/dns-query", method: "POST", stream: 41).bytes
+            + RawFrame(.data, flags: RawFrame.endStream, stream: 41, payload: message).bytes
+        try await connection.send(question)
+        let answer = try await connection.receiveFrame { $0.kind == .data || $0.kind == .reset }
+        #expect(answer?.payload == [7, 9, 0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0], "FORMERR")
         // The end of a request frees its octets.
         try await connection.send(RawFrame(.data, flags: RawFrame.endStream, stream: 1).bytes)
         let reply = try await connection.receiveFrame { $0.kind == .headers }
         #expect(reply?.stream == 1)
-        #expect(try await Self.health(on: connection, stream: 41) == Self.ok)
+        #expect(try await Self.health(on: connection, stream: 43) == Self.ok)
         await connection.close()
         await lab.stop()
     }
 
-    @Test("a request that does not end in time costs its stream, and not the connection that clients of a proxy share")
+    @Test("a request that does not end in time ends only its stream, not the connection that clients of a proxy share")
     func slowStream() async throws {
         let lab = try await ServerLab { $0.requestTimeout = .milliseconds(50) }
         let connection = try await Self.connect(to: lab)
@@ -130,18 +139,58 @@ struct HTTP2LimitTests {
         )
     }
 
-    @Test("a request with too many header fields gets 431, and the connection takes further requests")
-    func tooManyFields() async throws {
+    @Test("a server whose time to stop has run out says which requests it did not process")
+    func forcedStop() async throws {
+        let silent = ScriptedUpstream("silent") { _ in .silence }
+        let lab = try await ServerLab(carrier: silent) { $0.drainTime = .milliseconds(100) }
+        let connection = try await Self.connect(to: lab)
+        // The first question gets no answer, and the second one has no end.
+        let frames = [
+            Self.request("/resolve?name=slow.test", stream: 1),
+            Self.request("/dns-query", method: "POST", stream: 3),
+            RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]),
+        ]
+        try await connection.send(frames.flatMap(\.bytes))
+        let ping = try await connection.receiveFrame { $0.kind == .ping }
+        #expect(ping != nil, "the server has received the requests")
+        async let stopped: Void = lab.stop()
+        var received: [RawFrame] = []
+        while let frame = try await connection.receiveFrame() { received.append(frame) }
+        await connection.close()
+        await stopped
+        let noError = RawFrame.big(0)
+        #expect(
+            received == [
+                RawFrame(.goAway, payload: RawFrame.big(0x7fff_ffff) + noError),
+                RawFrame(.reset, stream: 3, payload: RawFrame.big(7)),
+                RawFrame(.goAway, payload: RawFrame.big(3) + noError),
+            ]
+        )
+    }
+
+    @Test(
+        "a request with too many or too large header fields gets 431, and the connection takes further requests",
+        arguments: [false, true]
+    )
+    func tooLargeHead(_ isOneField: Bool) async throws {
         let lab = try await ServerLab()
         let connection = try await Self.connect(to: lab)
-        var request = Self.request("/health", stream: 1)
-        for number in 0..<200 { request.payload += RawFrame.literal("x-\(number)", "y") }
-        try await connection.send(request.bytes)
+        var block = Self.request("/health", stream: 1).payload
+        if isOneField {
+            block += RawFrame.literal("cookie", String(repeating: "c", count: 20_000))
+        } else {
+            for number in 0..<200 { block += RawFrame.literal("x-\(number)", "y") }
+        }
+        // A frame has at most 16,384 octets.
+        let start = Array(block.prefix(16_000)), rest = Array(block.dropFirst(16_000))
+        let head = RawFrame(.headers, flags: RawFrame.endStream, stream: 1, payload: start)
+        let end = RawFrame(.continuation, flags: RawFrame.endHeaders, stream: 1, payload: rest)
+        try await connection.send(head.bytes + end.bytes)
         let reply = try await connection.receiveFrame { $0.kind == .headers || $0.kind == .goAway }
         #expect(reply?.kind == .headers && reply?.stream == 1 && reply?.flags == 5)
         // `:status` is a literal that is not Huffman-coded.
-        let block = String(decoding: reply?.payload ?? [], as: UTF8.self)
-        #expect(block.contains("431"))
+        let text = String(decoding: reply?.payload ?? [], as: UTF8.self)
+        #expect(text.contains("431"))
         #expect(try await Self.health(on: connection, stream: 3) == Self.ok)
         await connection.close()
         await lab.stop()

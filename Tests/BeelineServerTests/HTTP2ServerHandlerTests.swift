@@ -247,6 +247,28 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
+    @Test("replies that come after all requests do not fill the memory while the client's windows are closed")
+    func lateReplies() throws {
+        let wire = try Wire(greeting: [.settings([(4, 0)])])
+        _ = try wire.frames()
+        wire.content = nil
+        try wire.send((0..<100).map { Self.request($0 * 2 + 1) })
+        #expect(wire.requests.count == 100)
+        for request in wire.requests { wire.reply([UInt8](repeating: 7, count: 20_000), to: request.stream) }
+        let replied = try wire.frames()
+        // The 53rd reply passes 1 MiB.
+        #expect(replied.count { $0.kind == 1 } == 53)
+        let refused = replied.filter { $0.kind == 3 }
+        #expect(refused.count == 47 && refused.allSatisfy { $0.payload == [0, 0, 0, 7] }, "REFUSED_STREAM")
+        // The replies leave when the windows open, and then there is room again.
+        try wire.send([.settings([(4, 1 << 20)]), RawFrame(.windowUpdate, payload: RawFrame.big(2 << 20))])
+        #expect(try wire.frames().filter { $0.kind == 0 }.reduce(0) { $0 + $1.payload.count } == 53 * 20_000)
+        wire.content = [1]
+        try wire.send([Self.request(201)])
+        #expect(try wire.frames().map(\.kind) == [1, 0])
+        wire.end()
+    }
+
     @Test("replies wait for the client's windows")
     func windows() throws {
         let wire = try Wire(greeting: [.settings([(4, 10)])])
@@ -332,7 +354,7 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("a request that does not end in time costs its stream, in spite of PINGs, and other requests are answered")
+    @Test("a request that does not end in time ends only its stream, in spite of PINGs, and others are answered")
     func slowRequest() throws {
         let wire = try Wire()
         try wire.send([Self.request(1, method: "POST", ends: false)])

@@ -70,39 +70,6 @@ struct LimitTests {
         await lab.stop()
     }
 
-    @Test("a client that asks for the metrics again and again without reading does not fill the server's memory")
-    func unreadMetrics() async throws {
-        let lab = try await ServerLab()
-        var tls = RawConnection.ClientTLS("dns.test", trusting: lab.authority)
-        tls.applicationProtocols = ["h2"]
-        let connection = try await RawConnection.connect(to: lab.endpoint, tls: tls)
-        var bytes = RawFrame.preface + RawFrame.settings([(4, 1 << 30)]).bytes
-        bytes += RawFrame(.windowUpdate, payload: RawFrame.big(1 << 30)).bytes
-        // The first header block puts path and authority into the table of HPACK; later ones have four octets.
-        let path = Array("/metrics".utf8), authority = Array("dns.test".utf8)
-        let first = [0x82, 0x87, 0x44, UInt8(path.count)] + path + [0x41, UInt8(authority.count)] + authority
-        let flags = RawFrame.endHeaders | RawFrame.endStream
-        let count = UInt32(2_000)
-        for index in 0..<count {
-            let block = index == 0 ? first : [0x82, 0x87, 0xbf, 0xbe]
-            bytes += RawFrame(.headers, flags: flags, stream: index * 2 + 1, payload: block).bytes
-        }
-        try await connection.send(bytes)
-        // Two TLS records have the requests. After each, at most 250 replies and about 1 MiB wait, and a few were written.
-        var replies = 0, refused = 0
-        while replies + refused < Int(count), let frame = try await connection.receiveFrame() {
-            switch frame.kind {
-            case .data where frame.flags & RawFrame.endStream != 0: replies += 1
-            case .reset: refused += 1
-            default: break
-            }
-        }
-        #expect(replies + refused == Int(count))
-        #expect((10..<1_000).contains(replies), "\(replies) replies, \(refused) refused")
-        await connection.close()
-        await lab.stop()
-    }
-
     @Test("each phase of a connection has its own time limit")
     func timer() throws {
         let phases: [(String, (ConnectionTimer) -> Void, Int64?)] = [

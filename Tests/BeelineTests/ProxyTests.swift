@@ -254,6 +254,29 @@ struct ProxyTests {
         await site.stop()
     }
 
+    @Test("the request of an error after a 407 of a proxy shows the cookies that were sent last")
+    func cookiesOfAnError() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send(
+                "HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm=\"r\"\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 0\r\n\r\n"
+            )
+            _ = try await connection.receive(until: "\r\n\r\n")
+        }
+        var proxy = try #require(Proxy(parsing: "http://me:secret@127.0.0.1:\(server.port)"))
+        proxy.waitsForChallenge = true
+        var configuration = ClientConfiguration()
+        configuration.upstreams = []
+        configuration.proxies = ProxySettings(http: proxy)
+        let client = try BeelineClient(configuration, jar: CookieJar())
+        let error = await #expect(throws: BeelineError.self) {
+            try await client.post("http://a.test/", body: .bytes("x".utf8))
+        }
+        #expect(error?.sentRequest?.head.headerFields[.cookie] == "a=b", "\(String(describing: error))")
+        await client.shutDown()
+        await server.stop()
+    }
+
     @Test("a request and a WebSocket use the Unix socket of their origin instead of a proxy")
     func unixSocket() async throws {
         let daemon = try await UnixSocketServer.start()

@@ -25,6 +25,32 @@ struct RequestFormTests {
         await site.stop()
     }
 
+    @Test("the request of an error over HTTP/2 shows no Transfer-Encoding, which only HTTP/1.1 has")
+    func requestOfAnError() async throws {
+        let authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"))
+        tls.applicationProtocols = ["h2"]
+        // Closes the connection after the head of the request.
+        let server = try await RawServer.start(tls: tls) { connection in
+            _ = try await connection.receive(count: RawFrame.preface.count)
+            try await connection.send(RawFrame(.settings).bytes)
+            _ = try await connection.receiveFrame { $0.kind == .headers }
+        }
+        let client = try plainClient { configuration in
+            configuration.tls.trustsSystemRoots = false
+            configuration.tls.rootPEMs = [authority.rootPEM]
+            if let host = try? Host("a.test") { configuration.pinned = [.init(host): [IPAddress(v4: 0x7f00_0001)]] }
+        }
+        let body = RequestBody.stream(length: nil) { AsyncBytes([1]) }
+        let error = await #expect(throws: BeelineError.self) {
+            try await client.post("https://a.test:\(server.port)/", body: body)
+        }
+        let head = try #require(error?.sentRequest?.head)
+        #expect(head.method == .post && head.headerFields[.transferEncoding] == nil)
+        await client.shutDown()
+        await server.stop()
+    }
+
     @Test("a request of HTTP/1.0 has its connection for itself, and no body of unknown length")
     func oldVersion() async throws {
         let site = try await LoopbackOrigin.start { .text($0.version) }

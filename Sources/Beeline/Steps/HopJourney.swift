@@ -20,6 +20,11 @@ struct HopJourney {
         fileprivate let observation: HopObservation?
         /// Nil if no forwarding proxy can ask for credentials.
         fileprivate var challengeCookies: ProxyChallengeCookies?
+
+        /// The last request, with the cookies after a proxy's challenge.
+        fileprivate var sent: PreparedRequest {
+            challengeCookies?.sent.map { prepared.with(cookie: $0.field) } ?? prepared
+        }
     }
 
     /// The next step after a response.
@@ -137,7 +142,8 @@ struct HopJourney {
     func failure(_ error: DirectHTTPError, of pending: PendingHop) -> BeelineError {
         var result = failure(error, routing: pending.routing, observation: pending.observation)
         if error.attempts.contains(where: { $0.outcome == .connected }) {
-            result.sentRequest = BeelineError.SentRequest(HTTPRequest(pending.prepared, to: hop.url, isHTTP2: false))
+            // The version is not known here, and only HTTP/1.1 has Transfer-Encoding.
+            result.sentRequest = BeelineError.SentRequest(HTTPRequest(pending.sent, to: hop.url, isHTTP2: true))
         }
         return result
     }
@@ -171,7 +177,7 @@ struct HopJourney {
         hops.append(
             Hop(
                 hop,
-                request: resent.map { pending.prepared.with(cookie: $0.field) } ?? pending.prepared,
+                request: pending.sent,
                 response: response,
                 route: pending.routing.route,
                 cookiesSent: resent?.names ?? pending.cookies,

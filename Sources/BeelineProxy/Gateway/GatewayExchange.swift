@@ -168,11 +168,15 @@ final class GatewayExchange: WireOwner {
 
     func check(_ wire: Wire, now: NIODeadline) {
         let limits = server.configuration.limits
-        if let limit = limits.reply, client.isStalled(for: TimeAmount(limit), now: now) { return fail(.timedOut) }
+        if let limit = limits.reply, client.isStalled(for: TimeAmount(limit: limit), now: now) {
+            return fail(.timedOut)
+        }
         let awaitsBody = !request.isEnded && !client.isPaused
-        if awaitsBody, let limit = limits.body, now - client.lastRead >= TimeAmount(limit) { return fail(.timedOut) }
+        if awaitsBody, let limit = limits.body, now - client.lastRead >= TimeAmount(limit: limit) {
+            return fail(.timedOut)
+        }
         guard let limit = limits.idle else { return }
-        if now - max(client.lastActivity, lastSent) >= TimeAmount(limit) {
+        if now - max(client.lastActivity, lastSent) >= TimeAmount(limit: limit) {
             fail(Refusal(504, "the connection was silent for too long"))
         }
     }

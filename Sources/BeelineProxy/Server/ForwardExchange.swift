@@ -282,11 +282,11 @@ final class ForwardExchange: WireOwner {
     func check(_ wire: Wire, now: NIODeadline) {
         if let connector { return connector.check(now: now) }
         let limits = server.configuration.limits
-        if let limit = limits.reply, client.isStalled(for: TimeAmount(limit), now: now) {
+        if let limit = limits.reply, client.isStalled(for: TimeAmount(limit: limit), now: now) {
             return fail(.timedOut)
         }
         let awaitsBody = !request.isEnded && !client.isPaused && !client.isInputEnded
-        if awaitsBody, let limit = limits.body, now - max(client.lastRead, connectedAt) >= TimeAmount(limit) {
+        if awaitsBody, let limit = limits.body, now - max(client.lastRead, connectedAt) >= TimeAmount(limit: limit) {
             return fail(.timedOut)
         }
         guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
@@ -296,6 +296,6 @@ final class ForwardExchange: WireOwner {
             origin?.noteDelivery(now: now)
         }
         let last = max(client.lastActivity, origin?.lastActivity ?? start)
-        if now - last >= TimeAmount(limit) { fail(Refusal(504, "the connection was silent for too long")) }
+        if now - last >= TimeAmount(limit: limit) { fail(Refusal(504, "the connection was silent for too long")) }
     }
 }

@@ -69,7 +69,7 @@ final class OriginConnector {
             tls: server.client.configuration.tls
         )
         epoch = server.client.engine.epoch
-        deadline = server.configuration.limits.connect.map { server.loop.now + TimeAmount($0) }
+        deadline = server.configuration.limits.connect.map { server.loop.now + TimeAmount(limit: $0) }
     }
 
     func start() {

@@ -83,7 +83,7 @@ final class OriginPool {
 
     func check(now: NIODeadline) {
         guard count > 0 else { return }
-        let limit = TimeAmount(limits.keepIdle)
+        let limit = TimeAmount(limit: limits.keepIdle)
         for kept in idle.values.joined() where now - kept.since >= limit { kept.wire.close() }
     }
 

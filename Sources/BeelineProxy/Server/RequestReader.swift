@@ -131,17 +131,17 @@ final class RequestReader: WireOwner {
         case .resting where !isFirst && client.waitingBytes > 0:
             // The client has not read all of the last response.
             since = now
-            if let limit = limits.reply, client.isStalled(for: TimeAmount(limit), now: now) { client.close() }
+            if let limit = limits.reply, client.isStalled(for: TimeAmount(limit: limit), now: now) { client.close() }
         case .resting where !isFirst:
-            if now - since >= TimeAmount(limits.keepIdle) { client.close() }
+            if now - since >= TimeAmount(limit: limits.keepIdle) { client.close() }
         case .lingering:
             if isFlushed {
                 if now - since >= .seconds(2) { client.close() }
-            } else if let limit = limits.reply, client.isStalled(for: TimeAmount(limit), now: now) {
+            } else if let limit = limits.reply, client.isStalled(for: TimeAmount(limit: limit), now: now) {
                 client.close()
             }
         case .resting, .head, .socks:
-            guard let limit = limits.head, now - since >= TimeAmount(limit) else { return }
+            guard let limit = limits.head, now - since >= TimeAmount(limit: limit) else { return }
             if case .head = state { refuse(.timedOut, to: nil) } else { client.close() }
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOCore
 
 /// Passes bytes unchanged between two sockets. A slow side pauses the other, and each direction ends separately.
@@ -77,7 +78,7 @@ final class Tunnel: WireOwner {
 
     func check(_ wire: Wire, now: NIODeadline) {
         let limits = server.configuration.limits
-        if let total = limits.total, now - start >= TimeAmount(total) { return end() }
+        if let total = limits.total, now - start >= TimeAmount(limit: total) { return end() }
         let isHalfOpen = client.isInputEnded || origin.isInputEnded
         if isHalfOpen {
             // NIO reads all that a side sent before its end, which the other side may take long to receive.
@@ -85,7 +86,7 @@ final class Tunnel: WireOwner {
             origin.noteDelivery(now: now)
         }
         let rest = now - max(client.lastActivity, origin.lastActivity)
-        if let limit = isHalfOpen ? limits.halfClosed : limits.idle, rest >= TimeAmount(limit) { return end() }
+        if let limit = isHalfOpen ? limits.halfClosed : limits.idle, rest >= TimeAmount(limit: limit) { return end() }
     }
 
     private func end() {

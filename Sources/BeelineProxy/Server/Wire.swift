@@ -184,7 +184,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         // A socket that is already closing may still wait for its peer, and its owner no longer enforces a limit.
         if let limit, lastCall == nil {
             _ = hasDelivered()
-            limitDelivery(to: TimeAmount(limit), extensions: Self.maxExtensions)
+            limitDelivery(to: TimeAmount(limit: limit), extensions: Self.maxExtensions)
         }
         guard !isClosing else { return }
         isClosing = true
@@ -214,7 +214,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         resetsAfterDelivery = true
         isClosing = true
         lastCall?.cancel()
-        lastCall = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { [self] in reset() }
+        lastCall = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit: limit)) { [self] in reset() }
         context.flush()
         awaitDelivery(interval: .milliseconds(1))
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOCore
 
 /// Closes an HTTP/1.1 connection, or a connection during its TLS handshake, when the client exceeds a time limit. Confined to the
@@ -24,7 +25,7 @@ final class ConnectionTimer {
     /// Starts the idle limit, which ends when a request arrives.
     func waitForRequest() {
         isQuiet = true
-        wait(for: TimeAmount(configuration.idleTimeout))
+        wait(for: TimeAmount(limit: configuration.idleTimeout))
     }
 
     /// Starts the time limit of a request when its first octets arrive.
@@ -33,7 +34,7 @@ final class ConnectionTimer {
     /// Starts the time limit of a request that has arrived partially.
     func beginRequest() {
         isQuiet = false
-        wait(for: TimeAmount(configuration.requestTimeout))
+        wait(for: TimeAmount(limit: configuration.requestTimeout))
     }
 
     /// Suspends the limits after a complete request. The resolver limits the time of the answer.
@@ -43,7 +44,7 @@ final class ConnectionTimer {
     }
 
     /// Starts the time limit for the client to read a reply.
-    func beginReply() { wait(for: TimeAmount(configuration.replyTimeout)) }
+    func beginReply() { wait(for: TimeAmount(limit: configuration.replyTimeout)) }
 
     /// Removes all limits.
     func end() {

@@ -104,9 +104,9 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         onCancel: @escaping (UInt32) -> Void
     ) {
         self.maxBody = maxBody
-        requestTime = TimeAmount(configuration.requestTimeout)
-        replyTime = TimeAmount(configuration.replyTimeout)
-        idleTime = TimeAmount(configuration.idleTimeout)
+        requestTime = TimeAmount(limit: configuration.requestTimeout)
+        replyTime = TimeAmount(limit: configuration.replyTimeout)
+        idleTime = TimeAmount(limit: configuration.idleTimeout)
         isTraced = configuration.tracer != nil
         self.onRequest = onRequest
         self.onCancel = onCancel
@@ -114,6 +114,8 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         rules.streams = configuration.streamsPerConnection
         // One byte more than the body limit, so that a larger body is detected.
         rules.streamWindow = maxBody + 1
+        // Room to read a request with too large fields, which then gets 431.
+        rules.block = 4 * rules.listSize
         connection = HTTP2Connection(role: .server, limits: rules)
     }
 
@@ -129,6 +131,12 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         to id: UInt32
     ) {
         guard let context, context.channel.isActive, pending[id] != nil else { return }
+        // Many requests may have arrived before their replies filled the room.
+        if !body.isEmpty, connection.heldBytes > connection.limits.heldBytes {
+            connection.reset(id, .refusedStream)
+            pending[id] = nil
+            return planFlush(context)
+        }
         block.clear()
         connection.encoder.begin(into: &block)
         connection.encoder.encode(":status", value: String(status), indexing: .incremental, into: &block)
@@ -158,6 +166,12 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         guard let context else { return }
         connection.goAway(.noError, isGraceful: true)
         flush(context)
+    }
+
+    /// Sends the last frames of a connection that the caller closes although replies are missing.
+    func abandon() {
+        guard let context, !hasEnded else { return }
+        sendLastFrames(context)
     }
 
     /// Closes the connection when the replies to the requests so far have left. Does not wait for the rest of a request.
@@ -246,7 +260,8 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     /// Checks the limits periodically, instead of with one timer per stream: there may be hundreds of streams.
     private func planWatch(_ context: ChannelHandlerContext) {
         let shortest = min(requestTime, replyTime, idleTime)
-        watch = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(shortest.nanoseconds / 2)) {
+        let interval = max(TimeAmount.nanoseconds(shortest.nanoseconds / 2), .milliseconds(1))
+        watch = context.eventLoop.assumeIsolated().scheduleTask(in: interval) {
             [weak self] in
             guard let self, let context = self.context else { return }
             let now = context.eventLoop.now
@@ -300,15 +315,20 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     private func flush(_ context: ChannelHandlerContext) {
         writeFrames(context)
         guard isFinishing, !hasEnded, !owesReplies else { return }
-        hasEnded = true
-        // The client may repeat the requests that RST_STREAM refuses, and those after the last stream of GOAWAY (RFC 9113 §6.8).
-        for (id, exchange) in pending where exchange.request != nil { connection.reset(id, .refusedStream) }
-        connection.goAway(.noError)
-        writeFrames(context)
+        sendLastFrames(context)
         // Writes complete in order, so all frames have left when this one completes.
         context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)
         }
+    }
+
+    /// Tells the client which requests it may repeat: those that RST_STREAM refuses, and those after the last stream of
+    /// GOAWAY (RFC 9113 §6.8).
+    private func sendLastFrames(_ context: ChannelHandlerContext) {
+        hasEnded = true
+        for (id, exchange) in pending where exchange.request != nil { connection.reset(id, .refusedStream) }
+        connection.goAway(.noError)
+        writeFrames(context)
     }
 
     /// Whether a delivered request has no complete reply yet.

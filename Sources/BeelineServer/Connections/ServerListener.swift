@@ -102,7 +102,9 @@ final class ServerListener: Sendable {
         for channel in channels { channel.eventLoop.execute { Self.finish(channel) } }
         await wait(until: end) { [open] in open.withLockedValue { $0.isEmpty } }
         // Closes them concurrently: TLS waits up to a second for a client that is gone.
-        let closes = open.withLockedValue { $0.values.map { $0.close() } }
+        let rest = open.withLockedValue { Array($0.values) }
+        for channel in rest { channel.eventLoop.execute { Self.abandon(channel) } }
+        let closes = rest.map { $0.close() }
         for close in closes { try? await close.get() }
     }
 
@@ -131,6 +133,10 @@ final class ServerListener: Sendable {
         }
     }
 
+    private static func abandon(_ channel: any Channel) {
+        try? channel.pipeline.syncOperations.handler(type: HTTP2ServerHandler.self).abandon()
+    }
+
     // MARK: Connections
 
     /// The maximum number of connections: `allowed`, reduced to fit the descriptor limit. Reserves descriptors for upstreams and
@@ -157,7 +163,7 @@ final class ServerListener: Sendable {
         // `stop` may have listed the open channels before this one was added.
         if service.isDraining { throw ServerError(.cannotListen, "the server is stopping") }
         guard announcesClient else { return try addHandlers(to: channel, ends: ends) }
-        let limit = TimeAmount(configuration.handshakeTimeout)
+        let limit = TimeAmount(limit: configuration.handshakeTimeout)
         let handler = ProxyHeaderHandler(limit: limit) { [self] header, channel in
             let ends = ends.reported(by: header, trusting: configuration.trustedProxies)
             if header.ends != nil, let client = ends.countedClient {
@@ -177,7 +183,7 @@ final class ServerListener: Sendable {
         guard let context = certificate.context else {
             return try addHTTP1(to: channel, ends: ends, timer: timer)
         }
-        timer.beginHandshake(TimeAmount(configuration.handshakeTimeout))
+        timer.beginHandshake(TimeAmount(limit: configuration.handshakeTimeout))
         let bound = NIOLoopBound(timer, eventLoop: channel.eventLoop)
         try channel.pipeline.syncOperations.addHandlers(
             NIOSSLServerHandler(context: context),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOCore
 import NIOTLS
 import Names
@@ -178,7 +179,7 @@ final class StreamHandler: ChannelInboundHandler {
 
     /// Closes the connection if nothing has happened on it for the idle time.
     private func watch(_ context: ChannelHandlerContext) {
-        let idle = TimeAmount(service.configuration.idleTimeout)
+        let idle = TimeAmount(limit: service.configuration.idleTimeout)
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         timer = context.eventLoop.scheduleTask(deadline: lastUse + idle) {
             let (handler, context) = bound.value

@@ -76,7 +76,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         self.wakes = wakes
         self.notify = notify
         liveness = PeerLiveness(
-            pingAfter: configuration.pingAfter.map { TimeAmount($0) },
+            pingAfter: configuration.pingAfter.map { TimeAmount(limit: $0) },
             pingTimeout: TimeAmount(limit: configuration.pingTimeout),
             now: now
         )

@@ -23,7 +23,7 @@ package struct HTTP2Connection {
         package var connectionWindow = HTTP2Frame.defaultWindow
         /// The maximum number of concurrent streams of the peer; a server refuses more.
         package var streams = 100
-        /// The maximum of ``HTTP2Connection/heldBytes`` at which a server still accepts streams.
+        /// The maximum of ``HTTP2Connection/heldBytes`` at which a server still accepts streams and replies.
         package var heldBytes = 1 << 20
         /// The maximum size of an encoded header block, in bytes. A larger one ends the connection, so this should be at least
         /// ``listSize``.
@@ -98,7 +98,7 @@ package struct HTTP2Connection {
 
     package internal(set) var streams: [UInt32: Stream] = [:]
     /// The bytes of all bodies in memory: unsent ones, and those of requests that the owner of a server has not received in full.
-    /// The owner adds and removes the latter.
+    /// The owner of a server counts the latter.
     package var heldBytes = 0
     package internal(set) var nextID: UInt32 = 1
     var lastPeerID: UInt32 = 0

@@ -64,7 +64,7 @@ struct HTTP2BoundsTests {
         for _ in 0..<HTTP2FloodGuard.limit { try channel.writeInbound(ByteBuffer(bytes: pair)) }
         #expect(!exchange.isOver)
         try channel.writeInbound(ByteBuffer(bytes: pair))
-        #expect(exchange.ending?.error?.code == .malformedResponse, "a flood is no large response")
+        #expect(exchange.ending?.error?.code == .malformedResponse, "a flood is not a large response")
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
