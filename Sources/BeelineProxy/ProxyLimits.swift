@@ -22,8 +22,8 @@ public struct ProxyLimits: Hashable, Sendable {
     public var connect: Duration? = .seconds(20)
     /// The maximum idle time of a tunnel or an exchange. Default 1 hour.
     public var idle: Duration? = .seconds(3600)
-    /// The maximum idle time of a tunnel after one side has ended, or of an exchange whose client has ended its input. Default 2
-    /// min.
+    /// The maximum idle time of a tunnel after one side has ended, or of an exchange whose client has ended its input. For 31
+    /// times as long, it is not idle while a peer receives bytes from the kernel. Default 2 min.
     package var halfClosed: Duration? = .seconds(120)
     /// The maximum duration of a tunnel. Default nil.
     public var total: Duration?
@@ -39,6 +39,10 @@ public struct ProxyLimits: Hashable, Sendable {
 
     /// The time for a peer to receive the last bytes of a connection that has ended.
     var lastBytes: Duration { halfClosed ?? .seconds(120) }
+
+    /// The time after the end of one side in which bytes that a peer receives count as activity. Without this limit, a peer that
+    /// receives one byte at a time could hold the connections and their buffers for days.
+    var delivery: Duration { lastBytes * (Wire.maxExtensions + 1) }
 
     /// The effective ``connectionsPerClient`` for an address.
     func connectionsPerClient(at address: IPAddress) -> Int {

@@ -182,6 +182,57 @@ struct WireTests {
         origin.end()
     }
 
+    @Test("checks of a tunnel that is over do not shorten its client's time to receive the last bytes")
+    func slowReaderAfterTheClose() throws {
+        let waiting = NIOLockedValueBox(100)
+        let client = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
+        let origin = try Lab()
+        // An embedded channel would close both directions.
+        client.stopper.delaysClose = true
+        let tunnel = Tunnel(client.server, client: client.wire, origin: origin.wire)
+        tunnel.begin(fromClient: ByteBuffer(), fromOrigin: ByteBuffer(string: "x"))
+        origin.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        client.stopper.delaysClose = false
+        origin.end()
+        let loop = client.channel.embeddedEventLoop
+        for _ in 1...3 {
+            waiting.withLockedValue { $0 -= 1 }
+            loop.advanceTime(by: .seconds(118))
+            tunnel.check(client.wire, now: loop.now)
+            loop.advanceTime(by: .seconds(2))
+            #expect(client.channel.isActive)
+        }
+        loop.advanceTime(by: .seconds(118))
+        tunnel.check(client.wire, now: loop.now)
+        #expect(client.channel.isActive)
+        loop.advanceTime(by: .seconds(2))
+        #expect(!client.channel.isActive, "nothing was received for 2 minutes")
+        client.end()
+    }
+
+    @Test("a client that receives one byte at a time does not hold a half-ended tunnel for ever")
+    func endlessReaderAfterTheEnd() throws {
+        let waiting = NIOLockedValueBox(100)
+        let client = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
+        let origin = try Lab()
+        client.stopper.delaysClose = true
+        let tunnel = Tunnel(client.server, client: client.wire, origin: origin.wire)
+        tunnel.begin(fromClient: ByteBuffer())
+        origin.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        client.stopper.delaysClose = false
+        let start = client.channel.eventLoop.now
+        for minute in 0...62 {
+            waiting.withLockedValue { $0 -= 1 }
+            tunnel.check(client.wire, now: start + .minutes(Int64(minute)))
+            #expect(client.channel.isActive && origin.channel.isActive, "minute \(minute)")
+        }
+        waiting.withLockedValue { $0 -= 1 }
+        tunnel.check(client.wire, now: start + .minutes(63))
+        #expect(!client.channel.isActive && !origin.channel.isActive)
+        client.end()
+        origin.end()
+    }
+
     @Test("the zone of an address, which is valid on this machine only, is not sent to the origin")
     func zoneInHost() throws {
         for port in ["", ":80", ":"] {
@@ -214,6 +265,31 @@ struct WireTests {
         }
         #expect(try client.sent() == "" && client.channel.isActive)
         client.wire.owner?.check(client.wire, now: start + .minutes(12))
+        #expect(try client.sent().hasPrefix("HTTP/1.1 504 "))
+        origin.stopper.delaysClose = false
+        client.end()
+        origin.end()
+    }
+
+    @Test("an origin that receives one byte at a time does not hold a half-closed client for ever")
+    func endlessReaderOfAnUpload() throws {
+        let waiting = NIOLockedValueBox(100)
+        let client = try Lab()
+        let origin = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
+        client.stopper.isOpen = true
+        origin.stopper.delaysClose = true
+        let destination = Destination(try Host("a.test"), port: 80)
+        client.server.origins.keep(origin.wire, to: destination, of: client.wire, now: .now())
+        try client.send("POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello")
+        client.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        let start = NIODeadline.now()
+        for minute in 0...62 {
+            waiting.withLockedValue { $0 -= 1 }
+            client.wire.owner?.check(client.wire, now: start + .minutes(Int64(minute)))
+        }
+        #expect(try client.sent() == "" && client.channel.isActive)
+        waiting.withLockedValue { $0 -= 1 }
+        client.wire.owner?.check(client.wire, now: start + .minutes(63))
         #expect(try client.sent().hasPrefix("HTTP/1.1 504 "))
         origin.stopper.delaysClose = false
         client.end()

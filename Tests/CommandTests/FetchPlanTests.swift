@@ -231,7 +231,7 @@ struct FetchPlanTests {
 
     @Test func aPasswordThatIsMissingIsAskedFor() throws {
         var files = Self.files
-        files.askPassword = { _ in "typed" }
+        files.askPassword = { _ in Array("typed".utf8) }
         let plan = try FetchPlan(try command(["-u", "me", "http://a.test/"]), defaults: Defaults(), files: files)
         #expect(try plan.transfers()[0].request.headerFields[.authorization] == "Basic bWU6dHlwZWQ=")
         #expect(throws: CommandFailure.self) { try self.plan("-u", "me", "http://a.test/") }

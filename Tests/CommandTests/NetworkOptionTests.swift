@@ -11,6 +11,7 @@ struct NetworkOptionTests {
     private static let files: InputFiles = {
         let texts = [
             "rc": "machine a.test login me password own", "broken": "machine",
+            "replaced": "machine a.test login me password \u{FFFD} machine b.test login you password own",
             "key.pem": "-----BEGIN PUBLIC KEY-----\nAAECAw==\n-----END PUBLIC KEY-----\n",
             "heads": "A: 1\nB: 2\n",
         ]
@@ -109,6 +110,18 @@ struct NetworkOptionTests {
         #expect(digest == .digest(user: "me", password: "own"))
         #expect(failure("-n --netrc-file none a.test")?.status == .readFailed)
         #expect(failure("--netrc-file broken a.test")?.status == .readFailed)
+    }
+
+    @Test func aNetrcLoginWithReplacedOctetsIsNotUsed() throws {
+        for option in ["--netrc-file", "--netrc-optional --netrc-file"] {
+            #expect(failure("\(option) replaced a.test")?.status == .usage)
+            #expect(failure("\(option) replaced a.test b.test")?.message.contains("the login for a.test") == true)
+        }
+        // A redirect to the host gets no login.
+        let source = try plan("--netrc-file", "replaced").client.credentialSource
+        let (replaced, own) = (try source?(HTTPURL("http://a.test/")), try source?(HTTPURL("http://b.test/")))
+        #expect(replaced == nil)
+        #expect(own == .basic(user: "you", password: "own"))
     }
 
     // MARK: Proxies

@@ -37,8 +37,8 @@ extension ProcessTests {
             let broken = Data("X-One: 1\nX-Two: caf".utf8) + Data([0xE9]) + Data("\n".utf8)
             try lab.folder.write(broken, to: "lines")
             let lines = [
-                ["-H", "@lines"], ["--proxy-header", "@lines"], ["--netrc-file", "lines"],
-                ["-F", "a=b;headers=@lines"], ["--etag-compare", "lines"], ["-w", "@lines"], ["@lines"],
+                ["-H", "@lines"], ["--proxy-header", "@lines"], ["-F", "a=b;headers=@lines"],
+                ["--etag-compare", "lines"], ["-w", "@lines"], ["@lines"],
             ]
             for line in lines {
                 let run = try await lab.beeline(["-s", "-S"] + line + [lab.plainURL()])
@@ -50,6 +50,36 @@ extension ProcessTests {
             try lab.folder.write(comment, to: "urls")
             #expect(try await lab.beeline(["-s", "-o", "out", "@urls"]).status == 0)
             #expect(lab.plain.requests.last?.path == "/listed")
+            await lab.stop()
+        }
+
+        @Test("a netrc file may have octets that are not UTF-8, except in the login that is used")
+        func otherOctetsInLogins() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let options = [["-n"], ["--netrc-optional"], ["--netrc-file", ".netrc"]]
+            let other = """
+                machine 127.0.0.1 login me password secret # caf\u{E9}
+                  # caf\u{E9}
+                machine b.test login caf\u{E9} password caf\u{E9}
+                macdef m
+                caf\u{E9}
+
+                """
+            try lab.folder.write(try #require(other.data(using: .isoLatin1)), to: ".netrc")
+            for option in options {
+                let run = try await lab.beeline(["-s", "-S"] + option + [lab.plainURL()])
+                #expect(run.status == 0, "\(option): \(run.errors)")
+                #expect(lab.plain.requests.last?.fields[.authorization] == "Basic bWU6c2VjcmV0")
+            }
+            let count = lab.plain.requests.count
+            let own = "machine 127.0.0.1 login me password caf\u{E9}\n"
+            try lab.folder.write(try #require(own.data(using: .isoLatin1)), to: ".netrc")
+            for option in options {
+                let run = try await lab.beeline(["-s", "-S"] + option + [lab.plainURL()])
+                #expect(run.status == 64, "\(option): \(run.errors)")
+                #expect(run.errors.contains(".netrc: the login for 127.0.0.1 is not UTF-8"), "\(run.errors)")
+            }
+            #expect(lab.plain.requests.count == count)
             await lab.stop()
         }
 

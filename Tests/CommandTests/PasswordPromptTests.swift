@@ -29,9 +29,15 @@ extension ProcessTests {
             let input = Data("secret\nrest".utf8)
             let run = try await CommandRun.run("/usr/bin/python3", line, in: lab.folder, input: input)
             #expect(run.status == 0 && run.text == "ok", "\(run.errors)")
+            #expect(run.errors == "Enter host password for user 'me':\n")
             #expect(lab.plain.requests.last?.fields[.authorization] == Self.login)
             let empty = try await CommandRun.run("/usr/bin/python3", line, in: lab.folder)
             #expect(empty.status == 64 && empty.errors.contains("no terminal"), "\(empty.errors)")
+            let count = lab.plain.requests.count
+            let other = Data("caf".utf8) + Data([0xE9, 0x0A])
+            let latin = try await CommandRun.run("/usr/bin/python3", line, in: lab.folder, input: other)
+            #expect(latin.status == 64 && latin.errors.contains("-u: the password is not UTF-8"), "\(latin.errors)")
+            #expect(lab.plain.requests.count == count, "no password with U+FFFD is sent")
             await lab.stop()
         }
     }

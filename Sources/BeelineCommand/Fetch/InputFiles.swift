@@ -17,7 +17,7 @@ struct InputFiles: Sendable {
     /// Returns the size of a regular file in bytes; nil for other or missing files.
     var size: @Sendable (_ path: String) -> Int64?
     /// Asks for a password on the terminal, or reads it from standard input without a terminal; nil if that is empty.
-    var askPassword: @Sendable (_ prompt: String) -> String?
+    var askPassword: @Sendable (_ prompt: String) -> [UInt8]?
     /// Returns whether a folder of the path may not be searched, so that the file may exist. Default: false.
     var isHidden: @Sendable (_ path: String) -> Bool = { _ in false }
     /// Returns when a file was modified, in seconds since 1970; nil for missing files. Default: nil.
@@ -47,7 +47,7 @@ struct InputFiles: Sendable {
             }
             try? terminal.close()
             guard let password = getpass(prompt) else { return nil }
-            return String(cString: password)
+            return Array(UnsafeRawBufferPointer(start: password, count: strlen(password)))
         },
         isHidden: { path in access(path, F_OK) != 0 && errno == EACCES },
         modified: { path in FileDescriptor.modified(path) },
@@ -60,16 +60,18 @@ struct InputFiles: Sendable {
     )
 
     /// Reads a line of standard input, as curl does without a terminal. One octet at a time, because the rest may be data.
-    private static func passwordLine(_ prompt: String) -> String? {
+    private static func passwordLine(_ prompt: String) -> [UInt8]? {
         try? FileDescriptor.standardError.write(prompt.utf8)
+        // The line is not echoed, so that the next message would follow the prompt.
+        defer { try? FileDescriptor.standardError.write("\n".utf8) }
         var line: [UInt8] = []
         while let octet = try? FileDescriptor.standardInput.read(atMost: 1).first {
-            guard octet != UInt8(ascii: "\n") else { return String(decoding: line, as: UTF8.self) }
+            guard octet != UInt8(ascii: "\n") else { return line }
             // The limit of curl.
             guard line.count < 2_047 else { return nil }
             line.append(octet)
         }
-        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+        return line.isEmpty ? nil : line
     }
 
     /// Reads a whole file.

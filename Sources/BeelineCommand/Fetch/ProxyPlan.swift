@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import Names
 
 extension ClientConfiguration {
     /// Applies the options for proxies.
@@ -68,11 +69,14 @@ extension BasicCredentials {
             self.init(user: String(user), password: String(password))
             return
         }
-        guard let password = files.askPassword("Enter \(role) password for user '\(text)':") else {
+        guard let octets = files.askPassword("Enter \(role) password for user '\(text)':") else {
             throw CommandFailure(
                 .usage,
                 "\(option): write USER:PASSWORD; there is no terminal to prompt on, and standard input is empty"
             )
+        }
+        guard let password = PercentEncoding.validated(octets) else {
+            throw CommandFailure(.usage, "\(option): the password is not UTF-8")
         }
         self.init(user: text, password: password)
     }

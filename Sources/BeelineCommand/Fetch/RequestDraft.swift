@@ -118,7 +118,7 @@ struct RequestDraft: Sendable {
         files: InputFiles
     ) throws(CommandFailure) -> RequestOptions {
         var options = RequestOptions()
-        options.credentials = credentials(for: url, login: login)
+        options.credentials = try credentials(for: url, login: login)
         options.credentialsFollowRedirects = command.redirect.trustsLocations
         options.requestTarget = message.target
         options.sendsHost = !omitsHost
@@ -142,10 +142,11 @@ struct RequestDraft: Sendable {
 
     /// Returns the credentials for a URL: those of `-u`, or else those of a netrc file or of the URL. Nil if a field
     /// has the credentials.
-    private func credentials(for url: HTTPURL, login: LoginPlan) -> Credentials? {
+    private func credentials(for url: HTTPURL, login: LoginPlan) throws(CommandFailure) -> Credentials? {
         guard fields[.authorization] == nil else { return nil }
-        return credentials ?? login.credentials(for: url)
-            ?? url.user.flatMap { scheme.credentials(user: $0, password: url.password ?? "") }
+        if let credentials { return credentials }
+        if let credentials = try login.credentials(for: url) { return credentials }
+        return url.user.flatMap { scheme.credentials(user: $0, password: url.password ?? "") }
     }
 
     /// Whether curl treats the request as a POST, whatever its method, because it has a body of `-d` or `-F`.

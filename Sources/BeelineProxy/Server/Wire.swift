@@ -58,10 +58,10 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private static let maxPieces = 1024
     /// The number of bytes sent, and the time since that number has not changed.
     private var stall: (sent: Int64, since: NIODeadline)?
-    /// The number of bytes that the peer had not received at the last call of ``hasDelivered()``.
+    /// The number of bytes that the peer had not received at the last call of ``noteDelivery(now:)``.
     private var undelivered = 0
     /// How often the time limit for the last bytes starts again because the peer received some.
-    private static let maxExtensions = 30
+    static let maxExtensions = 30
     /// The address under which the socket is counted; nil for sockets to origins.
     let countsFor: IPAddress?
     /// The bytes that the peer of a channel has not received. Tests replace it.
@@ -110,14 +110,14 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     /// Counts as activity that the peer has received bytes since the last call. Must be called periodically.
-    func noteDelivery(now: NIODeadline) { if hasDelivered() { lastActivity = now } }
-
-    /// Whether the peer has received bytes since the last call, or more were written.
-    private func hasDelivered() -> Bool {
-        let waiting = context.flatMap { unacknowledgedBytes($0.channel) } ?? waitingBytes
-        defer { undelivered = waiting }
-        return waiting != undelivered
+    func noteDelivery(now: NIODeadline) {
+        let bytes = undeliveredBytes
+        if bytes != undelivered { lastActivity = now }
+        undelivered = bytes
     }
+
+    /// The number of bytes that the peer has not received, as far as the system knows it.
+    private var undeliveredBytes: Int { context.flatMap { unacknowledgedBytes($0.channel) } ?? waitingBytes }
 
     // MARK: For the owner
 
@@ -183,8 +183,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         guard let context else { return }
         // A socket that is already closing may still wait for its peer, and its owner no longer enforces a limit.
         if let limit, lastCall == nil {
-            _ = hasDelivered()
-            limitDelivery(to: TimeAmount(limit: limit), extensions: Self.maxExtensions)
+            limitDelivery(of: undeliveredBytes, to: TimeAmount(limit: limit), extensions: Self.maxExtensions)
         }
         guard !isClosing else { return }
         isClosing = true
@@ -196,11 +195,15 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     /// Closes after `limit`, unless the peer has received some of the last bytes by then.
-    private func limitDelivery(to limit: TimeAmount, extensions: Int) {
+    ///
+    /// - Parameter bytes: the number of bytes that the peer has not received now. ``noteDelivery(now:)`` has a number of its own,
+    ///   because an owner may call it at other times.
+    private func limitDelivery(of bytes: Int, to limit: TimeAmount, extensions: Int) {
         lastCall = context?.eventLoop.assumeIsolated().scheduleTask(in: limit) { [self] in
             guard waitingBytes > 0 else { return close() }
-            guard extensions > 0, hasDelivered() else { return reset() }
-            limitDelivery(to: limit, extensions: extensions - 1)
+            let rest = undeliveredBytes
+            guard extensions > 0, rest != bytes else { return reset() }
+            limitDelivery(of: rest, to: limit, extensions: extensions - 1)
         }
     }
 
