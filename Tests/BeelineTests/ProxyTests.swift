@@ -257,11 +257,12 @@ struct ProxyTests {
     @Test("the request of an error after a 407 of a proxy shows the cookies that were sent last")
     func cookiesOfAnError() async throws {
         let server = try await RawServer.start { connection in
-            _ = try await connection.receive(until: "\r\n\r\n")
+            let head = try await connection.receive(until: "\r\n\r\n")
+            // The second request gets no response.
+            guard !String(decoding: head ?? [], as: UTF8.self).contains("Proxy-Authorization") else { return }
             try await connection.send(
                 "HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm=\"r\"\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 0\r\n\r\n"
             )
-            _ = try await connection.receive(until: "\r\n\r\n")
         }
         var proxy = try #require(Proxy(parsing: "http://me:secret@127.0.0.1:\(server.port)"))
         proxy.waitsForChallenge = true
