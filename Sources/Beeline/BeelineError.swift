@@ -61,7 +61,7 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
 
     /// The head of a request without a response. An object, so that errors stay small.
     package final class SentRequest: Sendable {
-        /// The head as it was sent. Its cookies and credentials are secrets.
+        /// The head as it was sent, without a Transfer-Encoding. Its cookies and credentials are secrets.
         package let head: HTTPRequest
 
         init(_ head: HTTPRequest) { self.head = head }

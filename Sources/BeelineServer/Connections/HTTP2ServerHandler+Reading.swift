@@ -46,8 +46,9 @@ extension HTTP2ServerHandler {
             if !endStream { connection.allow(HTTP2Frame.defaultMaxLength, on: id) }
             return
         }
-        // A client may open all its streams before it sends their bodies. The last piece of a body is handed over at once.
-        guard endStream || connection.heldBytes + piece.readableBytes <= connection.limits.heldBytes else {
+        // A client may open all its streams before it sends their bodies. The last piece of a body is handed over at once. The
+        // other half of the limit is for replies, so that unfinished requests do not keep others from an answer.
+        guard endStream || connection.heldBytes + piece.readableBytes <= connection.limits.heldBytes / 2 else {
             connection.reset(id, .refusedStream)
             return forget(id)
         }
