@@ -247,53 +247,56 @@ struct WireTests {
         }
     }
 
-    @Test("a half-closed client gets no 504 while a slow origin receives its upload")
-    func slowReaderOfAnUpload() throws {
-        let waiting = NIOLockedValueBox(100)
-        let client = try Lab()
-        let origin = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
-        client.stopper.isOpen = true
-        origin.stopper.delaysClose = true
-        let destination = Destination(try Host("a.test"), port: 80)
-        client.server.origins.keep(origin.wire, to: destination, of: client.wire, now: .now())
-        try client.send("POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello")
-        client.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-        let start = NIODeadline.now()
-        for minute in 1...10 {
-            waiting.withLockedValue { $0 -= 1 }
+    /// A client that has closed its sending side, and an origin that has not received all of its upload.
+    private struct SlowUpload {
+        let client: Lab
+        private let origin: Lab
+        private let waiting = NIOLockedValueBox(100)
+        private let start: NIODeadline
+
+        init() throws {
+            client = try Lab()
+            origin = try Lab(unacknowledgedBytes: { [waiting] _ in waiting.withLockedValue { $0 } })
+            client.stopper.isOpen = true
+            origin.stopper.delaysClose = true
+            let destination = Destination(try Host("a.test"), port: 80)
+            client.server.origins.keep(origin.wire, to: destination, of: client.wire, now: .now())
+            try client.send("POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello")
+            client.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+            start = .now()
+        }
+
+        /// The origin receives some bytes, and the proxy checks its limits.
+        func check(minute: Int, received: Int) {
+            waiting.withLockedValue { $0 -= received }
             client.wire.owner?.check(client.wire, now: start + .minutes(Int64(minute)))
         }
-        #expect(try client.sent() == "" && client.channel.isActive)
-        client.wire.owner?.check(client.wire, now: start + .minutes(12))
-        #expect(try client.sent().hasPrefix("HTTP/1.1 504 "))
-        origin.stopper.delaysClose = false
-        client.end()
-        origin.end()
+
+        func end() {
+            origin.stopper.delaysClose = false
+            client.end()
+            origin.end()
+        }
+    }
+
+    @Test("a half-closed client gets no 504 while a slow origin receives its upload")
+    func slowReaderOfAnUpload() throws {
+        let upload = try SlowUpload()
+        for minute in 1...10 { upload.check(minute: minute, received: 1) }
+        #expect(try upload.client.sent() == "" && upload.client.channel.isActive)
+        upload.check(minute: 12, received: 0)
+        #expect(try upload.client.sent().hasPrefix("HTTP/1.1 504 "))
+        upload.end()
     }
 
     @Test("an origin that receives one byte at a time does not hold a half-closed client for ever")
     func endlessReaderOfAnUpload() throws {
-        let waiting = NIOLockedValueBox(100)
-        let client = try Lab()
-        let origin = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
-        client.stopper.isOpen = true
-        origin.stopper.delaysClose = true
-        let destination = Destination(try Host("a.test"), port: 80)
-        client.server.origins.keep(origin.wire, to: destination, of: client.wire, now: .now())
-        try client.send("POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello")
-        client.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-        let start = NIODeadline.now()
-        for minute in 0...62 {
-            waiting.withLockedValue { $0 -= 1 }
-            client.wire.owner?.check(client.wire, now: start + .minutes(Int64(minute)))
-        }
-        #expect(try client.sent() == "" && client.channel.isActive)
-        waiting.withLockedValue { $0 -= 1 }
-        client.wire.owner?.check(client.wire, now: start + .minutes(63))
-        #expect(try client.sent().hasPrefix("HTTP/1.1 504 "))
-        origin.stopper.delaysClose = false
-        client.end()
-        origin.end()
+        let upload = try SlowUpload()
+        for minute in 0...62 { upload.check(minute: minute, received: 1) }
+        #expect(try upload.client.sent() == "" && upload.client.channel.isActive)
+        upload.check(minute: 63, received: 1)
+        #expect(try upload.client.sent().hasPrefix("HTTP/1.1 504 "))
+        upload.end()
     }
 
     @Test("one-byte writes count as their buffers, so that many of them stop the writer")
