@@ -134,13 +134,15 @@ struct RefusalTests {
         await lab.stop()
     }
 
-    @Test("bytes for a tunnel that is refused are not read as a request", arguments: [403, 407, 502])
-    func bytesForARefusedTunnel(status: Int) async throws {
+    @Test(
+        "bytes for a tunnel that is refused are not read as a request",
+        arguments: [(403, "a.test:25"), (407, "a.test:443"), (502, "nobody.test:443")]
+    )
+    func bytesForARefusedTunnel(status: Int, place: String) async throws {
         let lab = try await ProxyLab(configure: {
             $0.policy.tunnelPorts = [443]
             if status == 407 { $0.credentials = ProxyCredentials(user: "me", password: "secret") }
         })
-        let place = status == 403 ? "a.test:25" : status == 407 ? "a.test:443" : "nobody.test:443"
         let login = "Proxy-Authorization: Basic bWU6c2VjcmV0\r\n"
         let connection = try await lab.connect()
         try await connection.send(

@@ -158,17 +158,25 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("a tunnel whose server has ended lasts while the client receives the rest, however slowly")
-    func slowReaderAfterTheEnd() throws {
+    /// A tunnel whose server has ended, and whose client has not received `waiting` bytes.
+    private func slowDownload(
+        first: String = ""
+    ) throws -> (waiting: NIOLockedValueBox<Int>, client: Lab, origin: Lab, tunnel: Tunnel) {
         let waiting = NIOLockedValueBox(100)
         let client = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
         let origin = try Lab()
         // An embedded channel would close both directions.
         client.stopper.delaysClose = true
         let tunnel = Tunnel(client.server, client: client.wire, origin: origin.wire)
-        tunnel.begin(fromClient: ByteBuffer())
+        tunnel.begin(fromClient: ByteBuffer(), fromOrigin: ByteBuffer(string: first))
         origin.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         client.stopper.delaysClose = false
+        return (waiting, client, origin, tunnel)
+    }
+
+    @Test("a tunnel whose server has ended lasts while the client receives the rest, however slowly")
+    func slowReaderAfterTheEnd() throws {
+        let (waiting, client, origin, tunnel) = try slowDownload()
         let start = client.channel.eventLoop.now
         for minute in 1...10 {
             waiting.withLockedValue { $0 -= 1 }
@@ -184,15 +192,7 @@ struct WireTests {
 
     @Test("checks of a tunnel that is over do not shorten its client's time to receive the last bytes")
     func slowReaderAfterTheClose() throws {
-        let waiting = NIOLockedValueBox(100)
-        let client = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
-        let origin = try Lab()
-        // An embedded channel would close both directions.
-        client.stopper.delaysClose = true
-        let tunnel = Tunnel(client.server, client: client.wire, origin: origin.wire)
-        tunnel.begin(fromClient: ByteBuffer(), fromOrigin: ByteBuffer(string: "x"))
-        origin.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-        client.stopper.delaysClose = false
+        let (waiting, client, origin, tunnel) = try slowDownload(first: "x")
         origin.end()
         let loop = client.channel.embeddedEventLoop
         for _ in 1...3 {
@@ -212,14 +212,7 @@ struct WireTests {
 
     @Test("a client that receives one byte at a time does not hold a half-ended tunnel for ever")
     func endlessReaderAfterTheEnd() throws {
-        let waiting = NIOLockedValueBox(100)
-        let client = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
-        let origin = try Lab()
-        client.stopper.delaysClose = true
-        let tunnel = Tunnel(client.server, client: client.wire, origin: origin.wire)
-        tunnel.begin(fromClient: ByteBuffer())
-        origin.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-        client.stopper.delaysClose = false
+        let (waiting, client, origin, tunnel) = try slowDownload()
         let start = client.channel.eventLoop.now
         for minute in 0...62 {
             waiting.withLockedValue { $0 -= 1 }

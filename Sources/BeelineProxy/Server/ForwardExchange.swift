@@ -54,8 +54,7 @@ final class ForwardExchange: WireOwner {
     /// Whether the end of the client's data was passed to the origin.
     private var hasPassedEnd = false
     private(set) var isOver = false
-    /// The time of the first check after the client had ended its input.
-    private var halfOpenSince: NIODeadline?
+    private var delivery = DeliveryWatch()
 
     init(
         _ server: ProxyLoop,
@@ -292,15 +291,7 @@ final class ForwardExchange: WireOwner {
             return fail(.timedOut)
         }
         guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
-        if client.isInputEnded {
-            let since = halfOpenSince ?? now
-            halfOpenSince = since
-            // NIO reads all that the client sent before its end, which the origin may take long to receive.
-            if now - since < TimeAmount(limits.delivery) {
-                client.noteDelivery(now: now)
-                origin?.noteDelivery(now: now)
-            }
-        }
+        if client.isInputEnded { delivery.check(client, origin, within: limits.delivery, now: now) }
         let last = max(client.lastActivity, origin?.lastActivity ?? start)
         if now - last >= TimeAmount(limit: limit) { fail(Refusal(504, "the connection was silent for too long")) }
     }

@@ -15,8 +15,7 @@ final class Tunnel: WireOwner {
     private var sent: Int64 = 0
     private var received: Int64 = 0
     private var isOver = false
-    /// The time of the first check after one side had ended.
-    private var halfOpenSince: NIODeadline?
+    private var delivery = DeliveryWatch()
 
     init(_ server: ProxyLoop, client: Wire, origin: Wire, to destination: Destination? = nil) {
         self.server = server
@@ -84,15 +83,7 @@ final class Tunnel: WireOwner {
         // The side that remains has a limit of its own.
         guard !isOver else { return }
         let isHalfOpen = client.isInputEnded || origin.isInputEnded
-        if isHalfOpen {
-            let since = halfOpenSince ?? now
-            halfOpenSince = since
-            // NIO reads all that a side sent before its end, which the other side may take long to receive.
-            if now - since < TimeAmount(limit: limits.delivery) {
-                client.noteDelivery(now: now)
-                origin.noteDelivery(now: now)
-            }
-        }
+        if isHalfOpen { delivery.check(client, origin, within: limits.delivery, now: now) }
         let rest = now - max(client.lastActivity, origin.lastActivity)
         if let limit = isHalfOpen ? limits.halfClosed : limits.idle, rest >= TimeAmount(limit: limit) { return end() }
     }
