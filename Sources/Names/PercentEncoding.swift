@@ -25,7 +25,8 @@ package enum PercentEncoding {
 
     /// Decodes a percent-encoded text. Nil if two hexadecimal digits do not follow a `%` or the octets are not UTF-8.
     package static func decode(_ text: some StringProtocol) -> String? {
-        octets(of: text).flatMap(validated)
+        let text = String(text)
+        return text.utf8.contains(UInt8(ascii: "%")) ? octets(of: text).flatMap(validated) : text
     }
 
     /// Decodes a percent-encoded text to octets. Nil if two hexadecimal digits do not follow a `%`.

@@ -85,6 +85,25 @@ struct OverloadTests {
         await resolver.shutDown()
     }
 
+    @Test(
+        "a cached name is answered at once, also to a client that has too many pending lookups",
+        arguments: ["/d?dn=", "/1/d?host=", "/v2/d?dn=", "/resolve?name="]
+    )
+    func cachedNames(_ target: String) async throws {
+        let answer = Answer(v4: .addresses([IPAddress(v4: 0xc633_6401)], ttl: .seconds(60)))
+        let resolver = Self.resolver(ScriptedUpstream("script") { _ in .answer(answer) })
+        let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
+        _ = try await resolver.resolve(Host("a.test"), families: .v4)
+        while service.began(Self.client) {}
+        let request = ServerRequest(.get, target: target + "a.test", client: Self.client)
+        guard case .reply(let reply) = service.handle(request, now: .now()) else {
+            Issue.record("the question waits")
+            return
+        }
+        #expect(reply.status == 200 && String(decoding: reply.body, as: UTF8.self).contains("198.51.100.1"))
+        await resolver.shutDown()
+    }
+
     @Test("a question for many names takes one token for each, and may leave the bucket in debt")
     func batchesInBucket() {
         var limiter = RateLimiter(perSecond: 1, burst: 4, maxClients: 10)

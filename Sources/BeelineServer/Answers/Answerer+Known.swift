@@ -39,6 +39,12 @@ extension Answerer {
         }
     }
 
+    /// The addresses of a host, if they are available without waiting. Nil if an upstream must be asked.
+    func known(_ name: DNSName, _ family: IPAddress.Family, subnet: IPNetwork?) -> HostAnswer? {
+        let answer = known(Self.query(name, family, subnet: subnet))
+        return answer.map { HostAnswer(name: name, parts: [(family, $0)]) }
+    }
+
     /// The answer past its TTL for a question that cannot be looked up now (RFC 8767). Nil if there is none.
     func stale(_ step: Step) -> ServerAnswer? {
         switch step.route {

@@ -102,17 +102,23 @@ struct Answerer: Sendable {
         v4.addresses.isEmpty ? nil : v4.synthesized(with: resolver.network.nat64)
     }
 
-    private func answer(_ name: DNSName, type: DNSType, subnet: IPNetwork?) async -> ServerAnswer {
-        var query = MessageQuery(DNSQuestion(name, type))
+    static func query(_ name: DNSName, _ family: IPAddress.Family, subnet: IPNetwork?) -> MessageQuery {
+        var query = MessageQuery(DNSQuestion(name, family == .v4 ? .a : .aaaa))
         query.subnet = subnet
-        return await answer(query)
+        return query
     }
 
     /// Answers for several families of one host. A failed family has an error's response code.
     func answers(_ name: DNSName, families: Families, subnet: IPNetwork?) async -> HostAnswer {
-        async let v4 = families.contains(.v4) ? answer(name, type: .a, subnet: subnet) : nil
-        async let v6 = families.contains(.v6) ? answer(name, type: .aaaa, subnet: subnet) : nil
-        return await HostAnswer(name: name, v4: v4, v6: v6)
+        @Sendable func part(_ family: IPAddress.Family) async -> (family: IPAddress.Family, answer: ServerAnswer) {
+            (family, await answer(Self.query(name, family, subnet: subnet)))
+        }
+        guard families == .both else {
+            return HostAnswer(name: name, parts: [await part(families == .v4 ? .v4 : .v6)])
+        }
+        async let v4 = part(.v4)
+        async let v6 = part(.v6)
+        return await HostAnswer(name: name, parts: [v4, v6])
     }
 
     /// The maximum number of concurrent lookups for one question.

@@ -98,7 +98,7 @@ struct ServerAnswer: Sendable {
     /// How long the whole answer may be cached, in seconds (RFC 2308 §5, RFC 8484 §5.1).
     var ttl: UInt32 {
         guard !isFailure else { return 0 }
-        let least = answers.map(\.ttl).min()
+        let least = answers.lazy.map(\.ttl).min()
         guard isNegative else { return least ?? 0 }
         // The requested records are missing, so the negative TTL applies too.
         var negative = Self.negativeTTL
@@ -111,10 +111,8 @@ struct ServerAnswer: Sendable {
     }
 
     /// Whether the answer lacks the requested records. It then has at most aliases and their signatures.
-    var isNegative: Bool {
-        let aliases = [DNSType.cname, .subtreeAlias, .signature].filter { $0 != answeredType }
-        return answers.allSatisfy { aliases.contains($0.type) }
-    }
+    var isNegative: Bool { answers.allSatisfy { $0.type != answeredType && Self.aliases.contains($0.type) } }
+    private static let aliases = [DNSType.cname, .subtreeAlias, .signature]
 }
 
 extension DNSType {

@@ -86,8 +86,8 @@ struct AliyunDialect: Sendable {
     private static func entry(_ answer: HostAnswer, _ client: IPAddress) -> String {
         var members = ["\"host\":\(JSONText.quoted(answer.name.description))"]
         // Omits a family that failed: an empty list would mean that the host has no such address.
-        for (part, name) in [(answer.v4, "ips"), (answer.v6, "ipsv6")] {
-            if let part, !part.isFailure { members.append("\"\(name)\":\(list(part))") }
+        for (family, part) in answer.parts where !part.isFailure {
+            members.append("\"\(family == .v4 ? "ips" : "ipsv6")\":\(list(part))")
         }
         members.append("\"ttl\":\(answer.ttl),\"origin_ttl\":\(answer.ttl),\"client_ip\":\"\(client)\"")
         return "{\(members.joined(separator: ","))}"
@@ -123,7 +123,7 @@ struct AliyunDialect: Sendable {
             guard let all else { return Self.refusal(.overQuota, form: .aliyun2, account: id) }
             let answers = all.filter { !$0.saysNothing }
             guard !answers.isEmpty else { return Self.refusal(.internalError, form: .aliyun2, account: id) }
-            let entries = answers.map { Self.entry2($0, families) }.joined(separator: ",")
+            let entries = answers.map { Self.entry2($0) }.joined(separator: ",")
             var data = "{\"cip\":\"\(client)\",\"answers\":[\(entries)]}"
             if let cipher {
                 guard let sealed = try? cipher.seal(Array(data.utf8)) else {
@@ -163,22 +163,20 @@ struct AliyunDialect: Sendable {
         return mode == "1" ? ciphers.cbc : ciphers.gcm
     }
 
-    private static func entry2(_ answer: HostAnswer, _ families: Families) -> String {
+    private static func entry2(_ answer: HostAnswer) -> String {
         var members = ["\"dn\":\(JSONText.quoted(answer.name.description))"]
-        for (family, name) in [(IPAddress.Family.v4, "v4"), (.v6, "v6")] where families.contains(Families(family)) {
-            let part = answer[family]
-            guard part?.isFailure != true else { continue }
-            let code = part?.code == .noSuchName ? "DomainNotExist" : "RRNotExist"
-            let absence = part?.addresses.isEmpty ?? true ? ",\"no_ip_code\":\"\(code)\"" : ""
-            members.append("\"\(name)\":{\"ips\":\(list(part)),\"ttl\":\(part?.ttl ?? 0)\(absence)}")
+        for (family, part) in answer.parts where !part.isFailure {
+            let code = part.code == .noSuchName ? "DomainNotExist" : "RRNotExist"
+            let absence = part.addresses.isEmpty ? ",\"no_ip_code\":\"\(code)\"" : ""
+            members.append("\"\(family == .v4 ? "v4" : "v6")\":{\"ips\":\(list(part)),\"ttl\":\(part.ttl)\(absence)}")
         }
         return "{\(members.joined(separator: ","))}"
     }
 
     // MARK: Both versions
 
-    private static func list(_ answer: ServerAnswer?) -> String {
-        "[" + (answer?.addresses ?? []).map { "\"\($0)\"" }.joined(separator: ",") + "]"
+    private static func list(_ answer: ServerAnswer) -> String {
+        "[" + answer.addresses.map { "\"\($0)\"" }.joined(separator: ",") + "]"
     }
 
     private static func families(_ text: String?) -> Families {

@@ -61,27 +61,28 @@ struct ServerRequest: Sendable {
     /// The maximum number of query fields to read. Further fields are ignored.
     private static let maxFields = 64
 
+    /// The fields of the query, still percent-encoded.
+    private var rawFields: [(name: Substring, value: Substring)] {
+        query.utf8.split(separator: UInt8(ascii: "&"), maxSplits: Self.maxFields).prefix(Self.maxFields).map { part in
+            let mark = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
+            return (Substring(part[..<mark]), Substring(part[mark...].dropFirst()))
+        }
+    }
+
     /// The decoded fields of the query. The first of repeated fields counts. Fields that cannot be decoded are ignored.
     var fields: [String: String] {
         var fields: [String: String] = [:]
-        for part in query.split(separator: "&").prefix(Self.maxFields) {
-            let mark = part.firstIndex(of: "=") ?? part.endIndex
-            guard let name = PercentEncoding.decode(part[..<mark]),
-                let value = PercentEncoding.decode(part[mark...].dropFirst())
-            else { continue }
+        for field in rawFields {
+            guard let name = PercentEncoding.decode(field.name), let value = PercentEncoding.decode(field.value) else {
+                continue
+            }
             if fields[name] == nil { fields[name] = value }
         }
         return fields
     }
 
     /// One field of the query, without decoding. For `dns=`, because base64url needs no percent-encoding.
-    func rawField(_ name: String) -> Substring? {
-        for part in query.utf8.split(separator: UInt8(ascii: "&")) {
-            let mark = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
-            if part[..<mark].elementsEqual(name.utf8) { return Substring(part[mark...].dropFirst()) }
-        }
-        return nil
-    }
+    func rawField(_ name: String) -> Substring? { rawFields.first { $0.name == name }?.value }
 }
 
 /// A reply and its values for the access log.
