@@ -103,7 +103,7 @@ extension HTTPRequest {
             method: request.method,
             scheme: url.origin.scheme.name,
             authority: request.authority,
-            path: request.sentTarget,
+            path: request.target,
             headerFields: fields
         )
     }

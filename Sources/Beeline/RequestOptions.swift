@@ -3,7 +3,6 @@
 public import CookieJar
 public import DirectHTTP
 package import HTTPTypes
-package import NIOCore
 public import Names
 
 /// Settings of one request that override the client's configuration. `nil` means: as configured.
@@ -48,33 +47,13 @@ public struct RequestOptions: Sendable {
     /// heads of both requests of a hedge may arrive in any order. It is not called for the heads of a proxy that opens
     /// a tunnel, or of a WebSocket's handshake. Default `nil`.
     public var onHead: (@Sendable (ReceivedHead) -> Void)?
-    /// Called with each head of a proxy's answer to a request for a tunnel. As for ``onHead``. Default `nil`.
-    package var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
-    /// The request target to send in place of the URL's path and query, such as `*` for OPTIONS (RFC 9112 §3.2.4), like curl's
-    /// `--request-target`. It has no white space and no control characters. Redirected requests do not have it. Default `nil`.
-    package var requestTarget: String?
-    /// The version of HTTP/1 in which requests are written. With 1.0 a body of unknown length cannot be sent, and every connection
-    /// serves one request. Default 1.1. It does not affect HTTP/2.
-    package var httpVersion = HTTP1Version.http11
-    /// Whether requests of HTTP/1 have a `Host` field. RFC 9112 §3.2 requires it; false is for tests of servers only. Default true.
-    package var sendsHost = true
-    /// The value of a `Connection` field in HTTP/1, `close` or `keep-alive`. Default `nil`: no field. After
-    /// `close`, the connection is not used again; otherwise this depends on the response.
-    package var connectionOption: String?
+    /// How requests are written and responses are read. The request target is that of the first URL only.
+    package var wire = WireOptions()
     /// Whether a request whose body may be decoded has an `Accept-Encoding`. Default true.
     package var offersCodings = true
-    /// Whether the `Content-Length` of the response is ignored. The body then ends with the connection, like curl's
-    /// `--ignore-content-length`. Default false. It does not affect HTTP/2.
-    package var ignoresContentLength = false
-    /// Whether the body is handed out as it was received, with chunk framing and trailers (curl's `--raw`). Default false. It does
-    /// not affect HTTP/2.
-    package var keepsTransferCoding = false
     /// Whether to decode a body even if the request has its own `Accept-Encoding` or a `Range`, as with curl's
     /// `--compressed`. `ClientConfiguration.decodesContent` must also be true. Default false.
     package var decodesEveryBody = false
-    /// Called with the readable lines of an incomplete or malformed response head, before the request fails or is
-    /// repeated. As for ``onHead``. Default `nil`. It does not affect HTTP/2.
-    package var onBrokenHead: (@Sendable (ByteBuffer) -> Void)?
     /// Whether to keep the cookies of a hop, by its URL; `nil` keeps all. `keepsCookies` must also be true.
     package var keepsCookiesOf: (@Sendable (HTTPURL) -> Bool)?
     /// Called before a redirect is followed. Returns the request to send, or `nil` to return the redirect as the response.

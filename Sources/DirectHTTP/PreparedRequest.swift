@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HTTPTypes
-package import NIOCore
-import NIOPosix
 public import Names
 
 /// A validated request. Later steps cannot reject it because of the caller's input.
@@ -14,7 +12,7 @@ public struct PreparedRequest: Sendable {
         case chunked
     }
 
-    private struct Checked: Sendable {
+    private struct Parts: Sendable {
         let origin: Origin
         let method: HTTPRequest.Method
         let target: String
@@ -23,23 +21,30 @@ public struct PreparedRequest: Sendable {
         let authority: String
         let framing: Framing
         let expectsContinue: Bool
+        let options: WireOptions
+        var hedgeSide: HedgeSide?
+        var onProxyChallenge: (@Sendable (HTTPResponse) -> HTTPField?)?
+        var proxyAuthorization: String?
+        var proxyFields: HTTPFields = [:]
     }
 
-    private var checked: Shared<Checked>
+    /// Shared, because a request is copied several times on its way.
+    private var parts: Shared<Parts>
     /// The origin of the request. It decides Host, SNI, the certificate check and the connection.
-    package var origin: Origin { checked.value.origin }
+    package var origin: Origin { parts.value.origin }
     /// The method.
-    package var method: HTTPRequest.Method { checked.value.method }
-    /// The path and the query.
-    package var target: String { checked.value.target }
+    package var method: HTTPRequest.Method { parts.value.method }
+    /// The request target: the path and the query, or ``WireOptions/target``.
+    package var target: String { parts.value.target }
     /// All fields except Host and those of framing and connection, which the engine writes.
-    package var fields: HTTPFields { checked.value.fields }
+    package var fields: HTTPFields { parts.value.fields }
     /// The body.
-    package var body: RequestBody { checked.value.body }
+    package var body: RequestBody { parts.value.body }
     /// The Host header or `:authority`: the origin's own, or the one that the caller set.
-    package var authority: String { checked.value.authority }
-    var framing: Framing { checked.value.framing }
-    var expectsContinue: Bool { checked.value.expectsContinue }
+    package var authority: String { parts.value.authority }
+    var framing: Framing { parts.value.framing }
+    var expectsContinue: Bool { parts.value.expectsContinue }
+    var options: WireOptions { parts.value.options }
     /// Whether a body with a content coding of this build is decoded: gzip and deflate, and with the traits `Brotli` and
     /// `Zstandard` br and zstd. Default true.
     public var decodesContent = true
@@ -49,32 +54,24 @@ public struct PreparedRequest: Sendable {
     /// Called with each response head of this request when it arrives, informational ones included. It runs on an event loop and
     /// must not block. Default nil.
     public var onHead: (@Sendable (ReceivedHead) -> Void)?
-    /// Called with each head of a proxy's answer to the request for a tunnel. As for ``onHead``. Default nil.
-    package var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
-    /// The version of HTTP/1 in which the request is written; see ``setVersion(_:)``.
-    package private(set) var version = HTTP1Version.http11
-    /// Whether the request has a `Host` field over HTTP/1. Default true.
-    package var sendsHost = true
-    /// The value of a `Connection` field in HTTP/1, `close` or `keep-alive`. After `close`, the connection is not used
-    /// again. Default nil: no field.
-    package var connectionOption: String?
-    /// Whether the `Content-Length` of the response is ignored; the body then ends with the connection. Default false.
-    package var ignoresContentLength = false
-    /// Whether the body of the response is handed out with its transfer coding, over HTTP/1. Default false.
-    package var keepsTransferCoding = false
-    /// Called with the readable lines of an incomplete or malformed head, over HTTP/1. As for ``onHead``. Default nil.
-    package var onBrokenHead: (@Sendable (ByteBuffer) -> Void)?
+
+    /// The role of the request in a hedge; nil if there is none.
+    package var hedgeSide: HedgeSide? {
+        get { parts.value.hedgeSide }
+        set { change { $0.hedgeSide = newValue } }
+    }
+
     /// Called with the 407 of a proxy that forwards the request, before the request is sent again with credentials. Returns the Cookie
     /// field to send then. Default nil: the field stays as it is.
-    package var onProxyChallenge: (@Sendable (HTTPResponse) -> HTTPField?)?
-    /// The request target in place of ``target``; nil for the URL's. Set by ``setTarget(_:)``.
-    private(set) var otherTarget: String?
+    package var onProxyChallenge: (@Sendable (HTTPResponse) -> HTTPField?)? {
+        get { parts.value.onProxyChallenge }
+        set { change { $0.onProxyChallenge = newValue } }
+    }
+
     /// The credentials for the proxy that forwards the request; nil if none are sent.
-    var proxyAuthorization: String?
+    var proxyAuthorization: String? { parts.value.proxyAuthorization }
     /// The fields for the proxy that forwards the request.
-    var proxyFields: HTTPFields = [:]
-    /// The role of the request in a hedge; nil if there is none.
-    package var hedgeSide: HedgeSide?
+    var proxyFields: HTTPFields { parts.value.proxyFields }
 
     /// Validates a request.
     ///
@@ -82,12 +79,13 @@ public struct PreparedRequest: Sendable {
     /// refused. Similar fields, such as `Keep-Alive`, are not sent over HTTP/2. If `authority` is nil, a `Host` field takes its
     /// place.
     ///
-    /// - Parameter authority: the value of the Host header; nil: the origin's own. It changes only the header, not SNI,
-    ///   certificate check, cookies or connection.
-    /// - Parameter body: the body.
-    /// - Parameter fields: the header fields.
-    /// - Parameter url: the URL, with the origin's name.
-    /// - Parameter method: the method. CONNECT is refused, and TRACE must have no body.
+    /// - Parameters:
+    ///   - method: the method. CONNECT is refused, and TRACE must have no body.
+    ///   - url: the URL, with the origin's name.
+    ///   - fields: the header fields.
+    ///   - body: the body.
+    ///   - authority: the value of the Host header; nil: the origin's own. It changes only the header, not SNI,
+    ///     certificate check, cookies or connection.
     /// - Throws: ``DirectHTTPError`` with code `invalidRequest`, or `bodySourceFailed` for a file that cannot be read.
     public init(
         _ method: HTTPRequest.Method,
@@ -106,7 +104,8 @@ public struct PreparedRequest: Sendable {
         target: String,
         fields: HTTPFields = HTTPFields(),
         body: RequestBody = .none,
-        authority: String? = nil
+        authority: String? = nil,
+        options: WireOptions = WireOptions()
     ) throws(DirectHTTPError) {
         guard method != .connect, method != .trace || body.isNone else {
             throw DirectHTTPError(.invalidRequest, "\(method.rawValue) cannot be sent this way")
@@ -162,68 +161,60 @@ public struct PreparedRequest: Sendable {
         if let authority, !authority.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) {
             throw DirectHTTPError(.invalidRequest, "the Host \"\(authority)\" has a character that hosts do not allow")
         }
+        guard options.version == .http11 || framing != .chunked else {
+            throw DirectHTTPError(.invalidRequest, "HTTP/1.0 cannot send a body of unknown length")
+        }
+        if let target = options.target {
+            guard !target.isEmpty, target.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
+                throw DirectHTTPError(.invalidRequest, "the request target has a character that is not allowed in it")
+            }
+        }
         if declaredLength != nil { rest[.contentLength] = nil }
         // RFC 9110 §10.1.1: without a body there is nothing to wait for.
         if expects, !expectsContinue { rest[.expect] = nil }
-        checked = Shared(
-            Checked(
+        parts = Shared(
+            Parts(
                 origin: origin,
                 method: method,
-                target: target,
+                target: options.target ?? target,
                 fields: rest,
                 body: expectsContinue ? body.streamed : body,
                 authority: authority ?? origin.authority,
                 framing: framing,
-                expectsContinue: expectsContinue
+                expectsContinue: expectsContinue,
+                options: options
             )
         )
+    }
+
+    private mutating func change(_ body: (inout Parts) -> Void) {
+        var changed = parts.value
+        body(&changed)
+        parts = Shared(changed)
     }
 
     /// The request with credentials and fields for the proxy.
     func with(proxyAuthorization: String?, fields: HTTPFields) -> PreparedRequest {
         var request = self
-        request.proxyAuthorization = proxyAuthorization
-        request.proxyFields = fields
+        request.change {
+            $0.proxyAuthorization = proxyAuthorization
+            $0.proxyFields = fields
+        }
         return request
     }
 
     /// The request with another Cookie field; nil removes it.
     package func with(cookie: HTTPField?) -> PreparedRequest {
-        var checked = checked.value
-        checked.fields[.cookie] = nil
-        if let cookie { checked.fields.append(cookie) }
         var request = self
-        request.checked = Shared(checked)
+        request.change {
+            $0.fields[.cookie] = nil
+            if let cookie { $0.fields.append(cookie) }
+        }
         return request
     }
 
-    /// The target in absolute form, for a proxy (RFC 9112 §3.2.2). A target from ``setTarget(_:)`` is sent to the proxy
-    /// unchanged.
-    var absoluteTarget: String { otherTarget ?? origin.serialized + target }
-
-    /// Sets the request target to send in place of the URL's path and query.
-    ///
-    /// - Throws: ``DirectHTTPError`` with code `invalidRequest` if it is empty or has a space or control character, which would
-    ///   end the request line early.
-    package mutating func setTarget(_ text: String) throws(DirectHTTPError) {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
-            throw DirectHTTPError(.invalidRequest, "the request target has a character that is not allowed in it")
-        }
-        otherTarget = text
-    }
-
-    /// Sets the version of HTTP/1 in which the request is written.
-    ///
-    /// - Throws: ``DirectHTTPError`` with code `invalidRequest` for a body of unknown length, which HTTP/1.0 cannot send.
-    package mutating func setVersion(_ version: HTTP1Version) throws(DirectHTTPError) {
-        guard version == .http11 || framing != .chunked else {
-            throw DirectHTTPError(.invalidRequest, "HTTP/1.0 cannot send a body of unknown length")
-        }
-        self.version = version
-    }
-
-    /// The target as it is written to the origin.
-    package var sentTarget: String { otherTarget ?? target }
+    /// The target in absolute form, for a proxy (RFC 9112 §3.2.2). ``WireOptions/target`` is sent to the proxy unchanged.
+    var absoluteTarget: String { options.target ?? origin.serialized + target }
 
     /// The field that marks the end of the body in HTTP/1.1; nil if there is none. HTTP/2 sends only a length.
     package var framingField: HTTPField? {

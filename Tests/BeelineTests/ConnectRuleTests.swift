@@ -79,7 +79,7 @@ struct ConnectRuleTests {
         }
         let heads = NIOLockedValueBox<[Int]>([])
         var options = RequestOptions()
-        options.onTunnelHead = { head in heads.withLockedValue { $0.append(head.response.status.code) } }
+        options.wire.onTunnelHead = { head in heads.withLockedValue { $0.append(head.response.status.code) } }
         #expect(try await client.get("http://a.test/x", options: options).text() == "/x")
         #expect(server.requests.map(\.host) == ["other.test"] && heads.withLockedValue { $0 } == [200])
         await client.shutDown()

@@ -14,11 +14,11 @@ struct RequestFormTests {
         }
         let client = try plainClient()
         var options = RequestOptions()
-        options.requestTarget = "*"
+        options.wire.target = "*"
         let response = try await client.send(.options, site.url("/x"), options: options)
         #expect(try await response.text() == "/next")
         #expect(site.requests.map(\.target) == ["*", "/next"])
-        options.requestTarget = "/a b"
+        options.wire.target = "/a b"
         let error = await #expect(throws: BeelineError.self) { try await client.get(site.url(), options: options) }
         #expect(error?.code == .invalidRequest)
         await client.shutDown()
@@ -56,7 +56,7 @@ struct RequestFormTests {
         let site = try await LoopbackOrigin.start { .text($0.version) }
         let client = try plainClient()
         var options = RequestOptions()
-        options.httpVersion = .http10
+        options.wire.version = .http10
         for _ in 0..<2 {
             let response = try await client.get(site.url(), options: options)
             #expect(try await response.text() == "HTTP/1.0" && !response.hop.isReused)
@@ -77,7 +77,7 @@ struct RequestFormTests {
         }
         let client = try plainClient()
         var options = RequestOptions()
-        options.ignoresContentLength = true
+        options.wire.ignoresContentLength = true
         #expect(try await client.get(site.url(), options: options).text() == "hi")
         await client.shutDown()
         await site.stop()

@@ -268,12 +268,12 @@ struct NetworkOptionTests {
     // MARK: Messages
 
     @Test func optionsSetTheMessage() throws {
-        #expect(try plan("-0").transfers()[0].options.httpVersion == .http10)
+        #expect(try plan("-0").transfers()[0].options.wire.version == .http10)
         #expect(try !plan("--http1.1").client.tls.offersHTTP2)
         let prior = try plan("--http2-prior-knowledge").client
         #expect(prior.engine.assumesHTTP2 && prior.tls.requiresHTTP2)
-        #expect(try plan("--request-target", "*").transfers()[0].options.requestTarget == "*")
-        #expect(try !plan("-H", "Host:").transfers()[0].options.sendsHost)
+        #expect(try plan("--request-target", "*").transfers()[0].options.wire.target == "*")
+        #expect(try !plan("-H", "Host:").transfers()[0].options.wire.sendsHost)
         let waits = try plan("-d", "x", "-H", "Expect: 100-continue", "--expect100-timeout", "2").transfers()[0].options
         #expect(waits.expectContinue == .seconds(2))
         #expect(try plan("-d", "x").transfers()[0].options.expectContinue == nil)

@@ -166,10 +166,12 @@ struct EngineTests {
             }
         }
         let engine = Engine()
-        var request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
+        let origin = try HTTPURL("http://a.test:\(server.port)/").origin
+        var options = WireOptions()
         var connections: [String] = []
         for option in ["keep-alive", "Close", nil, nil] {
-            request.connectionOption = option
+            options.connectionOption = option
+            let request = try PreparedRequest(.get, origin, target: "/", options: options)
             let response = try await engine.exchange(request, from: EndpointList([server.endpoint]))
             connections.append(try await response.text())
         }

@@ -199,8 +199,9 @@ struct HTTP1ResponseReaderTests {
         var parser = HTTP1ResponseReader()
         parser.expect(method: .get)
         parser.feed(ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc"))
-        while try parser.next() != nil {}
-        #expect(parser.hasUnexplainedBytes)
+        var last: HTTP1ResponseReader.Event?
+        while let event = try parser.next() { last = event }
+        #expect(last == .end(trailers: nil, isClear: false))
     }
 
     @Test("earlier responses of a connection do not change how the next one is parsed")
@@ -279,7 +280,7 @@ struct HTTP1ResponseReaderTests {
         guard case .head(let response, let raw, _) = try reader.next() else { return #expect(Bool(false), "no head") }
         #expect(response.headerFields[.contentLength] == "0" && response.headerFields.count == 2)
         #expect(response.status.reasonPhrase == "OK" && String(buffer: raw) == text)
-        #expect(try reader.next() == .end(trailers: nil))
+        #expect(try reader.next() == .end(trailers: nil, isClear: true))
     }
 
     @Test(

@@ -135,7 +135,7 @@ extension Fuzzer {
             case .informational(let response, let raw): outcome += "\(response) \(String(buffer: raw))"
             case .head(let response, let raw, let keepAlive):
                 outcome += "\(response) \(String(buffer: raw)) \(keepAlive)"
-            case .end(let trailers): outcome += "end \(String(describing: trailers))"
+            case .end(let trailers, let isClear): outcome += "end \(String(describing: trailers)) \(isClear)"
             }
         }
         do {

@@ -77,7 +77,7 @@ struct HopJourney {
                 $0,
                 for: hop.url.origin,
                 method: hop.method,
-                target: hop.requestTarget ?? hop.url.target,
+                target: hop.wire.target ?? hop.url.target,
                 body: hop.body.bytesInMemory
             )
         }
@@ -95,15 +95,8 @@ struct HopJourney {
                 authorization: answer?.field,
                 traceFields: observation?.fields ?? [:]
             )
-            prepared.hedgeSide = side
+            if let side { prepared.hedgeSide = side }
             prepared.onHead = request.options.onHead
-            prepared.onTunnelHead = request.options.onTunnelHead
-            prepared.sendsHost = request.options.sendsHost
-            prepared.connectionOption = request.options.connectionOption
-            prepared.ignoresContentLength = request.options.ignoresContentLength
-            prepared.keepsTransferCoding = request.options.keepsTransferCoding
-            prepared.onBrokenHead = request.options.onBrokenHead
-            if request.options.httpVersion != .http11 { try prepared.setVersion(request.options.httpVersion) }
             var challengeCookies: ProxyChallengeCookies?
             if routing.route.forwarder(for: hop.url.origin)?.user != nil {
                 let cookies = ProxyChallengeCookies()

@@ -24,8 +24,8 @@ struct HopRequest: Sendable {
     private(set) var isUpgradedByRecord = false
     /// The host of the cookies in place of the URL's; nil after a redirect to another origin.
     var cookieHost: Host?
-    /// The request target in place of the URL's; nil after a redirect.
-    var requestTarget: String?
+    /// A redirect removes the request target.
+    var wire: WireOptions
     /// How long the body waits for `100 Continue`, if there is an `Expect` field.
     private let continueLimit: Duration?
 
@@ -58,7 +58,7 @@ struct HopRequest: Sendable {
             }
             decodesContent = true
         }
-        requestTarget = request.options.requestTarget
+        wire = request.options.wire
         cookieHost = request.options.cookieHost
         let source = configuration.credentialSource
         credentials = request.options.credentials ?? url.credentials(or: source)
@@ -114,10 +114,17 @@ struct HopRequest: Sendable {
         if let authorization { fields[.authorization] = authorization }
         // The caller's fields override those of the tracer.
         for field in traceFields where fields[field.name] == nil { fields.append(field) }
-        var prepared = try PreparedRequest(method, url, fields: fields, body: body, authority: authority)
+        var prepared = try PreparedRequest(
+            method,
+            url.origin,
+            target: url.target,
+            fields: fields,
+            body: body,
+            authority: authority,
+            options: wire
+        )
         prepared.decodesContent = decodesContent
         if let continueLimit { prepared.continueLimit = continueLimit }
-        if let requestTarget { try prepared.setTarget(requestTarget) }
         return prepared
     }
 

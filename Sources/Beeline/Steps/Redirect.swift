@@ -23,7 +23,7 @@ enum Redirect {
             return nil
         }
         var next = hop
-        next.requestTarget = nil
+        next.wire.target = nil
         let reference = rules.writesPlusForSpace ? withPlusInQuery(location) : location
         next.go(to: try resolve(reference, from: hop), hsts: hsts)
         guard rules.schemes.contains(next.url.origin.scheme) else {

@@ -120,18 +120,18 @@ struct RequestDraft: Sendable {
         var options = RequestOptions()
         options.credentials = try credentials(for: url, login: login)
         options.credentialsFollowRedirects = command.redirect.trustsLocations
-        options.requestTarget = message.target
-        options.sendsHost = !omitsHost
+        options.wire.target = message.target
+        options.wire.sendsHost = !omitsHost
         options.cookieHost = cookieHost
-        options.connectionOption = connectionOption
+        options.wire.connectionOption = connectionOption
         options.offersCodings = offersCodings
         options.maxCookieBytes = Self.maxCookieBytes
-        options.ignoresContentLength = command.transfer.ignoresLength
-        options.keepsTransferCoding = command.transfer.raw
+        options.wire.ignoresContentLength = command.transfer.ignoresLength
+        options.wire.keepsTransferCoding = command.transfer.raw
         options.decodesEveryBody = command.request.compressed
         let size = body.size(files)
         if message.version == .http10 {
-            options.httpVersion = .http10
+            options.wire.version = .http10
             guard !body.isOfUnknownLength else {
                 throw CommandFailure(.uploadFailed, "HTTP/1.0 cannot send a body of unknown length")
             }

@@ -74,8 +74,8 @@ extension TransferRun {
         limits.whole = plan.maxTime
         options.limits = limits
         options.onHead = { [received] in received.add($0) }
-        options.onBrokenHead = { [received] in received.add(broken: $0) }
-        options.onTunnelHead = { [received, plan, settings] head in
+        options.wire.onBrokenHead = { [received] in received.add(broken: $0) }
+        options.wire.onTunnelHead = { [received, plan, settings] head in
             if !plan.hidesTunnelHeads { received.add(head) }
             if settings.isVerbose { VerboseLog.notes(ofTunnel: head).forEach(Terminal.standardError.writeLine) }
         }

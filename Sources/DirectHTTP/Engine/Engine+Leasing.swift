@@ -70,7 +70,7 @@ extension Engine {
         do {
             let epoch = pool.epoch
             var dialer = try await dialer(for: key, from: source, avoiding: avoided, clock: clock)
-            dialer.target.onTunnelHead = exchange.request.onTunnelHead
+            dialer.target.onTunnelHead = exchange.request.options.onTunnelHead
             dialer.target.assumesHTTP2 =
                 configuration.assumesHTTP2 && key.origin.scheme == .http && key.forwarder == nil
             return try await onLoop { [dialer] () async throws(DirectHTTPError) in

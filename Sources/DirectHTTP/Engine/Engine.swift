@@ -145,10 +145,12 @@ public final class Engine: Sendable {
         course: inout Course
     ) -> Exchange {
         course.answer = proxyAnswer(for: request, key: course.key)
-        let fields = course.key.forwarder?.forwardedFields ?? [:]
-        let isPlain = course.answer == nil && fields.isEmpty
+        var request = request
+        if let forwarder = course.key.forwarder, course.answer != nil || !forwarder.forwardedFields.isEmpty {
+            request = request.with(proxyAuthorization: course.answer?.field, fields: forwarder.forwardedFields)
+        }
         return Exchange(
-            request: isPlain ? request : request.with(proxyAuthorization: course.answer?.field, fields: fields),
+            request: request,
             limits: ExchangeLimits(
                 bufferedBytes: configuration.bufferedBodyBytes,
                 idle: limits.idle.map { TimeAmount(limit: $0) },

@@ -79,27 +79,27 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             return exchange.fail(error)
         }
         self.exchange = exchange
+        let request = exchange.request
         // RFC 9112 §9.6: after `Connection: close`, no further request may be sent.
-        keepAlive =
-            exchange.request.version == .http11 && exchange.request.connectionOption?.lowercased() != "close"
+        keepAlive = request.options.version == .http11 && request.options.connectionOption?.lowercased() != "close"
         hasReadResponse = false
-        upload = HTTP1Upload(exchange.request, isForwarded: isForwarded)
+        upload = HTTP1Upload(request, isForwarded: isForwarded)
         reader.expect(
-            method: exchange.request.method,
-            ignoresLength: exchange.request.ignoresContentLength,
-            keepsTransferCoding: exchange.request.keepsTransferCoding
+            method: request.method,
+            ignoresLength: request.options.ignoresContentLength,
+            keepsTransferCoding: request.options.keepsTransferCoding
         )
         progress.markDelivered(on: context.channel)
         // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
-        HTTP1RequestWriter.write(exchange.request, isForwarded: isForwarded, into: &head)
+        HTTP1RequestWriter.write(request, isForwarded: isForwarded, into: &head)
         if upload.isInMemory {
             progress.wrote(head.readableBytes)
             context.write(wrapOutboundOut(head), promise: nil)
             startWatch(of: exchange, now: now, context: context)
             return sendBody(context)
         }
-        if case .bytes(let bytes) = exchange.request.body.storage { head.writeImmutableBuffer(bytes) }
+        if case .bytes(let bytes) = request.body.storage { head.writeImmutableBuffer(bytes) }
         writeAndFlush(head, context)
         startWatch(of: exchange, now: now, context: context)
     }
@@ -214,7 +214,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             // NIO reports no error when it closes the socket after a failed write. Only the peer ends a body without a length.
             let isOrderly = isSecured ? !isClosing : isInputEnded
             do throws(HTTP1Error) {
-                if case .end(let trailers)? = try reader.finishAtClose(isOrderly: isOrderly) {
+                if case .end(let trailers, _)? = try reader.finishAtClose(isOrderly: isOrderly) {
                     pendingEnd = .success(trailers)
                 }
             } catch {
@@ -264,8 +264,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             )
         case .body(let piece):
             pendingPieces.append(piece)
-        case .end(let trailers):
-            if reader.isBodyAmbiguous { keepAlive = false }
+        case .end(let trailers, let isClear):
+            if !isClear { keepAlive = false }
             pendingEnd = .success(trailers)
         }
     }
@@ -276,7 +276,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     private func reportBrokenHead() {
-        guard let exchange, let onBrokenHead = exchange.request.onBrokenHead, !exchange.isOver,
+        guard let exchange, let onBrokenHead = exchange.request.options.onBrokenHead, !exchange.isOver,
             let lines = reader.brokenHead, lines.readableBytes > 0
         else { return }
         onBrokenHead(ByteBuffer(bytes: lines.readableBytesView))
@@ -295,7 +295,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         let waiter = sendWaiter.take()
         upload.discard()
         // Release the connection before the caller sees the end, so that the caller's next request can reuse it.
-        if keepAlive, upload.isSent, !reader.hasUnexplainedBytes {
+        if keepAlive, upload.isSent {
             becomeIdle(now)
         } else {
             closeNow()

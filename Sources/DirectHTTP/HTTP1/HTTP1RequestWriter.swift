@@ -14,9 +14,9 @@ enum HTTP1RequestWriter {
         head.reserveCapacity(minimumWritableBytes: 512)
         head.writeString(request.method.rawValue)
         head.writeStaticString(" ")
-        head.writeString(isForwarded ? request.absoluteTarget : request.sentTarget)
-        head.writeStaticString(request.version == .http10 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n")
-        if request.sendsHost {
+        head.writeString(isForwarded ? request.absoluteTarget : request.target)
+        head.writeStaticString(request.options.version == .http10 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n")
+        if request.options.sendsHost {
             head.writeStaticString("Host: ")
             head.writeString(request.authority)
             head.writeStaticString("\r\n")
@@ -46,7 +46,7 @@ enum HTTP1RequestWriter {
 
     private static func writeFields(_ head: inout ByteBuffer, _ request: PreparedRequest) {
         for field in request.fields { head.writeField(field) }
-        if let option = request.connectionOption { head.writeField("Connection", value: option) }
+        if let option = request.options.connectionOption { head.writeField("Connection", value: option) }
         switch request.framing {
         case .none: break
         case .length(let length): head.writeField("Content-Length", value: String(length))

@@ -18,7 +18,7 @@ enum HTTP2Headers {
         let isSecure = request.origin.scheme.isSecure
         encoder.encode(staticIndex: isSecure ? HPACKStaticTable.httpsIndex : HPACKStaticTable.httpIndex, into: &block)
         encoder.encode(":authority", value: request.authority, indexing: .incremental, into: &block)
-        encoder.encode(path: request.sentTarget, into: &block)
+        encoder.encode(path: request.target, into: &block)
         for field in request.fields where isAllowed(field) {
             let (name, value) = (field.name.canonicalName, field.value)
             if value.utf8.allSatisfy({ $0 < 0x80 }) {

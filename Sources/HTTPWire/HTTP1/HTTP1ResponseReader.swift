@@ -16,15 +16,19 @@ package struct HTTP1ResponseReader {
         /// The final response's head as received, and whether the connection can be reused after the response.
         case head(HTTPResponse, raw: ByteBuffer, keepAlive: Bool)
         case body(ByteBuffer)
-        case end(trailers: HTTPFields?)
+        /// The end.
+        ///
+        /// - Parameter isClear: whether all recipients find this end of the body, and no bytes follow. Otherwise the connection
+        ///   must not be used again.
+        case end(trailers: HTTPFields?, isClear: Bool)
     }
 
     /// The maximum number of informational responses to one request.
     package static let maxInformational = 32
 
     private enum State {
-        case head(HTTP1HeadReader)
-        case body(HTTP1BodyReader)
+        case head
+        case body
         /// The response is complete. Bytes that follow are unsolicited.
         case done
     }
@@ -42,6 +46,8 @@ package struct HTTP1ResponseReader {
 
     private let limits: Limits
     private var state = State.done
+    private var head: HTTP1HeadReader
+    private var body = HTTP1BodyReader(.none)
     private var buffer = ByteBuffer()
     private var method = HTTPRequest.Method.get
     private var ignoresLength = false
@@ -56,18 +62,14 @@ package struct HTTP1ResponseReader {
 
     /// The lines of the current head before the one that failed; nil if the head is complete, or more bytes are needed.
     package private(set) var brokenHead: ByteBuffer?
-    /// Whether other recipients may find another end of the body, so that the connection must not be used again.
-    package private(set) var isBodyAmbiguous = false
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
+        head = HTTP1HeadReader(.responseToClient, limit: limits.headBytes)
     }
 
-    /// Whether unread bytes remain after the end of the response.
-    package var hasUnexplainedBytes: Bool { if case .done = state { buffer.readableBytes > 0 } else { false } }
-
     /// The bytes of the body still to come; nil if that number is unknown or no body is expected.
-    package var restOfBody: Int64? { if case .body(let body) = state { body.remaining } else { nil } }
+    package var restOfBody: Int64? { state == .body ? body.remaining : nil }
 
     /// The allocated size of the buffer, in bytes.
     package var capacity: Int { buffer.storageCapacity }
@@ -87,12 +89,12 @@ package struct HTTP1ResponseReader {
         self.keepsTransferCoding = keepsTransferCoding
         informationalCount = 0
         brokenHead = nil
-        isBodyAmbiguous = false
         expectHead()
     }
 
     private mutating func expectHead() {
-        state = .head(HTTP1HeadReader(.responseToClient, limit: limits.headBytes))
+        state = .head
+        head = HTTP1HeadReader(.responseToClient, limit: limits.headBytes)
     }
 
     package mutating func feed(_ bytes: ByteBuffer) { buffer.feed(bytes) }
@@ -102,11 +104,10 @@ package struct HTTP1ResponseReader {
         switch state {
         case .done:
             return nil
-        case .head(let reader): return try nextHead(reader)
-        case .body(var body):
+        case .head:
+            return try nextHead()
+        case .body:
             let part = try keepsTransferCoding ? body.nextUndecoded(from: &buffer) : body.next(from: &buffer)
-            isBodyAmbiguous = body.isAmbiguous
-            state = .body(body)
             switch part {
             case nil: return nil
             case .content(let content): return .body(content)
@@ -120,13 +121,10 @@ package struct HTTP1ResponseReader {
         }
     }
 
-    private mutating func nextHead(_ reader: HTTP1HeadReader) throws(HTTP1Error) -> Event? {
-        var reader = reader
+    private mutating func nextHead() throws(HTTP1Error) -> Event? {
         var raw: ByteBuffer?
         do throws(HTTP1Error) {
-            let head = try reader.take(from: &buffer)
-            state = .head(reader)
-            guard let head else { return nil }
+            guard let head = try self.head.take(from: &buffer) else { return nil }
             raw = head.raw
             if let known = lastHead.content(of: head.raw) { return try startResponse(known, raw: head.raw) }
             let parsed = try HTTP1ResponseHead(head, fieldLimit: limits.fieldCount)
@@ -148,7 +146,7 @@ package struct HTTP1ResponseReader {
     package mutating func finishAtClose(isOrderly: Bool = true) throws(HTTP1Error) -> Event? {
         switch state {
         case .done: return nil
-        case .body(let body) where body.isUntilClose && isOrderly: return finish(trailers: nil)
+        case .body where body.isUntilClose && isOrderly: return finish(trailers: nil)
         case .head where buffer.readableBytes == 0:
             throw .endedEarly("the server closed the connection without a response")
         case .head where !buffer.readableBytesView.starts(with: HTTP1StatusLine.start.prefix(buffer.readableBytes)):
@@ -187,7 +185,8 @@ package struct HTTP1ResponseReader {
         var keepAlive = head.framing.keepsConnection(minorVersion: minorVersion)
         var framing = head.framing.ofResponse(toHead: method == .head, status: status.code)
         if ignoresLength, case .length = framing { framing = .untilClose }
-        state = .body(HTTP1BodyReader(framing, allowsBareLineFeed: true, trailerLimit: limits.headBytes))
+        state = .body
+        body = HTTP1BodyReader(framing, allowsBareLineFeed: true, trailerLimit: limits.headBytes)
         if framing != .none, head.framing.hasTransferCoding {
             // A request never has a TE field, so the server may use chunked only (RFC 9112 §6.1). The body would be
             // returned encoded, and the caller could not detect that.
@@ -208,8 +207,9 @@ package struct HTTP1ResponseReader {
 
     private mutating func finish(trailers: HTTPFields?) -> Event {
         state = .done
+        let isLast = buffer.readableBytes == 0
         // An idle connection holds no memory, and the channel can reuse the buffer for its next read.
-        if buffer.readableBytes == 0 { buffer = ByteBuffer() }
-        return .end(trailers: trailers)
+        if isLast { buffer = ByteBuffer() }
+        return .end(trailers: trailers, isClear: isLast && !body.isAmbiguous)
     }
 }

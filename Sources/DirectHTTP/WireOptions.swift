@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// Rare settings of how one request is written and its response is read, most of them for tests of servers.
+package struct WireOptions: Sendable {
+    /// The request target to send in place of the URL's path and query, such as `*` for OPTIONS (RFC 9112 §3.2.4), like curl's
+    /// `--request-target`. It has no white space and no control characters, which would end the request line early. Default nil.
+    package var target: String?
+    /// The version of HTTP/1 in which the request is written. With 1.0 a body of unknown length cannot be sent, and every
+    /// connection serves one request. Default 1.1. It does not affect HTTP/2.
+    package var version = HTTP1Version.http11
+    /// Whether the request has a `Host` field over HTTP/1. RFC 9112 §3.2 requires it. Default true.
+    package var sendsHost = true
+    /// The value of a `Connection` field in HTTP/1, `close` or `keep-alive`. Default nil: no field. After `close`, the
+    /// connection is not used again; otherwise this depends on the response.
+    package var connectionOption: String?
+    /// Whether the `Content-Length` of the response is ignored. The body then ends with the connection, like curl's
+    /// `--ignore-content-length`. Default false. It does not affect HTTP/2.
+    package var ignoresContentLength = false
+    /// Whether the body is handed out as it was received, with chunk framing and trailers (curl's `--raw`). Default false. It does
+    /// not affect HTTP/2.
+    package var keepsTransferCoding = false
+    /// Called with each head of a proxy's answer to a request for a tunnel. As for ``PreparedRequest/onHead``. Default nil.
+    package var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
+    /// Called with the readable lines of an incomplete or malformed response head, before the request fails or is
+    /// repeated. As for ``PreparedRequest/onHead``. Default nil. It does not affect HTTP/2.
+    package var onBrokenHead: (@Sendable (ByteBuffer) -> Void)?
+
+    /// Options with default values.
+    package init() {}
+}
