@@ -181,14 +181,16 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     ///   most 31 times that. Nil if the owner enforces a limit.
     func closeAfterFlush(within limit: Duration? = nil) {
         guard let context else { return }
-        // A socket that is already closing may still wait for its peer, and its owner no longer enforces a limit.
-        if let limit, lastCall == nil {
-            limitDelivery(of: undeliveredBytes, to: TimeAmount(limit: limit), extensions: Self.maxExtensions)
-        }
-        guard !isClosing else { return }
+        let wasClosing = isClosing
         isClosing = true
         context.flush()
-        guard waitingBytes > 0 else { return context.close(promise: nil) }
+        let isWaiting = waitingBytes > 0
+        // A socket that is already closing may still wait for its peer, and its owner no longer enforces a limit.
+        if isWaiting, let limit, lastCall == nil {
+            limitDelivery(of: undeliveredBytes, to: TimeAmount(limit: limit), extensions: Self.maxExtensions)
+        }
+        guard !wasClosing else { return }
+        guard isWaiting else { return context.close(promise: nil) }
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { [self] _ in self.context?.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
