@@ -124,7 +124,7 @@ struct RequestHead {
         let text = String(decoding: authority, as: UTF8.self)
         let name = host.urlForm
         let rest = text.utf8.dropFirst(name.utf8.count).first
-        if text.utf8.starts(with: name.utf8), rest == nil || rest == UInt8(ascii: ":") { return text }
+        if text.hasPrefix(name), rest == nil || rest == UInt8(ascii: ":") { return text }
         guard text.utf8.last != UInt8(ascii: "]"), let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             return name
         }
