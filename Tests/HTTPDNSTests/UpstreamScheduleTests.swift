@@ -221,6 +221,12 @@ struct InquiryTests {
         )
     }
 
+    @Test("a race wider than the list asks each upstream once, and ends")
+    func widestRace() {
+        let run = Run((0..<2).map { Self.candidate($0) }, atOnce: .max, families: .v4)
+        #expect(run.log == ["0 ask 0 IPv4", "0 ask 1 IPv4"])
+    }
+
     @Test("a hedge asks the next upstream after the usual time and keeps the first question open")
     func hedge() {
         var run = Run([Self.candidate(0, hedge: .milliseconds(30)), Self.candidate(1)], families: .v4)

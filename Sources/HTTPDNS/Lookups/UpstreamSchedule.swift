@@ -121,7 +121,7 @@ struct UpstreamSchedule {
     /// Starts the lookup.
     mutating func start(now: Moment) -> Step {
         var actions: [Action] = []
-        for _ in 0..<max(1, plan.atOnce) { askNext(now: now, into: &actions) }
+        for _ in 0..<min(max(1, plan.atOnce), plan.candidates.count) { askNext(now: now, into: &actions) }
         endIfAllFailed(into: &actions)
         return Step(actions: actions, nextTick: nextTick)
     }
