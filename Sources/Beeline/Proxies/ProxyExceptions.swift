@@ -42,7 +42,8 @@ public struct ProxyExceptions: Sendable, Hashable {
     private static func entry(_ text: String) -> Entry? {
         if text == "*" { return .all }
         if text == "<local>" { return .simpleNames }
-        if let network = network(text) { return .network(network, port: nil) }
+        // Without its brackets, [::1]:8443 would be the address ::1:8443.
+        if !text.contains("]:"), let network = network(text) { return .network(network, port: nil) }
         var name = Substring(text)
         var port: UInt16?
         if let colon = name.lastIndex(of: ":") {
