@@ -239,4 +239,19 @@ struct RetryTests {
         #expect(error?.code == .cancelled)
         await lab.stop()
     }
+
+    @Test("a shutdown ends the wait between two attempts")
+    func shutDownWhileWaiting() async throws {
+        let clock = ManualClock()
+        let lab = try await ClientLab(clock: clock, configure: { $0.retry = .standard }) { _ in
+            .text("not yet", status: .serviceUnavailable).adding(.retryAfter, "60")
+        }
+        let task = Task { try await lab.client.get(lab.url("a.test")) }
+        try await clock.sleepers(atLeast: 1)
+        await lab.client.shutDown()
+        let error = await #expect(throws: BeelineError.self) { try await task.value }
+        #expect(error?.code == .shutDown)
+        #expect(lab.site.requests.count == 1)
+        await lab.stop()
+    }
 }

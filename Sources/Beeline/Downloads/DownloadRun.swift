@@ -117,7 +117,7 @@ struct DownloadRun {
         guard resume <= options.resumes else { throw error }
         let wait = options.backoff.wait(after: resume, chance: .random(in: 0..<1))
         if let left = limits.timeLeft(at: client.clock.now()), wait >= left { throw error }
-        do { try await client.clock.sleep(wait) } catch { throw BeelineError(.cancelled, "\(error)") }
+        try await client.pause(wait, before: url)
     }
 
     /// The minimum size of a part. After a smaller part, the next request waits.

@@ -92,7 +92,7 @@ struct Call: Sendable {
             case .wait(let wait):
                 client.telemetry?.willRetry(request, after: result, wait: wait, try: schedule.tries)
                 if case .success(let response) = result { await response.body.discard() }
-                do { try await client.clock.sleep(wait) } catch { throw .cancelled(request) }
+                try await client.pause(wait, before: request.url)
             }
         }
     }

@@ -333,7 +333,7 @@ extension Resolver {
     }
 
     /// Returns when the resolver is shut down or the task is cancelled.
-    func closed() async {
+    package func closed() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let number = state.withLockedValue { state -> Int? in
             guard !state.machine.isClosed else { return nil }
