@@ -416,6 +416,28 @@ struct KeepingTests {
         await resolver.shutDown()
     }
 
+    @Test("a stored answer for a name that the remote switch denies is not restored")
+    func restoreUnderRemoteRules() async throws {
+        let store = MemoryStore()
+        let part = StoredAnswer.Part(addresses: ["192.0.2.1"], storedAt: 1_000, expiresAt: 1_600)
+        store.answers.withLockedValue {
+            $0 = ["pay.example.com", "www.example.com"].map {
+                StoredAnswer(name: $0, network: "", upstream: "one", v4: part)
+            }
+        }
+        let system = ScriptedUpstream("system", kind: .system, .answer(v4("192.0.2.9")))
+        let resolver = Self.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_000) {
+            $0.cache.store = store
+            $0.system = system
+        }
+        let text = #"{"enabled":true,"expires":2000,"denied":["pay.example.com"]}"#
+        let document = try RemoteDocument(Array(text.utf8), signedBy: nil)
+        resolver.handle(.documentReceived(document, wall: 1_000), now: Moment(nanoseconds: 0))
+        await resolver.restore()
+        #expect(try await resolver.resolve(host("pay.example.com")).upstream == "system")
+        #expect(resolver.cached(Self.www)?.source == .cached)
+    }
+
     @Test("answers from the system and from tables are not stored")
     func storesServicesAlone() async throws {
         let store = MemoryStore()

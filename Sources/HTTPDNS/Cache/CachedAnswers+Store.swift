@@ -7,11 +7,19 @@ extension CachedAnswers {
     /// TTL, and names that are already cached, because the cached answers are newer. Also skips answers of upstreams
     /// that are not configured, and names that are not for the upstreams now.
     ///
-    /// - Parameter wall: Seconds since 1970.
-    mutating func restore(_ answer: StoredAnswer, scopes: inout CacheScopeTable, wall: Int64, now: Moment) {
+    /// - Parameters:
+    ///   - policy: The name policy now, with the rules of the remote switch.
+    ///   - wall: Seconds since 1970.
+    mutating func restore(
+        _ answer: StoredAnswer,
+        policy: NamePolicy,
+        scopes: inout CacheScopeTable,
+        wall: Int64,
+        now: Moment
+    ) {
         guard let name = answer.name.split(separator: "/").first, let host = try? Host(name),
             upstreams.dropLast().contains(where: { $0.name == answer.upstream && $0.kind == .service }),
-            configuration.names.isForUpstreams(host),
+            policy.isForUpstreams(host),
             let scope = scopes.scope(for: answer.network)
         else { return }
         var entry = AnswerCache.Entry(

@@ -89,7 +89,7 @@ struct LookupMachine {
         case .documentMissed: remote.failed()
         case .documentChecked(let wall): documentChecked(wall: wall)
         case .restored(let stored, let wall):
-            for answer in stored { answers.restore(answer, scopes: &scopes, wall: wall, now: now) }
+            for answer in stored { answers.restore(answer, policy: policy, scopes: &scopes, wall: wall, now: now) }
         case .forgotten(let host?): answers.forget(host)
         case .forgotten(nil): answers.cache.removeAll()
         case .closed: close()
