@@ -361,6 +361,27 @@ struct NetworkTests {
         await running.value
     }
 
+    @Test("a change is seen while the first network answers no question for the names in use")
+    func changeWhileAskingAgain() async throws {
+        let clock = ManualClock()
+        let monitor = ScriptedMonitor()
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .silence, .silence)
+        var configuration = ResolverConfiguration(upstreams: [upstream], system: nil)
+        configuration.families = .v4
+        configuration.network.monitor = monitor
+        let resolver = Resolver(configuration, clock: clock)
+        // A name is in use after its second resolution.
+        for _ in 0..<2 { _ = try await resolver.resolve(host("www.example.com")) }
+        let running = Task { await resolver.run() }
+        await until { upstream.questions.count == 2 }
+        monitor.change(to: Network(id: "work", families: .both))
+        await until { clock.hasSleeper(within: .milliseconds(500)) }
+        clock.advance(by: .milliseconds(500))
+        await until { resolver.network.id == "work" }
+        await resolver.shutDown()
+        await running.value
+    }
+
     @Test("when the system's resolver fails after a change, NAT64 discovery is retried until it answers")
     func nat64Later() async throws {
         let probe = Answer(v6: .addresses(addresses("64:ff9b::c000:aa"), ttl: nil))

@@ -11,13 +11,7 @@ extension Resolver {
     /// In an IPv6-only network, the system's resolver is asked for the NAT64 prefix (RFC 7050) unless `network` has
     /// one, and with ``ResolverConfiguration/NetworkWatch/asksUpstreamsForNAT64`` the upstreams too. IPv4 addresses are
     /// translated with it. If one of them does not answer and no other knows a prefix, ``run()`` asks again.
-    public func networkChanged(to network: Network) async { await networkChanged(to: network, isFirst: false) }
-
-    /// As ``networkChanged(to:)``. The first network that ``run()`` finds does not restart scheduled work of the
-    /// upstreams.
-    func networkChanged(to network: Network, isFirst: Bool) async {
-        await askAgain(await begin(in: network, isFirst: isFirst))
-    }
+    public func networkChanged(to network: Network) async { await askAgain(await begin(in: network, isFirst: false)) }
 
     /// Asks again for names in a new network.
     func askAgain(_ hosts: [Host]) async {
@@ -29,6 +23,8 @@ extension Resolver {
 
     /// Does the immediate part of a network change.
     ///
+    /// - Parameter isFirst: Whether it is the first network that ``run()`` finds. Scheduled work of the upstreams is then
+    ///   not restarted.
     /// - Returns: The names to ask for again.
     func begin(in network: Network, isFirst: Bool) async -> [Host] {
         handle(.networkChanged(network), now: time.now())

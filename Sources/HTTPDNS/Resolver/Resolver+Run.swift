@@ -99,9 +99,12 @@ extension Resolver {
         guard let monitor = configuration.network.monitor else { return }
         let changes = monitor.changes()
         var last = monitor.current()
-        if last != network { await networkChanged(to: last, isFirst: true) }
         // Asking again takes long in a network that does not answer; run it in a task so that the next change is seen.
         var asking: Task<Void, Never>?
+        if last != network {
+            let hosts = await begin(in: last, isFirst: true)
+            asking = Task { await self.askAgain(hosts) }
+        }
         for await _ in changes {
             guard (try? await time.sleep(configuration.network.debounce)) != nil else { break }
             let now = monitor.current()
@@ -111,8 +114,13 @@ extension Resolver {
             let hosts = await begin(in: now, isFirst: false)
             asking = Task { await self.askAgain(hosts) }
         }
-        asking?.cancel()
-        await asking?.value
+        // The changes also end where the system reports none.
+        guard let lastTask = asking else { return }
+        await withTaskCancellationHandler {
+            await lastTask.value
+        } onCancel: {
+            lastTask.cancel()
+        }
     }
 
     /// Retries the NAT64 discovery that failed when the network changed: the system's resolver is often reachable later
