@@ -44,8 +44,8 @@ public struct RequestOptions: Sendable {
     public var keepsCookies = true
     /// Called with each response head of the call when it arrives: informational responses (1xx), redirects,
     /// challenges, the responses of other tries and the final one. It runs on an event loop and must not block. The
-    /// heads of both requests of a hedge may arrive in any order. It is not called for the heads of a proxy that opens
-    /// a tunnel, or of a WebSocket's handshake. Default `nil`.
+    /// heads of both requests of a hedge may arrive in any order. For a WebSocket, these are the heads of its handshake.
+    /// It is not called for the heads of a proxy that opens a tunnel. Default `nil`.
     public var onHead: (@Sendable (ReceivedHead) -> Void)?
     /// How requests are written and responses are read. The request target is that of the first URL only.
     package var wire = WireOptions()
