@@ -36,6 +36,19 @@ struct LookupMachineTests {
         )
     }
 
+    @Test("an answer of a service that arrives after the name was denied is not kept")
+    func deniedMeanwhile() {
+        Self.play(
+            MachineScript(["a"]),
+            [
+                (0, .ask(1, "n.example"), ["wake 2000", "ask a n.example"]),
+                (5, .denied("n.example"), []),
+                (10, .answer("a", Self.one), ["resume 1: fresh 192.0.2.1"]),
+                (11, .ask(2, "n.example"), ["ask system n.example"]),
+            ]
+        )
+    }
+
     @Test("the next upstream is asked after a failure, and after the time limit of the first")
     func failOver() {
         Self.play(

@@ -53,6 +53,11 @@ extension LookupMachine {
         return Route(candidates: choice.upstreams, probe: choice.probe, scope: scopes.current)
     }
 
+    /// Whether an upstream is a service that must not be asked for a name now.
+    func isDenied(_ host: Host, to upstream: Int) -> Bool {
+        upstreams[upstream].kind == .service && !policy.isForUpstreams(host)
+    }
+
     /// The plan for asking the upstreams of a route.
     func plan(for route: Route) -> UpstreamSchedule.Plan {
         let candidates = route.candidates.map { index in
@@ -100,7 +105,10 @@ extension LookupMachine {
         now: Moment
     ) {
         switch result {
-        case .success(let found): for (host, answer) in found { answers.keep(answer, of: host, from: batch, now: now) }
+        case .success(let found):
+            for (host, answer) in found where !isDenied(host, to: batch.upstream) {
+                answers.keep(answer, of: host, from: batch, now: now)
+            }
         case .failure(let error):
             if batch.generation == health.generation { health.failed(batch.upstream, with: error, now: now) }
         }

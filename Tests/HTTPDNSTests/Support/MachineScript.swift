@@ -33,6 +33,8 @@ struct MachineScript {
         case attempt(AttemptOutcome, String, String)
         case network(String)
         case switched(on: Bool)
+        /// The remote switch denies a name to the services.
+        case denied(String)
         case close
     }
 
@@ -117,6 +119,9 @@ struct MachineScript {
             return endpoint.map { .attemptEnded(outcome, at: $0, of: host(name)) }
         case .network(let id): return .networkChanged(Network(id: id, families: .both))
         case .switched(let isOn): return .switched(on: isOn)
+        case .denied(let name):
+            let text = #"{"enabled":true,"expires":9,"denied":["\#(name)"]}"#
+            return (try? RemoteDocument(Array(text.utf8), signedBy: nil)).map { .documentReceived($0, wall: 0) }
         case .close: return .closed
         }
     }
