@@ -101,6 +101,30 @@ struct DNSTransportTests {
         await server.stop()
     }
 
+    @Test("a server that denies a name for IPv6 alone does not hide its IPv4 address (RFC 4074 §4.2)")
+    func deniedForOneFamily() async throws {
+        let server = try await DNSServer.start(
+            udp: { query in
+                // The IPv4 address comes later than the denial, over TCP.
+                guard query.questions.first?.type == .aaaa else {
+                    return [DNSServer.Datagram(octets: DNSServer.reply(to: query, [], bits: 0x8380).encoded() ?? [])]
+                }
+                var denial = DNSServer.reply(to: query, [], bits: 0x8183)
+                denial.authorities = [DNSAnswerTests.soa("example.com", ttl: 900, minimum: 60)]
+                return [DNSServer.Datagram(octets: denial.encoded() ?? [])]
+            },
+            stream: { query in
+                let record = DNSRecord(query.questions[0].name, ttl: 60, .address(address("192.0.2.1")))
+                return DNSServer.reply(to: query, [record])
+            }
+        )
+        let upstream = try DNSUpstream(at: [server.endpoint])
+        let resolver = Resolver(ResolverConfiguration(upstreams: [upstream], system: nil))
+        #expect(try await resolver.resolve(Self.www.host, families: .both).addresses == addresses("192.0.2.1"))
+        await resolver.shutDown()
+        await server.stop()
+    }
+
     @Test("a SERVFAIL response is a failed lookup")
     func serverFailure() async throws {
         let server = try await DNSServer.start(udp: {

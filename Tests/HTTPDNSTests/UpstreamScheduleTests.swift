@@ -175,11 +175,43 @@ struct InquiryTests {
         #expect(run.log.last == "10 ask 1 IPv4 and IPv6")
     }
 
-    @Test("\"no such name\" for one family answers both families")
-    func noSuchName() {
+    static let noNameForSix = Answer(v6: .absent(.noName, ttl: .seconds(9)))
+
+    @Test("\"no such name\" for one family does not hide the addresses of the other, in any order (RFC 4074 §4.2)")
+    func noSuchNameForOneFamily() {
         var run = Run([Self.candidate(0, oneFamily: true), Self.candidate(1)])
-        run.at(10, .answered(upstream: 0, .v4, Answer(v4: .absent(.noName, ttl: .seconds(9)))))
-        #expect(run.log == ["0 ask 0 IPv6", "0 ask 0 IPv4", "10 cancel 0", "10 end 0 noName noName"])
+        run.at(10, .answered(upstream: 0, .v6, Self.noNameForSix))
+        run.at(12, .answered(upstream: 0, .v4, Self.four))
+        #expect(run.log == ["0 ask 0 IPv6", "0 ask 0 IPv4", "12 end 0 192.0.2.1 noName"])
+        var other = Run([Self.candidate(0, oneFamily: true), Self.candidate(1)])
+        other.at(10, .answered(upstream: 0, .v4, Self.four))
+        other.at(12, .answered(upstream: 0, .v6, Self.noNameForSix))
+        #expect(other.log == run.log)
+    }
+
+    @Test("\"no such name\" for one family answers both when the other question has ended or its time is over")
+    func noSuchName() {
+        var both = Run([Self.candidate(0, oneFamily: true), Self.candidate(1)])
+        both.at(10, .answered(upstream: 0, .v6, Self.noNameForSix))
+        both.at(12, .answered(upstream: 0, .v4, Answer(v4: .absent(.noName, ttl: .seconds(9)))))
+        #expect(both.log == ["0 ask 0 IPv6", "0 ask 0 IPv4", "12 end 0 noName noName"])
+        var failed = Run([Self.candidate(0, oneFamily: true), Self.candidate(1)])
+        failed.at(10, .answered(upstream: 0, .v6, Self.noNameForSix))
+        failed.at(12, .failed(upstream: 0, .v4, Self.failure))
+        #expect(failed.log.last == "12 end 0 noName noName 0:unreachable")
+        var silent = Run([Self.candidate(0, oneFamily: true), Self.candidate(1)])
+        silent.at(10, .answered(upstream: 0, .v6, Self.noNameForSix))
+        silent.ticks(until: 5_000)
+        #expect(silent.log.suffix(2) == ["2000 drop 0", "2000 end 0 noName noName 0:timeLimit"])
+    }
+
+    @Test("\"no such name\" for one family answers both when the time limit of the lookup ends first")
+    func noSuchNameAtTheLimit() {
+        var run = Run((0..<3).map { Self.candidate($0, oneFamily: true) })
+        run.ticks(until: 4_000)
+        run.at(4_010, .answered(upstream: 2, .v6, Self.noNameForSix))
+        run.ticks(until: 6_000)
+        #expect(run.log.suffix(2) == ["5000 cancel 2", "5000 end 2 noName noName 0:timeLimit 1:timeLimit"])
     }
 
     @Test("a denial without a TTL is used only when no other upstream has an answer")

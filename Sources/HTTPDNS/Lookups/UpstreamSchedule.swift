@@ -177,22 +177,28 @@ struct UpstreamSchedule {
 
     private mutating func evaluate(_ one: Asked, now: Moment, into actions: inout [Action]) {
         if one.answer.hasAddresses(of: families) { return use(one, now: now, into: &actions) }
+        // A denial waits for the other family: some servers deny a name of which they only lack this family (RFC 4074
+        // §4.2).
+        guard one.outstanding.isEmpty else { return }
         let records = families.members.compactMap { one.answer[$0] }
-        if records.contains(where: { if case .absent(.noName, .some) = $0 { true } else { false } }) {
-            // A nonexistent name has no record of the other family either.
-            var denied = one
-            for family in families.members where denied.answer[family] == nil {
-                denied.answer[family] = records.first
-            }
-            denied.outstanding = []
-            use(denied, now: now, into: &actions)
-        } else if one.outstanding.isEmpty {
-            if one.failure == nil, !records.isEmpty, records.allSatisfy({ $0.ttl != nil }) {
-                use(one, now: now, into: &actions)
-            } else {
-                giveUp(one, now: now, into: &actions)
-            }
+        if let denial = fullDenial(by: one) {
+            use(denial, now: now, into: &actions)
+        } else if one.failure == nil, !records.isEmpty, records.allSatisfy({ $0.ttl != nil }) {
+            use(one, now: now, into: &actions)
+        } else {
+            giveUp(one, now: now, into: &actions)
         }
+    }
+
+    /// The answer of an upstream that says that the name does not exist, for all families: such a name has no record of
+    /// another family either (RFC 8020). Nil for other answers, and for a denial without an SOA.
+    private func fullDenial(by one: Asked) -> Asked? {
+        let records = families.members.compactMap { one.answer[$0] }
+        let isDenial = records.contains { if case .absent(.noName, .some) = $0 { true } else { false } }
+        guard isDenial else { return nil }
+        var denial = one
+        for family in families.members where denial.answer[family] == nil { denial.answer[family] = records.first }
+        return denial
     }
 
     /// Uses this upstream's answer and cancels the questions to the others.
@@ -210,11 +216,6 @@ struct UpstreamSchedule {
         outcome.arrivals = one.arrivals
         if one.outstanding.isEmpty {
             if let failure = one.failure { outcome.failures.append((upstream, failure)) }
-            if let index = asked.firstIndex(where: { $0.candidate.upstream == upstream }),
-                !asked[index].outstanding.isEmpty
-            {
-                actions.append(.cancel(upstream: upstream))
-            }
             end(into: &actions)
         }
     }
@@ -255,6 +256,10 @@ struct UpstreamSchedule {
         if deadline <= now {
             for one in asked where !one.outstanding.isEmpty {
                 actions.append(.cancel(upstream: one.candidate.upstream))
+                if outcome.upstream == nil, let denial = fullDenial(by: one) {
+                    outcome.upstream = one.candidate.upstream
+                    (outcome.answer, outcome.arrivals) = (denial.answer, denial.arrivals)
+                }
             }
             useDenial()
             outcome.isOverdue = outcome.upstream == nil
