@@ -20,14 +20,8 @@ extension BeelineClient {
         settings: WebSocketSettings = WebSocketSettings(),
         options: RequestOptions = RequestOptions()
     ) async throws(BeelineError) -> WebSocket {
-        let parsed: HTTPURL
-        do {
-            parsed = try HTTPURL(url)
-        } catch {
-            throw BeelineError(error)
-        }
-        return try await webSocket(
-            parsed,
+        try await webSocket(
+            try Self.parse(url),
             fields: fields,
             subprotocols: subprotocols,
             settings: settings,

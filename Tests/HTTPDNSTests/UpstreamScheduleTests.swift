@@ -25,12 +25,12 @@ struct InquiryTests {
                 resolutionDelay: .milliseconds(50)
             )
             schedule = UpstreamSchedule(plan, families: families, now: now)
-            note(schedule.start(now: now).actions)
+            note(schedule.start(now: now))
         }
 
         mutating func at(_ milliseconds: Int, _ event: UpstreamSchedule.Event) {
             now = Moment(nanoseconds: Int64(milliseconds) * 1_000_000)
-            note(schedule.event(event, now: now).actions)
+            note(schedule.event(event, now: now))
         }
 
         /// Sends each tick at the time it is due, until the given time.
@@ -38,7 +38,7 @@ struct InquiryTests {
             let end = Moment(nanoseconds: Int64(milliseconds) * 1_000_000)
             while schedule.nextTick <= end {
                 now = schedule.nextTick
-                note(schedule.event(.tick, now: now).actions)
+                note(schedule.event(.tick, now: now))
             }
         }
 

@@ -95,7 +95,7 @@ extension LookupMachine {
             generation: health.generation
         )
         var schedule = UpstreamSchedule(plan(for: route), families: request.families, now: now)
-        let first = schedule.start(now: now).actions
+        let first = schedule.start(now: now)
         let key = LookupKey(request, scope: route.scope)
         return (lookups.start(Lookup(key: key, context: context, schedule: schedule)), first)
     }
@@ -133,7 +133,7 @@ extension LookupMachine {
         if let time, question.generation == health.generation { health.record(event, after: time, now: now) }
         let next = lookups.change(question.id.lookup) { lookup in
             lookup.questions.removeAll { $0 == question.id }
-            return lookup.schedule.event(event, now: now).actions
+            return lookup.schedule.event(event, now: now)
         }
         if let next { perform(next, of: question.id.lookup, now: now) }
     }
@@ -142,7 +142,7 @@ extension LookupMachine {
     mutating func lookupTimePassed(now: Moment) {
         for id in lookups.due(at: now) {
             let due = lookups.change(id) { lookup in
-                let actions = lookup.schedule.event(.tick, now: now).actions
+                let actions = lookup.schedule.event(.tick, now: now)
                 return (actions: actions, isLate: lookup.staleAt <= now && !lookup.schedule.hasAnswer)
             }
             guard let due else { continue }

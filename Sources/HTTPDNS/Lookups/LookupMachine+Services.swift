@@ -73,7 +73,6 @@ extension LookupMachine {
                 key: key,
                 request: name,
                 scope: scope,
-                network: ranking.network.id,
                 schedule: schedule,
                 callers: [caller].compactMap { $0 }
             )

@@ -22,7 +22,6 @@ struct ServiceLookup: KeyedLookup {
     /// The request for the name that has the records.
     let request: LookupRequest
     let scope: CacheScope
-    let network: String
     var schedule: ServiceSchedule
     var callers: [CallerID] = []
     /// The question under way.

@@ -54,13 +54,6 @@ struct UpstreamSchedule {
         case end(Outcome)
     }
 
-    /// Actions to perform now, and the time of the next tick.
-    struct Step {
-        var actions: [Action] = []
-        /// When a ``Event/tick`` is due.
-        var nextTick = Moment.never
-    }
-
     /// The result of the lookup.
     struct Outcome {
         /// The answer; empty if no upstream gave one.
@@ -119,16 +112,16 @@ struct UpstreamSchedule {
     }
 
     /// Starts the lookup.
-    mutating func start(now: Moment) -> Step {
+    mutating func start(now: Moment) -> [Action] {
         var actions: [Action] = []
         for _ in 0..<min(max(1, plan.atOnce), plan.candidates.count) { askNext(now: now, into: &actions) }
         endIfAllFailed(into: &actions)
-        return Step(actions: actions, nextTick: nextTick)
+        return actions
     }
 
     /// Handles an event.
-    mutating func event(_ event: Event, now: Moment) -> Step {
-        guard !isOver else { return Step() }
+    mutating func event(_ event: Event, now: Moment) -> [Action] {
+        guard !isOver else { return [] }
         var actions: [Action] = []
         switch event {
         case .answered(let upstream, let families, let answer):
@@ -138,7 +131,7 @@ struct UpstreamSchedule {
         case .tick:
             tick(now: now, into: &actions)
         }
-        return Step(actions: actions, nextTick: nextTick)
+        return actions
     }
 
     /// A caller that joins after one family was delivered waits for the other no longer than the first callers.
