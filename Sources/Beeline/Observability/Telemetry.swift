@@ -2,6 +2,7 @@
 
 import CoreMetrics
 import DirectHTTP
+import HTTPDNS
 import HTTPTypes
 import Logging
 import Names
