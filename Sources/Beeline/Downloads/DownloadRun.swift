@@ -16,7 +16,7 @@ struct DownloadRun {
     private let path: String
     private let fields: HTTPFields
     private let options: DownloadOptions
-    private let limits: HopLimits
+    private let limits: CallLimits
 
     private var partialPath: String { path + ".partial" }
     private var notePath: String { partialPath + ".json" }
@@ -33,7 +33,7 @@ struct DownloadRun {
         self.path = path
         self.fields = fields
         self.options = options
-        limits = HopLimits(options.request.limits ?? client.configuration.limits, now: client.clock.now())
+        limits = CallLimits(options.request.limits ?? client.configuration.limits, now: client.clock.now())
     }
 
     func run() async throws(BeelineError) -> Download {

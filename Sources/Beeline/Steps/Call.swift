@@ -14,13 +14,13 @@ struct Call: Sendable {
     let client: BeelineClient
     /// `nil` for any other call.
     let upgrade: Upgrade?
-    let limits: HopLimits
+    let limits: CallLimits
     private let counter = CallCounter()
 
     init(_ client: BeelineClient, limits: TimeLimits, upgrade: Upgrade? = nil) {
         self.client = client
         self.upgrade = upgrade
-        self.limits = HopLimits(limits, now: client.clock.now())
+        self.limits = CallLimits(limits, now: client.clock.now())
     }
 
     /// Performs the call.

@@ -3,7 +3,7 @@
 import DirectHTTP
 
 /// The remaining time of a call. Its interceptors, tries and hops share one limit.
-struct HopLimits: Sendable {
+struct CallLimits: Sendable {
     private let limits: TimeLimits
     private let begin: Duration
 
