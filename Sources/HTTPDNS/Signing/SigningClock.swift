@@ -23,7 +23,8 @@ package final class SigningClock: Sendable {
     /// The maximum difference that does not cause a retry, in seconds.
     static let tolerance: Int64 = 5
 
-    init(_ device: @escaping @Sendable () -> Int64 = SigningClock.deviceTime) {
+    /// A clock that runs with the device's time.
+    package init(_ device: @escaping @Sendable () -> Int64 = SigningClock.deviceTime) {
         self.device = device
     }
 

@@ -32,34 +32,17 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     ///   - service: The addresses and settings of the service.
     ///   - parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names, and `tags`.
     ///   - transport: The transport for requests.
+    ///   - clock: The clock for signatures.
+    ///   - vector: Makes the initialization vectors; nil: random ones.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if the secret or the key is invalid.
-    package convenience init(
+    package init(
         account: String,
         secret: String? = nil,
         encryption: AliyunEncryption? = nil,
         service: AliyunService = AliyunService(),
         parameters: [String: String] = [:],
-        transport: any UpstreamTransport
-    ) throws(UpstreamError) {
-        try self.init(
-            account: account,
-            secret: secret,
-            encryption: encryption,
-            service: service,
-            parameters: parameters,
-            transport: transport,
-            clock: SigningClock()
-        )
-    }
-
-    init(
-        account: String,
-        secret: String?,
-        encryption: AliyunEncryption?,
-        service: AliyunService,
-        parameters: [String: String],
         transport: any UpstreamTransport,
-        clock: SigningClock,
+        clock: SigningClock = SigningClock(),
         vector: (@Sendable () -> [UInt8])? = nil
     ) throws(UpstreamError) {
         self.secret = secret.flatMap { Hex.decode($0) }

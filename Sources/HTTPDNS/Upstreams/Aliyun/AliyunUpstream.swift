@@ -29,30 +29,14 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     ///   - service: The addresses and settings of the service.
     ///   - parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names.
     ///   - transport: The transport for requests.
-    package convenience init(
+    ///   - clock: The clock for signatures.
+    package init(
         account: String,
         secret: String? = nil,
         service: AliyunService = AliyunService(),
         parameters: [String: String] = [:],
-        transport: any UpstreamTransport
-    ) {
-        self.init(
-            account: account,
-            secret: secret,
-            service: service,
-            parameters: parameters,
-            transport: transport,
-            clock: SigningClock()
-        )
-    }
-
-    init(
-        account: String,
-        secret: String?,
-        service: AliyunService,
-        parameters: [String: String],
         transport: any UpstreamTransport,
-        clock: SigningClock
+        clock: SigningClock = SigningClock()
     ) {
         self.account = PercentEncoding.encode(account, keeping: .unreserved)
         self.secret = secret

@@ -28,30 +28,14 @@ package final class BaiduUpstream: BatchUpstream {
     ///   - endpoints: The endpoints. Default: ``publicEndpoint``.
     ///   - isSecure: Whether to use TLS. Default: true.
     ///   - transport: The transport for requests.
-    package convenience init(
+    ///   - clock: The clock for signatures.
+    package init(
         account: String,
         secret: String,
         at endpoints: [Endpoint] = [BaiduUpstream.publicEndpoint],
         isSecure: Bool = true,
-        transport: any UpstreamTransport
-    ) {
-        self.init(
-            account: account,
-            secret: secret,
-            at: endpoints,
-            isSecure: isSecure,
-            transport: transport,
-            clock: SigningClock()
-        )
-    }
-
-    init(
-        account: String,
-        secret: String,
-        at endpoints: [Endpoint],
-        isSecure: Bool,
         transport: any UpstreamTransport,
-        clock: SigningClock
+        clock: SigningClock = SigningClock()
     ) {
         self.account = account
         self.secret = secret

@@ -29,34 +29,16 @@ package final class VolcengineUpstream: Upstream {
     ///   - endpoints: The endpoints; at least one.
     ///   - isSecure: Whether to use TLS. Default: true.
     ///   - transport: The transport for requests.
+    ///   - clock: The clock for signatures.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if there is no endpoint.
-    package convenience init(
+    package init(
         account: String,
         secret: String,
         host: Host? = try? Host("httpdns.volcengineapi.com"),
         at endpoints: [Endpoint],
         isSecure: Bool = true,
-        transport: any UpstreamTransport
-    ) throws(UpstreamError) {
-        try self.init(
-            account: account,
-            secret: secret,
-            host: host,
-            at: endpoints,
-            isSecure: isSecure,
-            transport: transport,
-            clock: SigningClock()
-        )
-    }
-
-    init(
-        account: String,
-        secret: String,
-        host: Host?,
-        at endpoints: [Endpoint],
-        isSecure: Bool,
         transport: any UpstreamTransport,
-        clock: SigningClock
+        clock: SigningClock = SigningClock()
     ) throws(UpstreamError) {
         guard let first = endpoints.first else {
             throw UpstreamError(.misconfigured, "the addresses of the upstream are missing")
