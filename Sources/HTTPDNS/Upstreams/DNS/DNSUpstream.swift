@@ -50,22 +50,6 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
     /// In a network without IPv4, translates the servers' IPv4 addresses with the network's NAT64 prefix.
     package func networkChanged(to network: Network) { self.network.withLockedValue { $0 = network } }
 
-    /// Answers a question; see ``Upstream/answer(_:)``.
-    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
-        var answer = Answer()
-        for family in question.families.members {
-            answer[family] = try await records(for: question, family: family)
-        }
-        return answer
-    }
-
-    private func records(for asked: Question, family: IPAddress.Family) async throws(UpstreamError) -> Answer.Records {
-        var query = MessageQuery(DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa))
-        query.subnet = asked.subnet
-        let message = try await response(to: query)
-        return try message.records(answering: query.question, id: message.id)
-    }
-
     /// Sends a query; see ``MessageUpstream/response(to:)``.
     package func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
         let question = query.question

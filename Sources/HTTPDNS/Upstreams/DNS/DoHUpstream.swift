@@ -84,7 +84,7 @@ package struct DoHUpstream: Upstream {
         for asked: Question,
         family: IPAddress.Family
     ) async throws(UpstreamError) -> Answer.Records {
-        let question = DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa)
+        let question = DNSQuestion(try asked.host.dnsName(), DNSType(family))
         let needsEDNS = parts.isPadded || asked.subnet != nil
         let edns = EDNS(paddingBlock: parts.isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
         if needsEDNS, let records = try await records(for: question, edns: edns) { return records }

@@ -53,21 +53,4 @@ package final class DoTUpstream: Upstream, NetworkAware {
 
     /// Closes the connection. The next question opens a new one, through the network's NAT64 if there is no IPv4.
     package func networkChanged(to network: Network) { stream.networkChanged(to: network) }
-
-    /// Answers a question; see ``Upstream/answer(_:)``.
-    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
-        var answer = Answer()
-        for family in question.families.members {
-            let asked = DNSQuestion(try question.host.dnsName(), family == .v4 ? .a : .aaaa)
-            let edns = EDNS(paddingBlock: isPadded ? DoHUpstream.paddingBlock : nil, subnet: question.subnet)
-            var octets = try await stream.ask { DNSMessage.query(asked, id: $0, edns: edns) }
-            var message = try DNSMessage(reply: octets)
-            if message.isRefusalOfEDNS {
-                octets = try await stream.ask { DNSMessage.query(asked, id: $0) }
-                message = try DNSMessage(reply: octets)
-            }
-            answer[family] = try message.records(answering: asked, id: message.id)
-        }
-        return answer
-    }
 }

@@ -56,6 +56,18 @@ package struct MessageQuery: Sendable {
 }
 
 extension MessageUpstream {
+    /// Answers a question; see ``Upstream/answer(_:)``.
+    package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        var answer = Answer()
+        for family in question.families.members {
+            var query = MessageQuery(DNSQuestion(try question.host.dnsName(), DNSType(family)))
+            query.subnet = question.subnet
+            let message = try await response(to: query)
+            answer[family] = try message.records(answering: query.question, id: message.id)
+        }
+        return answer
+    }
+
     /// Asks for HTTPS records; see ``ServiceUpstream/services(_:)``.
     package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
         var query = MessageQuery(DNSQuestion(question.name, .https))
