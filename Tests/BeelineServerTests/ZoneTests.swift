@@ -168,13 +168,17 @@ struct ZoneTests {
         func ttl() throws -> UInt32? { files.set.lookUp(try Self.name("x.c.test"), .a)?.answer.answers.first?.ttl }
         #expect(files.reload() == (false, []))
         try write("x 600 A 192.0.2.1\n", "hosts")
+        // A file is read at the second check, when it has not changed since the first one.
+        #expect(files.reload() == (false, []))
         #expect(files.reload() == (true, []))
         #expect(try ttl() == 600)
         try FileManager.default.removeItem(atPath: "\(folder)/hosts")
+        files.reload()
         #expect(files.reload().failures.count == 1)
         #expect(files.reload() == (false, []))
         #expect(try ttl() == 600)
         try write("x 30 A 192.0.2.1\n", "hosts")
+        files.reload()
         #expect(files.reload() == (true, []))
         #expect(try ttl() == 30)
     }
@@ -196,15 +200,93 @@ struct ZoneTests {
         }
         try write("one", zone: "one.test", records: "x A nonsense")
         try write("two", zone: "two.test", records: "x A 192.0.2.2")
+        files.reload()
         #expect(files.reload().failures.map(\.code) == [.badZone])
         #expect(try address("x.one.test") == .address(IPAddress(v4: 0xc000_0201)))
         #expect(try address("x.two.test") == .address(IPAddress(v4: 0xc000_0202)))
         try write("two", zone: "one.test", records: "x A 192.0.2.3")
         try write("one", zone: "one.test", records: "x A 192.0.2.4")
+        files.reload()
         #expect(files.reload().failures.first?.message.contains("is already in \(folder)/one") == true)
         #expect(try address("x.one.test") == .address(IPAddress(v4: 0xc000_0204)))
         #expect(try address("x.two.test") == .address(IPAddress(v4: 0xc000_0202)))
         #expect(throws: ServerError.self) { try ZoneFiles(["\(folder)/one", "\(folder)/two"]) }
+    }
+
+    /// Files with one zone each. Each zone has the name `x`.
+    private static func folder(_ zones: [(file: String, zone: String, address: String)]) throws -> Folder {
+        let folder = try Folder()
+        for (file, zone, address) in zones { try folder.write(file, zone: zone, records: "x A \(address)") }
+        return folder
+    }
+
+    private struct Folder {
+        let path = NSTemporaryDirectory() + "/beeline-zones-\(UUID().uuidString)"
+
+        init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+        func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+        func write(_ file: String, zone: String, records: String) throws {
+            let text = "$ORIGIN \(zone).\n@ 60 SOA a b 1 1 1 1 1\n\(records)\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/\(file)"), options: .atomic)
+        }
+    }
+
+    private static func address(_ name: String, in files: ZoneFiles) throws -> DNSRecord.Content? {
+        files.set.lookUp(try Self.name(name), .a)?.answer.answers.first?.data
+    }
+
+    @Test("a zone that a program is still writing is not served, so that its names are never absent")
+    func halfWritten() throws {
+        let folder = try Self.folder([("one", "one.test", "192.0.2.1")])
+        defer { folder.remove() }
+        let files = try ZoneFiles(["\(folder.path)/one"])
+        try folder.write("one", zone: "one.test", records: "")
+        #expect(files.reload() == (false, []))
+        #expect(try Self.address("x.one.test", in: files) == .address(IPAddress(v4: 0xc000_0201)))
+        try folder.write("one", zone: "one.test", records: "x A 192.0.2.2")
+        #expect(files.reload() == (false, []))
+        #expect(try Self.address("x.one.test", in: files) == .address(IPAddress(v4: 0xc000_0201)))
+        #expect(files.reload() == (true, []))
+        #expect(try Self.address("x.one.test", in: files) == .address(IPAddress(v4: 0xc000_0202)))
+    }
+
+    @Test(
+        "zones may change places between files, also if the files are not written at the same time",
+        arguments: [false, true]
+    )
+    func exchangedFiles(_ isSlow: Bool) throws {
+        let folder = try Self.folder([("one", "one.test", "192.0.2.1"), ("two", "two.test", "192.0.2.2")])
+        defer { folder.remove() }
+        let files = try ZoneFiles(["\(folder.path)/one", "\(folder.path)/two"])
+        try folder.write("one", zone: "two.test", records: "x A 192.0.2.4")
+        if isSlow { files.reload() }
+        try folder.write("two", zone: "one.test", records: "x A 192.0.2.3")
+        // The first file rests before the second, and has the zone of the second.
+        let failures = files.reload().failures + files.reload().failures
+        #expect(failures.count == (isSlow ? 1 : 0))
+        #expect(try Self.address("x.one.test", in: files) == .address(IPAddress(v4: 0xc000_0203)))
+        #expect(try Self.address("x.two.test", in: files) == .address(IPAddress(v4: 0xc000_0204)))
+        #expect(files.reload() == (false, []))
+    }
+
+    @Test("a file whose new zone is in another file keeps its previous zone, which a third file then cannot have")
+    func zoneInTwoFiles() throws {
+        let folder = try Self.folder([
+            ("one", "one.test", "192.0.2.1"), ("two", "two.test", "192.0.2.2"), ("three", "three.test", "192.0.2.3"),
+        ])
+        defer { folder.remove() }
+        let files = try ZoneFiles(["one", "two", "three"].map { "\(folder.path)/\($0)" })
+        try folder.write("one", zone: "two.test", records: "x A 192.0.2.4")
+        try folder.write("two", zone: "three.test", records: "x A 192.0.2.5")
+        files.reload()
+        let failures = files.reload().failures
+        #expect(failures.count == 2 && failures.allSatisfy { $0.message.contains("is already in") })
+        for (number, zone) in ["one", "two", "three"].enumerated() {
+            let address = IPAddress(v4: 0xc000_0201 + UInt32(number))
+            #expect(try Self.address("x.\(zone).test", in: files) == .address(address))
+        }
     }
 
     @Test("duplicate records count once (RFC 2181 §5)")

@@ -8,21 +8,19 @@ import NIOSSL
 /// The certificate of a server and its key, read again when their files change. A pair that becomes invalid keeps the
 /// previous one in use.
 final class ServerCertificate: Sendable {
-    /// A pair that was read, and the stamps of its files before that. A stamp is nil if the file is not a regular file.
+    /// A pair that was read, and the versions of its files.
     struct Reading: Sendable {
         /// Nil without TLS.
         fileprivate let context: NIOSSLContext?
-        fileprivate let stamps: [FileStamp?]
+        fileprivate let changes: FileChanges
     }
 
     private struct State {
         var context: NIOSSLContext?
-        /// The stamps of the last valid pair.
-        var read: [FileStamp?]
+        /// Compares the files with the last valid pair.
+        var changes: FileChanges
         /// The stamps of the invalid pair that was reported. It is tried again: the failure may be of the system.
-        var failed: [FileStamp?]?
-        /// The stamps at the last check.
-        var seen: [FileStamp?]
+        var failed: FileChanges.Stamps?
     }
 
     private let files: ServerConfiguration.TLSFiles?
@@ -35,9 +33,9 @@ final class ServerCertificate: Sendable {
     /// - Throws: ``ServerError`` with code `badCertificate`.
     init(_ files: ServerConfiguration.TLSFiles?, protocols: [String]) throws(ServerError) {
         (self.files, self.protocols) = (files, protocols)
-        let stamps = Self.stamps(files)
+        let changes = FileChanges(read: Self.stamps(files))
         let context = try Self.context(files, protocols: protocols)
-        state = NIOLockedValueBox(State(context: context, read: stamps, seen: stamps))
+        state = NIOLockedValueBox(State(context: context, changes: changes))
     }
 
     /// The TLS context for new connections. Nil for cleartext.
@@ -45,16 +43,13 @@ final class ServerCertificate: Sendable {
 
     /// Reads the files without using them. Call ``use(_:)`` to use the result.
     func read() throws(ServerError) -> Reading {
-        // Takes the stamps before reading, so that a write during the read triggers another read.
-        let stamps = Self.stamps(files)
-        return Reading(context: try Self.context(files, protocols: protocols), stamps: stamps)
+        let changes = FileChanges(read: Self.stamps(files))
+        return Reading(context: try Self.context(files, protocols: protocols), changes: changes)
     }
 
     /// Uses the result of ``read()`` for new connections.
     func use(_ reading: Reading) {
-        state.withLockedValue {
-            $0 = State(context: reading.context, read: reading.stamps, seen: reading.stamps)
-        }
+        state.withLockedValue { $0 = State(context: reading.context, changes: reading.changes) }
     }
 
     /// Reads changed files and uses the pair for new connections. Call it at intervals: files are read when they have
@@ -65,14 +60,11 @@ final class ServerCertificate: Sendable {
         guard files != nil else { return }
         let stamps = Self.stamps(files)
         let (mustRead, isReported) = state.withLockedValue { state in
-            defer { state.seen = stamps }
-            guard stamps != state.read else {
-                state.failed = nil
-                return (false, false)
-            }
+            let mustRead = state.changes.mustRead(stamps)
+            if stamps == state.changes.read { state.failed = nil }
             let isReported = stamps == state.failed
             // A pipe can be read only once, and a file that is missing gets another stamp.
-            return (stamps == state.seen && !(isReported && stamps.contains(nil)), isReported)
+            return (mustRead && !(isReported && stamps.values.contains(nil)), isReported)
         }
         guard mustRead else { return }
         do throws(ServerError) {
@@ -83,8 +75,8 @@ final class ServerCertificate: Sendable {
         }
     }
 
-    private static func stamps(_ files: ServerConfiguration.TLSFiles?) -> [FileStamp?] {
-        files.map { [FileStamp($0.certificate), FileStamp($0.key)] } ?? []
+    private static func stamps(_ files: ServerConfiguration.TLSFiles?) -> FileChanges.Stamps {
+        FileChanges.stamps(of: files.map { [$0.certificate, $0.key] } ?? [])
     }
 
     private static func context(

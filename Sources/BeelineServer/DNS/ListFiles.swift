@@ -8,14 +8,12 @@ final class ListFiles: Sendable {
     /// The rules of all files, and the versions that were read.
     struct Reading: Sendable {
         fileprivate(set) var rules: NameRules
-        fileprivate var stamps: [FileStamp?]
+        fileprivate var changes: FileChanges
     }
 
     private struct State {
         var rules: NameRules?
-        var stamps: [FileStamp?] = []
-        /// The stamps at the last check.
-        var seen: [FileStamp?] = []
+        var changes = FileChanges(read: [:])
     }
 
     private let paths: [String]
@@ -33,20 +31,15 @@ final class ListFiles: Sendable {
     var rules: NameRules? { state.withLockedValue { $0.rules } }
 
     /// Reads all files if one has changed, and uses them. Returns whether it did. Call it at intervals: changed files
-    /// are read once they have not changed since the previous call, because a program that writes a file may empty it
-    /// first.
+    /// are read once they have not changed since the previous call.
     func reload() throws(ServerError) -> Bool {
-        let stamps = paths.map { FileStamp($0) }
-        let mustRead = state.withLockedValue { state in
-            defer { state.seen = stamps }
-            return stamps != state.stamps && stamps == state.seen
-        }
-        guard mustRead else { return false }
+        let stamps = FileChanges.stamps(of: paths)
+        guard state.withLockedValue({ $0.changes.mustRead(stamps) }) else { return false }
         let result = Result { () throws(ServerError) in try read() }
         // A file changed during the read, so the content may be incomplete. It is read again at the next check.
-        guard paths.map({ FileStamp($0) }) == stamps else { return false }
+        guard FileChanges.stamps(of: paths) == stamps else { return false }
         // An invalid file is not read again until it changes.
-        state.withLockedValue { $0.stamps = stamps }
+        state.withLockedValue { $0.changes = FileChanges(read: stamps) }
         use(try result.get())
         return true
     }
@@ -56,8 +49,7 @@ final class ListFiles: Sendable {
         guard !paths.isEmpty else { return nil }
         var rules = NameRules()
         rules.blockedAnswer = blockedAnswer
-        // Takes the stamps before reading, so that a write during the read triggers another read.
-        let stamps = paths.map { FileStamp($0) }
+        let changes = FileChanges(read: FileChanges.stamps(of: paths))
         for path in paths {
             guard let octets = content(ofFileAt: path), octets.count <= ZoneFile.maxOctets else {
                 throw ServerError(
@@ -67,12 +59,12 @@ final class ListFiles: Sendable {
             }
             rules.add(parsing: String(decoding: octets, as: UTF8.self))
         }
-        return Reading(rules: rules, stamps: stamps)
+        return Reading(rules: rules, changes: changes)
     }
 
     /// Uses the result of ``read()``.
     func use(_ reading: Reading?) {
         guard let reading else { return }
-        state.withLockedValue { $0 = State(rules: reading.rules, stamps: reading.stamps, seen: reading.stamps) }
+        state.withLockedValue { $0 = State(rules: reading.rules, changes: reading.changes) }
     }
 }

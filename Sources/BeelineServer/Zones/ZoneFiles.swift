@@ -15,13 +15,13 @@ import Glibc
 /// Zone files, read again when they change. A file that becomes invalid keeps its previous content and does not block changes of
 /// the other files.
 final class ZoneFiles: Sendable {
-    /// A zone and the stamps of its files, including included files, taken before they were read. A stamp is nil if the
-    /// file is not a regular file.
+    /// A zone and the versions of its files, including included files.
     struct Reading: Sendable {
+        /// The zone that is served.
         fileprivate(set) var zone: AuthoritativeZone
-        fileprivate var stamps: [String: FileStamp?]
-
-        fileprivate var isOutOfDate: Bool { stamps.contains { FileStamp($0.key) != $0.value } }
+        /// The zone in the file. It is not served while another file has a zone of the same name.
+        fileprivate var latest: AuthoritativeZone
+        fileprivate var changes: FileChanges
     }
 
     private struct State {
@@ -42,33 +42,63 @@ final class ZoneFiles: Sendable {
 
     var set: ZoneSet { state.withLockedValue { $0.set } }
 
-    /// Reads the changed files again and serves the valid ones.
+    /// Reads the changed files again and serves the valid ones. Call it at intervals: a changed file is read once it
+    /// has not changed since the previous call.
     ///
     /// - Returns: Whether any file was read, and the errors. An invalid file is not read again until it changes.
     @discardableResult
     func reload() -> (hasRead: Bool, failures: [ServerError]) {
+        // The stamps are taken outside of the lock, because a file on a network disk may block for any time.
+        let stamps = state.withLockedValue { $0.readings }.map { FileChanges.stamps(of: $0.changes.read.keys) }
+        let changed = state.withLockedValue { state in
+            paths.indices.filter { state.readings[$0].changes.mustRead(stamps[$0]) }
+        }
         var readings = state.withLockedValue { $0.readings }
+        var reread: [Int] = []
         var failures: [ServerError] = []
-        var hasRead = false
-        for (index, path) in paths.enumerated() where readings[index].isOutOfDate {
-            var stamps: [String: FileStamp?] = [:]
-            let result = Result { () throws(ServerError) in try Self.zone(path, &stamps) }
+        for index in changed {
+            var stamps: FileChanges.Stamps = [:]
+            let result = Result { () throws(ServerError) in try Self.zone(paths[index], &stamps) }
             // The file changed during the read, so the content may be incomplete.
-            if stamps.contains(where: { FileStamp($0.key) != $0.value }) { continue }
+            guard FileChanges.stamps(of: stamps.keys) == stamps else { continue }
             do throws(ServerError) {
-                let zone = try result.get()
-                if let other = readings.indices.first(where: { $0 != index && readings[$0].zone.apex == zone.apex }) {
-                    throw Self.duplicate(zone, first: paths[other], second: path)
-                }
-                readings[index].zone = zone
+                readings[index].latest = try result.get()
             } catch {
+                readings[index].latest = readings[index].zone
                 failures.append(error)
             }
-            readings[index].stamps = stamps
-            hasRead = true
+            readings[index].changes = FileChanges(read: stamps)
+            reread.append(index)
         }
-        if hasRead { use(readings) }
-        return (hasRead, failures)
+        guard !reread.isEmpty else { return (false, []) }
+        // A duplicate is reported when its file is read. It is served when the other file has lost the zone.
+        failures += useLatest(&readings).filter { reread.contains($0.index) }.map(\.error)
+        use(readings)
+        return (true, failures)
+    }
+
+    /// Takes the latest zone of each file. Only the result must have no zone twice, so that zones can change places
+    /// between files. A file keeps its previous zone if its new one is also in another file.
+    ///
+    /// - Returns: The files that keep their previous zone.
+    private func useLatest(_ readings: inout [Reading]) -> [(index: Int, error: ServerError)] {
+        var refused: [(index: Int, error: ServerError)] = []
+        var zones = readings.map(\.latest)
+        // Each refusal brings back a zone, which may refuse another file.
+        var before = -1
+        while before < refused.count {
+            before = refused.count
+            for index in zones.indices.reversed() where zones[index].apex != readings[index].zone.apex {
+                let apex = zones[index].apex
+                guard let other = zones.indices.first(where: { $0 != index && zones[$0].apex == apex }) else {
+                    continue
+                }
+                refused.append((index, Self.duplicate(zones[index], first: paths[other], second: paths[index])))
+                zones[index] = readings[index].zone
+            }
+        }
+        for index in zones.indices { readings[index].zone = zones[index] }
+        return refused
     }
 
     /// Reads all files without serving them. Call ``use(_:)`` to serve the result.
@@ -78,12 +108,12 @@ final class ZoneFiles: Sendable {
         var readings: [Reading] = []
         var places: [DNSName: String] = [:]
         for path in paths {
-            var stamps: [String: FileStamp?] = [:]
+            var stamps: FileChanges.Stamps = [:]
             let zone = try Self.zone(path, &stamps)
             if let other = places.updateValue(path, forKey: zone.apex) {
                 throw Self.duplicate(zone, first: other, second: path)
             }
-            readings.append(Reading(zone: zone, stamps: stamps))
+            readings.append(Reading(zone: zone, latest: zone, changes: FileChanges(read: stamps)))
         }
         return readings
     }
@@ -96,10 +126,10 @@ final class ZoneFiles: Sendable {
 
     private static func zone(
         _ path: String,
-        _ stamps: inout [String: FileStamp?]
+        _ stamps: inout FileChanges.Stamps
     ) throws(ServerError) -> AuthoritativeZone {
         func open(_ path: String) -> [UInt8]? {
-            // Takes the stamp before reading, so that a write during the read triggers another read.
+            // Takes the stamp before reading, so that a write during the read counts as a change.
             stamps.updateValue(FileStamp(path), forKey: path)
             return content(ofFileAt: path)
         }
