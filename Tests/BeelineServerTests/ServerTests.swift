@@ -258,6 +258,21 @@ struct ServerTests {
         await lab.stop()
     }
 
+    @Test("requiresAccount refuses every question while there is no account, also after a reload", arguments: [0, 1])
+    func requiresAccountWithoutAccounts(_ accounts: Int) async throws {
+        let lab = try await ServerLab {
+            $0.requiresAccount = true
+            $0.accounts = try (0..<accounts).map { try ServerAccount(id: "\($0)", secret: "s3cret") }
+        }
+        try lab.server.reload(accounts: [])
+        for target in ["/x/d?host=www.a.test", "/x/resolve?host=www.a.test,b.test", "/v2/d?dn=www.a.test", "/x/ss"] {
+            let reply = try await lab.get(target)
+            #expect(reply.status == 403 && reply.body == Array(#"{"code":"InvalidAccount"}"#.utf8), "\(target)")
+        }
+        #expect(lab.upstream.questions.isEmpty)
+        await lab.stop()
+    }
+
     @Test(
         "stopping the server waits for open requests, and so does cancelling run()",
         arguments: [false, true]

@@ -36,7 +36,7 @@ extension AliyunDialect {
 
     private func checkSchedule(_ account: String, _ fields: [String: String]) throws(Refusal) {
         guard let known = router.accounts[account] else {
-            guard router.accounts.isEmpty, fields["s"] == nil else { throw Refusal("InvalidAccount") }
+            guard router.isOpen, fields["s"] == nil else { throw Refusal("InvalidAccount") }
             return
         }
         guard let signature = fields["s"] else { return }

@@ -61,7 +61,7 @@ struct AliyunDialect: Sendable {
     {
         guard isSigned else {
             // With accounts, unsigned questions are refused.
-            guard router.accounts.isEmpty else {
+            guard router.isOpen else {
                 throw Refusal(router.accounts[account] == nil ? "InvalidAccount" : "UnsignedInterfaceDisabled")
             }
             return nil
@@ -138,7 +138,7 @@ struct AliyunDialect: Sendable {
 
     private func checkVersion2(_ id: String, _ fields: [String: String]) throws(Refusal) -> ServerAccount? {
         guard let account = router.accounts[id] else {
-            guard router.accounts.isEmpty, fields["s"] == nil else { throw Refusal("InvalidAccount") }
+            guard router.isOpen, fields["s"] == nil else { throw Refusal("InvalidAccount") }
             return nil
         }
         guard let signature = fields["s"] else { throw Refusal("UnsignedInterfaceDisabled") }

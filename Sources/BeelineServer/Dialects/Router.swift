@@ -30,6 +30,9 @@ final class Router: Sendable {
         self.clock = clock
     }
 
+    /// Whether questions without an account are answered in the forms that have accounts.
+    var isOpen: Bool { accounts.isEmpty && !configuration.requiresAccount }
+
     /// The same router with other accounts.
     func with(_ accounts: [ServerAccount]) -> Router {
         Router(configuration, accounts: accounts, quotas: quotas, answerer: answerer, clock: clock)
