@@ -60,6 +60,19 @@ struct AccessLogTests {
         #expect(lines.last?.hasSuffix(" 3 lines were dropped") == true, "\(lines)")
     }
 
+    @Test(arguments: [
+        ("1\t200\u{301}\tNOERROR", "1_200\u{301}_NOERROR"), ("1 \u{301}x", "1_\u{301}x"), ("", "-"), ("\t \n", "-"),
+    ])
+    func anAccountIsOneColumnWhateverItsCharacters(_ account: String, _ column: String) throws {
+        var record = Self.record()
+        record.account = account
+        let line = AccessLogFormat.text.line(record)
+        let columns = try #require(line.split(separator: "] ").last)
+        #expect(columns == "0.0.0.1 doh \(column) a.test A 200 NOERROR zone 1 0\n", "\(line)")
+        // As octets, because a mark after a space is a part of its character.
+        #expect(columns.utf8.count { $0 == UInt8(ascii: " ") } == 9)
+    }
+
     @Test func aLineInJSONHasTheSameMembersAlways() throws {
         var record = Self.record(names: "a.test,\u{1f}b\"\\.test")
         record.types = "A,AAAA"

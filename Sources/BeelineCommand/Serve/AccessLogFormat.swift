@@ -17,12 +17,10 @@ enum AccessLogFormat: String, Sendable, CaseIterable, ExpressibleByArgument {
         switch self {
         case .text:
             let words = [
-                "\(record.client)", record.form.rawValue, record.account ?? "-",
-                record.names.isEmpty ? "-" : record.names, record.types.isEmpty ? "-" : record.types,
+                "\(record.client)", record.form.rawValue, record.account ?? "", record.names, record.types,
                 "\(record.status)", record.outcome, record.source, "\(record.octets)", "\(microseconds)",
             ]
-            let line = words.map { $0.split(separator: " ").joined(separator: "_") }.joined(separator: " ")
-            return "[\(CookieTime.now.httpDate)] \(line)".singleLine + "\n"
+            return "[\(CookieTime.now.httpDate)] \(words.map(Self.column).joined(separator: " "))\n"
         case .json:
             let names = record.names.split(separator: ",").map { JSONText.quoted(String($0)) }
             let types = record.types.split(separator: ",").map { JSONText.quoted(String($0)) }
@@ -37,6 +35,12 @@ enum AccessLogFormat: String, Sendable, CaseIterable, ExpressibleByArgument {
             ]
             return "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}\n"
         }
+    }
+
+    /// A text without spaces and control characters, so that a client cannot add columns. `-` if nothing is left.
+    private static func column(_ text: String) -> String {
+        let words = text.unicodeScalars.split { $0 == " " || $0.properties.generalCategory == .control }
+        return words.isEmpty ? "-" : words.map { String($0) }.joined(separator: "_")
     }
 
     /// The line that reports lost lines, with its end.
