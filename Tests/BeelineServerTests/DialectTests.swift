@@ -146,6 +146,15 @@ struct DialectTests {
         await paid.stop()
     }
 
+    @Test("an answer with the client's address is not for caches, which would give it to other clients")
+    func answerWithClientAddress() async throws {
+        let lab = try await ServerLab()
+        #expect(try await lab.get("/d?dn=www.corp.test").fields[.cacheControl] == "max-age=300")
+        let reply = try await lab.get("/d?dn=www.corp.test&clientip=1")
+        #expect(reply.body == Array("192.0.2.10|127.0.0.1".utf8) && reply.fields[.cacheControl] == "no-store")
+        await lab.stop()
+    }
+
     @Test("Aliyun version 1 works signed and unsigned, and refused clients get the reason")
     func aliyun() async throws {
         let lab = try await Self.withAccounts()

@@ -123,8 +123,8 @@ struct DNSPodDialect: Sendable {
         reply.types = options.families.typeLabels
         reply.outcome = answers[0].isNoName ? "NXDOMAIN" : "NOERROR"
         reply.source = answers[0].source
-        // An answer that is encrypted or belongs to an account must not be cached by others.
-        let isWhole = account == nil && !answers.contains(where: \.hasFailure)
+        // An answer that is encrypted, belongs to an account or has the client's address must not be cached by others.
+        let isWhole = account == nil && options.client == nil && !answers.contains(where: \.hasFailure)
         reply.maxAge = isWhole ? answers.map(\.ttl).min() : nil
         return reply
     }
