@@ -100,6 +100,29 @@ struct DialectTests {
         await lab.stop()
     }
 
+    @Test(
+        "DNS in JSON refuses the types that DNS messages refuse, and asks no upstream for them",
+        arguments: [(0, 1), (41, 1), (250, 4), (251, 5), (252, 5)]
+    )
+    func jsonOfRefusedTypes(_ type: Int, _ code: Int) async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let lab = try await ServerLab(carrier: double)
+        let text = String(decoding: try await lab.get("/resolve?name=a.test&type=\(type)").body, as: UTF8.self)
+        #expect(text.contains("\"Status\":\(code),") && double.questions.isEmpty, "\(text)")
+        await lab.stop()
+    }
+
+    @Test("DNS in JSON repeats in CD whether the client wants an unchecked answer", arguments: [false, true])
+    func jsonUnchecked(_ isUnchecked: Bool) async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let lab = try await ServerLab(carrier: double)
+        let target = "/resolve?name=a.test&type=TXT&cd=\(isUnchecked ? 1 : 0)"
+        let text = String(decoding: try await lab.get(target).body, as: UTF8.self)
+        #expect(text.contains("\"CD\":\(isUnchecked),"), "\(text)")
+        #expect(double.questions.map(\.isUnchecked) == [isUnchecked])
+        await lab.stop()
+    }
+
     @Test("DNS in JSON works on both paths")
     func json() async throws {
         let lab = try await ServerLab()

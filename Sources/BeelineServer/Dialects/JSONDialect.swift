@@ -17,11 +17,10 @@ struct JSONDialect: Sendable {
         query.wantsSignatures = ["1", "true"].contains(fields["do"])
         query.isUnchecked = ["1", "true"].contains(fields["cd"])
         query.wantsVerdict = true
+        if let fault = type.fault { return .reply(Self.reply(to: query, answer: ServerAnswer(fault))) }
         let answerer = router.answerer.serving(request.client)
-        if let answer = answerer.known(query) { return .reply(Self.reply(name: name, type: type, answer: answer)) }
-        return .later(lookups: 1) { [query] in
-            Self.reply(name: name, type: type, answer: await answerer.answer(query))
-        }
+        if let answer = answerer.known(query) { return .reply(Self.reply(to: query, answer: answer)) }
+        return .later(lookups: 1) { [query] in Self.reply(to: query, answer: await answerer.answer(query)) }
     }
 
     /// The name to ask for: the ASCII form of a host, or any other valid name unchanged.
@@ -30,11 +29,12 @@ struct JSONDialect: Sendable {
         return text.isEmpty ? nil : DNSName(text)
     }
 
-    private static func reply(name: DNSName, type: DNSType, answer: ServerAnswer) -> ServerReply {
+    private static func reply(to query: MessageQuery, answer: ServerAnswer) -> ServerReply {
+        let (name, type) = (query.question.name, query.question.type)
         var members = [
             "\"Status\":\(answer.code.rawValue)", "\"TC\":false", "\"RD\":true", "\"RA\":true",
             "\"AD\":\(answer.isVerified)",
-            "\"CD\":false", "\"Question\":[{\"name\":\(quoted(name)),\"type\":\(type.rawValue)}]",
+            "\"CD\":\(query.isUnchecked)", "\"Question\":[{\"name\":\(quoted(name)),\"type\":\(type.rawValue)}]",
         ]
         if !answer.answers.isEmpty { members.append("\"Answer\":[\(rows(answer.answers))]") }
         if !answer.authorities.isEmpty { members.append("\"Authority\":[\(rows(answer.authorities))]") }

@@ -70,13 +70,19 @@ struct QueryHead: Sendable {
         // RFC 6891 §6.1.1 and §6.1.3.
         if options.count > 1 { return .formatError }
         if options.version != 0 { return .badVersion }
-        guard recordClass == 1 else { return .refused }
-        switch type.rawValue {
-        case 0, DNSType.opt.rawValue: return .formatError
+        return recordClass == 1 ? type.fault : .refused
+    }
+}
+
+extension DNSType {
+    /// The response code for questions of a type that no server is asked for; nil for others.
+    var fault: DNSResponseCode? {
+        switch rawValue {
+        case 0, DNSType.opt.rawValue: .formatError
         // Zone transfers and types that only a message has (RFC 6895 §3.1), except ANY.
-        case 251, 252: return .refused
-        case 128...254: return .notImplemented
-        default: return nil
+        case 251, 252: .refused
+        case 128...254: .notImplemented
+        default: nil
         }
     }
 }
