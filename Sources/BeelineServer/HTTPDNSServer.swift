@@ -107,5 +107,8 @@ public final class HTTPDNSServer: Sendable {
     }
 
     /// Stops the server as ``stop()`` does, without ``ServerConfiguration/drainDelay``: no client knows it yet.
-    package func close() async { await listener.stop() }
+    package func close() async {
+        await listener.stop()
+        service.endQuestions()
+    }
 }

@@ -311,6 +311,42 @@ struct ServerTests {
         await other.stop()
     }
 
+    /// An upstream that never answers.
+    private final class SilentUpstream: MessageUpstream {
+        let name = "silent"
+        let questions = Gate()
+        let cancelled = Gate()
+
+        func answer(_ question: HTTPDNS.Question) async throws(UpstreamError) -> Answer { Answer() }
+
+        func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
+            do { try await questions.wait() } catch { cancelled.open() }
+            throw UpstreamError(.cancelled, "cancelled")
+        }
+    }
+
+    @Test("a question that an upstream still has after the drain time ends with the server")
+    func questionAfterDrain() async throws {
+        let upstream = SilentUpstream()
+        var settings = ResolverConfiguration(upstreams: [upstream], system: nil)
+        settings.network.monitor = nil
+        (settings.limits.upstream, settings.limits.whole) = (.seconds(60), .seconds(60))
+        let resolver = Resolver(settings)
+        var configuration = ServerConfiguration()
+        configuration.listen = Endpoint(DNSLab.loopback, port: 0)
+        configuration.drainTime = .milliseconds(10)
+        let server = try HTTPDNSServer(configuration, resolver: resolver)
+        let connection = try await RawConnection.connect(to: try await server.start())
+        try await connection.send("GET /resolve?name=a.example&type=TXT HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        try await upstream.questions.arrivals(atLeast: 1)
+        await server.stop()
+        try await withTimeLimit(.seconds(10), for: { "the end of the question" }) {
+            try await upstream.cancelled.wait()
+        }
+        await connection.close()
+        await resolver.shutDown()
+    }
+
     @Test("a stopped server cannot be started again")
     func startAfterStop() async throws {
         let lab = try await ServerLab()

@@ -193,6 +193,9 @@ final class ServerService: Sendable {
 
     func drain() { state.withLockedValue { $0.isDraining = true } }
 
+    /// Cancels the questions to upstreams that messages wait for. Further ones fail.
+    func endQuestions() { state.withLockedValue { $0.router }?.answerer.backend.forwarder.close() }
+
     func use(_ accounts: [ServerAccount]) { state.withLockedValue { $0.router = $0.router?.with(accounts) } }
 
     func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
