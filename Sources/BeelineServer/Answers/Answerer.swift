@@ -121,18 +121,14 @@ struct Answerer: Sendable {
         return await HostAnswer(name: name, parts: [v4, v6])
     }
 
-    /// The maximum number of concurrent lookups for one question.
-    private static let batchWidth = 8
-
-    /// Answers for several hosts, in the order of `names`. Looks them up concurrently, ``batchWidth`` at a time.
+    /// Answers for several hosts, in the order of `names`. Looks them up concurrently: each form limits their number.
     func answers(_ names: [DNSName], families: Families, subnet: IPNetwork?) async -> [HostAnswer] {
         if names.count == 1 { return [await answers(names[0], families: families, subnet: subnet)] }
         return await withTaskGroup(of: (place: Int, answer: HostAnswer).self) { group in
-            var found: [(place: Int, answer: HostAnswer)] = []
             for (place, name) in names.enumerated() {
-                if place >= Self.batchWidth, let one = await group.next() { found.append(one) }
                 group.addTask { (place, await answers(name, families: families, subnet: subnet)) }
             }
+            var found: [(place: Int, answer: HostAnswer)] = []
             for await one in group { found.append(one) }
             return found.sorted { $0.place < $1.place }.map(\.answer)
         }
