@@ -195,6 +195,22 @@ struct ProxyHeaderTests {
         await lab.stop()
     }
 
+    @Test("a very negative time limit gives the header no time, and not any time")
+    func negativeLimit() async throws {
+        var configuration = DNSServerConfiguration()
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
+        configuration.proxyProtocol = Self.networks
+        configuration.idleTimeout = .seconds(Int64.min)
+        let resolver = Resolver(ResolverConfiguration(upstreams: [], system: nil))
+        let server = try DNSServer(configuration, resolver: resolver)
+        let connection = try await RawConnection.connect(to: try await server.start().plain[0])
+        let received = try await withTimeLimit(.seconds(10), for: { "the end" }) { try await connection.drain() }
+        #expect(received == 0)
+        await connection.close()
+        await server.stop()
+        await resolver.shutDown()
+    }
+
     @Test("DNS over TCP takes the client from the header, too")
     func dns() async throws {
         let log = NIOLockedValueBox<[String]>([])

@@ -159,7 +159,8 @@ final class DNSListeners: Sendable {
             service.closed(owner.client)
         }
         guard announcesClient else { return try addHandlers(to: channel, client: peer, transport) }
-        let handler = ProxyHeaderHandler(limit: TimeAmount(configuration.idleTimeout)) { [self] header, channel in
+        let limit = TimeAmount(limit: configuration.idleTimeout)
+        let handler = ProxyHeaderHandler(limit: limit) { [self] header, channel in
             let client = header.ends?.source.address ?? peer
             if header.ends != nil {
                 guard service.identified(client.ofSubscriber) else {
@@ -202,7 +203,6 @@ final class DNSListeners: Sendable {
             }
         }.value
         await close()
-        let closes = open.withLockedValue { $0.values.map { $0.close() } }
-        for close in closes { try? await close.get() }
+        await closeConnections()
     }
 }
