@@ -3,37 +3,33 @@
 import HTTPWire
 import NIOCore
 
-/// Responses that the proxy generates.
-enum OwnResponse {
+/// A response that the proxy generates.
+struct OwnResponse {
     static let established = ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n\r\n")
 
     static let proceed = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
 
+    var status: Int
+    var type = "text/plain"
+    /// Further header lines, each with its CRLF.
+    var fields = ""
+    var body = ""
+
     /// The response for a refusal, with its message as the body.
-    static func refusal(_ refusal: Refusal, closes: Bool, isHead: Bool = false) -> ByteBuffer {
-        let challenge =
-            refusal.status == 407 ? "Proxy-Authenticate: Basic realm=\"beeline\", charset=\"UTF-8\"\r\n" : ""
-        return make(
-            refusal.status,
+    static func refusal(_ refusal: Refusal) -> OwnResponse {
+        OwnResponse(
+            status: refusal.status,
             type: "text/plain; charset=utf-8",
-            fields: challenge,
-            body: singleLine(refusal.message) + "\n",
-            closes: closes,
-            isHead: isHead
+            fields: refusal.status == 407
+                ? "Proxy-Authenticate: Basic realm=\"beeline\", charset=\"UTF-8\"\r\n" : "",
+            body: singleLine(refusal.message) + "\n"
         )
     }
 
-    static func make(
-        _ status: Int,
-        type: String,
-        fields: String = "",
-        body: String,
-        closes: Bool,
-        isHead: Bool
-    ) -> ByteBuffer {
+    func bytes(closes: Bool, isHead: Bool) -> ByteBuffer {
         ByteBuffer(
             string: """
-                HTTP/1.1 \(status) \(reason(status))\r
+                HTTP/1.1 \(status) \(Self.reason(status))\r
                 Content-Type: \(type)\r
                 Content-Length: \(body.utf8.count)\r
                 Cache-Control: no-store\r

@@ -32,17 +32,9 @@ extension RequestReader {
                 client.send(OwnResponse.established)
             }
         case .resource(_, _, let path) where path == server.configuration.blankPagePath && head.method == "GET":
-            answer(head) { closes in
-                OwnResponse.make(
-                    200,
-                    type: "text/html; charset=utf-8",
-                    body: Self.blankPage,
-                    closes: closes,
-                    isHead: false
-                )
-            }
+            answer(head, with: OwnResponse(status: 200, type: "text/html; charset=utf-8", body: Self.blankPage))
         case .resource where head.fields.maxForwards == 0:
-            answer(head) { OwnResponse.last(head, closes: $0) }
+            answer(head, with: .last(head))
         case .resource(let destination, _, _):
             state = .connecting
             let exchange = ForwardExchange(server, client: client, reader: self, head: head, to: destination)
@@ -58,22 +50,17 @@ extension RequestReader {
     }
 
     private func serveOwn(_ path: String, head: RequestHead) {
-        let isHead = head.method == "HEAD"
-        if server.configuration.servesPAC, path == "/proxy.pac", isHead || head.method == "GET",
+        if server.configuration.servesPAC, path == "/proxy.pac", head.method == "HEAD" || head.method == "GET",
             let file = PACFile.text(proxy: head.fields.host.map { String(buffer: $0) } ?? "")
         {
             let type = "application/x-ns-proxy-autoconfig"
-            return answer(head) { closes in
-                OwnResponse.make(200, type: type, body: file, closes: closes, isHead: isHead)
-            }
+            return answer(head, with: OwnResponse(status: 200, type: type, body: file))
         }
         if let links = server.gateway, let target = links.target(of: path) {
-            if head.fields.maxForwards == 0 { return answer(head) { OwnResponse.last(head, closes: $0) } }
+            if head.fields.maxForwards == 0 { return answer(head, with: .last(head)) }
             if let url = links.steered(target.url) {
                 let field = "Location: \(links.path(for: url) ?? url.description)\r\n"
-                return answer(head) { closes in
-                    OwnResponse.make(307, type: "text/plain", fields: field, body: "", closes: closes, isHead: isHead)
-                }
+                return answer(head, with: OwnResponse(status: 307, fields: field))
             }
             return serve(target, links: links, head: head)
         }
@@ -113,17 +100,19 @@ extension RequestReader {
     ///   - closes: whether to close the connection, because the start of the next request is unknown.
     func refuse(_ refusal: Refusal, to head: RequestHead?, closes: Bool = false) {
         server.report(.refused(head?.destination, refusal))
-        let isHead = head?.method == "HEAD"
         // A client may send the tunnel's first bytes before the response. They must not be read as requests (RFC 9931 §8).
         guard let head, refusal != self.refusal, !closes, !head.asksForTunnel else {
-            return close(saying: OwnResponse.refusal(refusal, closes: true, isHead: isHead))
+            return close(saying: OwnResponse.refusal(refusal).bytes(closes: true, isHead: head?.method == "HEAD"))
         }
-        answer(head) { OwnResponse.refusal(refusal, closes: $0, isHead: isHead) }
+        answer(head, with: .refusal(refusal))
     }
 
-    private func answer(_ head: RequestHead, with response: (_ closes: Bool) -> ByteBuffer) {
-        guard head.keepsAlive, !head.hasBody, server.keepsConnections else { return close(saying: response(true)) }
-        client.send(response(false))
+    private func answer(_ head: RequestHead, with response: OwnResponse) {
+        let isHead = head.method == "HEAD"
+        guard head.keepsAlive, !head.hasBody, server.keepsConnections else {
+            return close(saying: response.bytes(closes: true, isHead: isHead))
+        }
+        client.send(response.bytes(closes: false, isHead: isHead))
         takeBack(takeInput())
     }
 }
