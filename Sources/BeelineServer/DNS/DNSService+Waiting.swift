@@ -52,34 +52,29 @@ extension DNSService {
 
     /// Counts a question that waits for upstreams, unless there are too many.
     func admit(_ arrival: Arrival, _ system: DNSQuestion?, of subscriber: Subscriber?) -> Admission {
-        state.withLockedValue { admit(arrival, system, of: subscriber, in: &$0) }
-    }
-
-    private func admit(
-        _ arrival: Arrival,
-        _ system: DNSQuestion?,
-        of subscriber: Subscriber?,
-        in state: inout State
-    ) -> Admission {
-        let own = subscriber.map { state.waitingOf[$0] } ?? 0
-        guard state.waiting < maxWaiting(arrival.transport), own < configuration.waitingPerClient else { return .busy }
-        var admission = Admission.first
-        if let system {
-            let id = Array(arrival.query.octets.prefix(2))
-            if let lookup = state.askingSystem[system] {
-                // The reply to the first is on its way. A refusal of the copy would arrive before it.
-                if arrival.transport == .udp, lookup.client == arrival.client, lookup.id == id { return .copy }
-                guard lookup.joined.count < Self.maxJoined else { return .refused(Self.loop) }
-                let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-                state.askingSystem[system]?.joined.append(continuation)
-                admission = .joined(stream)
-            } else {
-                state.askingSystem[system] = SystemLookup(client: arrival.client, id: id)
+        state.withLockedValue { state -> Admission in
+            let own = subscriber.map { state.waitingOf[$0] } ?? 0
+            guard state.waiting < maxWaiting(arrival.transport), own < configuration.waitingPerClient else {
+                return .busy
             }
+            var admission = Admission.first
+            if let system {
+                let id = Array(arrival.query.octets.prefix(2))
+                if let lookup = state.askingSystem[system] {
+                    // The reply to the first is on its way. A refusal of the copy would arrive before it.
+                    if arrival.transport == .udp, lookup.client == arrival.client, lookup.id == id { return .copy }
+                    guard lookup.joined.count < Self.maxJoined else { return .refused(Self.loop) }
+                    let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+                    state.askingSystem[system]?.joined.append(continuation)
+                    admission = .joined(stream)
+                } else {
+                    state.askingSystem[system] = SystemLookup(client: arrival.client, id: id)
+                }
+            }
+            if let subscriber { state.waitingOf.add(subscriber) }
+            state.waiting += 1
+            return admission
         }
-        if let subscriber { state.waitingOf.add(subscriber) }
-        state.waiting += 1
-        return admission
     }
 
     /// Records that a question was answered.
