@@ -20,7 +20,7 @@ struct AuthChallenge: Hashable, Sendable {
         var reader = FieldReader(value)
         var challenges: [AuthChallenge] = []
         reader.skip(", \t")
-        while let word = reader.token(), challenges.count <= maxChallenges {
+        while let word = reader.token() {
             let space = reader.skip(" \t")
             if !challenges.isEmpty, reader.take(UInt8(ascii: "=")) {
                 reader.skip(" \t")

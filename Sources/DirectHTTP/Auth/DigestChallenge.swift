@@ -65,15 +65,11 @@ struct DigestChallenge: Hashable, Sendable {
         hashesUser = parameters["userhash"]?.lowercased() == "true"
     }
 
-    /// The supported challenge with the strongest algorithm; nil if there is none.
+    /// The first supported challenge with the strongest algorithm; nil if there is none.
     static func best(of fields: [String]) -> DigestChallenge? {
         let known = fields.flatMap(AuthChallenge.parse).compactMap(DigestChallenge.init)
-        let order = Algorithm.allCases
-        return known.enumerated().max { left, right in
-            let (one, other) = (
-                order.firstIndex(of: left.element.algorithm), order.firstIndex(of: right.element.algorithm)
-            )
-            return (one ?? 0, -left.offset) < (other ?? 0, -right.offset)
-        }?.element
+        return Algorithm.allCases.reversed().lazy.compactMap { algorithm in
+            known.first { $0.algorithm == algorithm }
+        }.first
     }
 }
