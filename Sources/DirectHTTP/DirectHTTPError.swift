@@ -116,7 +116,7 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         set { values.echRejection = newValue }
     }
 
-    /// Whether the connection was lost before the first byte of a response.
+    /// Whether the connection was lost before the first byte of a response. False if ``isUnprocessed`` is true.
     var isBeforeResponse = false
     /// Whether the peer reported that it did not process the request.
     var isUnprocessed = false

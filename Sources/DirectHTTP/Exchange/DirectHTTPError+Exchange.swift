@@ -9,17 +9,19 @@ extension DirectHTTPError {
     /// The connection was lost before the first byte of a response. RFC 9110 §9.2.2 allows an idempotent request to be sent
     /// again.
     static func lostBeforeResponse(_ message: String, _ cause: (any Error)? = nil) -> DirectHTTPError {
-        var error = DirectHTTPError(.connectionLost, message, underlyingError: cause)
-        error.isBeforeResponse = true
-        return error
+        DirectHTTPError(.connectionLost, message, underlyingError: cause).with(\.isBeforeResponse)
     }
 
     /// The peer reported that it did not process the request. A request of any method may be sent again (RFC 9113
     /// §8.7).
     static func unprocessed(_ message: String) -> DirectHTTPError {
-        var error = DirectHTTPError(.streamReset, message)
-        error.isBeforeResponse = true
-        error.isUnprocessed = true
+        DirectHTTPError(.streamReset, message).with(\.isUnprocessed)
+    }
+
+    /// The same error with a flag set.
+    func with(_ flag: WritableKeyPath<DirectHTTPError, Bool>) -> DirectHTTPError {
+        var error = self
+        error[keyPath: flag] = true
         return error
     }
 
@@ -33,7 +35,7 @@ extension DirectHTTPError {
     static func unreadable(_ error: HTTP1Error) -> DirectHTTPError {
         switch error {
         case .malformed(let message): malformed(message)
-        case .lengthTooLarge(let message): lengthTooLarge(message)
+        case .lengthTooLarge(let message): malformed(message).with(\.hasTooLargeLength)
         case .unsupportedVersion(let message):
             DirectHTTPError(.unsupportedVersion, "the server's response is not HTTP: \(message)")
         case .unsupportedCoding(let message):
@@ -43,7 +45,8 @@ extension DirectHTTPError {
                 .responseTooLarge,
                 "the response cannot be read: \(message); raise maxHeadBytes or maxHeadFields if it should be"
             )
-        case .tooManyFields: tooManyFields(error.message)
+        case .tooManyFields:
+            DirectHTTPError(.responseTooLarge, "the response cannot be read: \(error.message)").with(\.hasTooManyFields)
         case .trailersTooLarge:
             DirectHTTPError(
                 .responseTooLarge,
@@ -51,18 +54,6 @@ extension DirectHTTPError {
             )
         case .endedEarly(let message): DirectHTTPError(.connectionLost, message)
         }
-    }
-
-    private static func tooManyFields(_ message: String) -> DirectHTTPError {
-        var error = DirectHTTPError(.responseTooLarge, "the response cannot be read: \(message)")
-        error.hasTooManyFields = true
-        return error
-    }
-
-    private static func lengthTooLarge(_ message: String) -> DirectHTTPError {
-        var error = malformed(message)
-        error.hasTooLargeLength = true
-        return error
     }
 
     static func malformed(_ what: String) -> DirectHTTPError {

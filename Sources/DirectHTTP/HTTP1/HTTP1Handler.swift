@@ -71,12 +71,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         guard !exchange.isOver else { return becomeIdle(now) }
         guard let context, context.channel.isActive, self.exchange == nil else {
             // Nothing of the request was sent, so a request of any method may be retried.
-            var error =
+            let error =
                 loss.map(DirectHTTPError.broken)
                 ?? DirectHTTPError(.connectionLost, "the server closed the connection before the request")
-            error.isBeforeResponse = true
-            error.isUnprocessed = true
-            return exchange.fail(error)
+            return exchange.fail(error.with(\.isUnprocessed))
         }
         self.exchange = exchange
         let request = exchange.request

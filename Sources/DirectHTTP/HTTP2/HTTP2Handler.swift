@@ -91,10 +91,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
             check(now, context)
         else {
             notify(.free(now))
-            var error = connectionError ?? .unprocessed("the connection accepts no further requests")
-            error.isBeforeResponse = true
-            error.isUnprocessed = true
-            return exchange.fail(error)
+            let error = connectionError ?? .unprocessed("the connection accepts no further requests")
+            return exchange.fail(error.with(\.isUnprocessed))
         }
         let request = exchange.request
         block.clear()
