@@ -161,7 +161,7 @@ public struct PreparedRequest: Sendable {
         if let authority, !authority.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) {
             throw DirectHTTPError(.invalidRequest, "the Host \"\(authority)\" has a character that hosts do not allow")
         }
-        guard options.version == .http11 || framing != .chunked else {
+        guard !options.sendsHTTP10 || framing != .chunked else {
             throw DirectHTTPError(.invalidRequest, "HTTP/1.0 cannot send a body of unknown length")
         }
         if let target = options.target {

@@ -7,9 +7,9 @@ package struct WireOptions: Sendable {
     /// The request target to send in place of the URL's path and query, such as `*` for OPTIONS (RFC 9112 §3.2.4), like curl's
     /// `--request-target`. It has no white space and no control characters, which would end the request line early. Default nil.
     package var target: String?
-    /// The version of HTTP/1 in which the request is written. With 1.0 a body of unknown length cannot be sent, and every
-    /// connection serves one request. Default 1.1. It does not affect HTTP/2.
-    package var version = HTTP1Version.http11
+    /// Whether the request is written in HTTP/1.0 (RFC 1945) instead of HTTP/1.1, for servers that fail at 1.1. A body of
+    /// unknown length can then not be sent, and every connection serves one request. Default false. It does not affect HTTP/2.
+    package var sendsHTTP10 = false
     /// Whether the request has a `Host` field over HTTP/1. RFC 9112 §3.2 requires it. Default true.
     package var sendsHost = true
     /// The value of a `Connection` field in HTTP/1, `close` or `keep-alive`. Default nil: no field. After `close`, the

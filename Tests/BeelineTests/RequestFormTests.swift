@@ -56,7 +56,7 @@ struct RequestFormTests {
         let site = try await LoopbackOrigin.start { .text($0.version) }
         let client = try plainClient()
         var options = RequestOptions()
-        options.wire.version = .http10
+        options.wire.sendsHTTP10 = true
         for _ in 0..<2 {
             let response = try await client.get(site.url(), options: options)
             #expect(try await response.text() == "HTTP/1.0" && !response.hop.isReused)

@@ -268,7 +268,7 @@ struct NetworkOptionTests {
     // MARK: Messages
 
     @Test func optionsSetTheMessage() throws {
-        #expect(try plan("-0").transfers()[0].options.wire.version == .http10)
+        #expect(try plan("-0").transfers()[0].options.wire.sendsHTTP10)
         #expect(try !plan("--http1.1").client.tls.offersHTTP2)
         let prior = try plan("--http2-prior-knowledge").client
         #expect(prior.engine.assumesHTTP2 && prior.tls.requiresHTTP2)

@@ -131,7 +131,7 @@ struct RequestDraft: Sendable {
         options.decodesEveryBody = command.request.compressed
         let size = body.size(files)
         if message.version == .http10 {
-            options.wire.version = .http10
+            options.wire.sendsHTTP10 = true
             guard !body.isOfUnknownLength else {
                 throw CommandFailure(.uploadFailed, "HTTP/1.0 cannot send a body of unknown length")
             }

@@ -79,7 +79,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         self.exchange = exchange
         let request = exchange.request
         // RFC 9112 §9.6: after `Connection: close`, no further request may be sent.
-        keepAlive = request.options.version == .http11 && request.options.connectionOption?.lowercased() != "close"
+        keepAlive = !request.options.sendsHTTP10 && request.options.connectionOption?.lowercased() != "close"
         hasReadResponse = false
         upload = HTTP1Upload(request, isForwarded: isForwarded)
         reader.expect(

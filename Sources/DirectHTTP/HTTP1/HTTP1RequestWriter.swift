@@ -15,7 +15,7 @@ enum HTTP1RequestWriter {
         head.writeString(request.method.rawValue)
         head.writeStaticString(" ")
         head.writeString(isForwarded ? request.absoluteTarget : request.target)
-        head.writeStaticString(request.options.version == .http10 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n")
+        head.writeStaticString(request.options.sendsHTTP10 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n")
         if request.options.sendsHost {
             head.writeStaticString("Host: ")
             head.writeString(request.authority)
