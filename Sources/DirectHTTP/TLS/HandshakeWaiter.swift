@@ -4,14 +4,6 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Waits behind the TLS handler for the end of the handshake, and reports its result.
 final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
@@ -57,7 +49,7 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
             let text = TLSFault.explain(error)
             return DirectHTTPError(.tlsFailed, "failed the TLS handshake: \(text)", underlyingError: error)
         }
-        let objection = handler.peerCertificate.flatMap { TLSFault.objection(toDatesOf: $0, now: time(nil)) }
+        let objection = handler.peerCertificate.flatMap { TLSFault.objection(toDatesOf: $0) }
         return DirectHTTPError(
             .certificateRejected,
             "showed a certificate that \(objection ?? "no trusted issuer signed")",

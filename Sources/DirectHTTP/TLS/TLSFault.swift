@@ -23,7 +23,7 @@ package enum TLSFault {
     static func isECHRejection(_ error: any Error) -> Bool { reason(of: error) == "ECH_REJECTED" }
 
     /// The problem with a certificate's validity dates; nil if they are valid.
-    static func objection(toDatesOf certificate: NIOSSLCertificate, now: time_t) -> String? {
+    static func objection(toDatesOf certificate: NIOSSLCertificate, now: time_t = time(nil)) -> String? {
         if certificate.notValidAfter < now { return "expired on \(day(certificate.notValidAfter))" }
         if certificate.notValidBefore > now { return "is not valid before \(day(certificate.notValidBefore))" }
         return nil
