@@ -14,7 +14,8 @@ final class StreamHandler: ChannelInboundHandler {
     private let service: DNSService
     private let client: IPAddress
     private let transport: DNSService.Transport
-    private var received = ByteBuffer()
+    /// The octets of questions that are not answered yet.
+    private(set) var received = ByteBuffer()
     private var waiting = 0
     /// Whether received questions are being answered. Flushing may call the handler again.
     private var isAnswering = false
@@ -71,18 +72,11 @@ final class StreamHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     /// Closes the connection when the pending replies are sent.
-    func finish(_ context: ChannelHandlerContext) {
+    func finish(_ channel: any Channel) {
+        guard let context = try? channel.pipeline.syncOperations.context(handler: self) else { return }
         isEnding = true
         if waiting == 0 { context.close(promise: nil) }
     }
-
-    func finish(_ channel: any Channel) {
-        guard let context = try? channel.pipeline.syncOperations.context(handler: self) else { return }
-        finish(context)
-    }
-
-    /// The octets of questions that are not answered yet.
-    var receivedOctets: Int { received.readableBytes }
 
     private var mayRead: Bool { waiting < limit }
 
