@@ -14,7 +14,9 @@ struct HTTP2ServerHandlerTests {
     private final class Wire {
         let channel = EmbeddedChannel()
         var requests: [HTTP2ServerHandler.Request] = []
-        var cancelled: [UInt32] = []
+        /// The tasks of the requests that get no reply at once.
+        private var work: [UInt32: Task<Void, Never>] = [:]
+        var cancelled: [UInt32] { work.filter(\.value.isCancelled).keys.sorted() }
         /// The content of replies; nil: requests get no reply.
         var content: [UInt8]? = Array("answer".utf8)
         private(set) var handler: HTTP2ServerHandler?
@@ -27,15 +29,15 @@ struct HTTP2ServerHandlerTests {
         ) throws {
             var configuration = ServerConfiguration()
             configuration.streamsPerConnection = streams
-            let handler = HTTP2ServerHandler(
-                configuration,
-                maxBody: body,
-                onRequest: { [unowned self] request in
-                    requests.append(request)
-                    if let content { reply(content, to: request.stream) }
-                },
-                onCancel: { [unowned self] in cancelled.append($0) }
-            )
+            let handler = HTTP2ServerHandler(configuration, maxBody: body) { [unowned self] request, _ in
+                requests.append(request)
+                if let content {
+                    reply(content, to: request.stream)
+                } else {
+                    work[request.stream] = Task {}
+                }
+                return work[request.stream]
+            }
             self.handler = handler
             try channel.pipeline.syncOperations.addHandler(handler)
             try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()

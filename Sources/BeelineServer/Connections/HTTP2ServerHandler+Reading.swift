@@ -73,6 +73,7 @@ extension HTTP2ServerHandler {
     /// Drops a stream if its reply is no longer needed.
     func forget(_ id: UInt32) {
         guard let ended = pending.removeValue(forKey: id) else { return }
-        if let request = ended.request { connection.heldBytes -= request.body.count } else { onCancel(id) }
+        if let request = ended.request { connection.heldBytes -= request.body.count }
+        ended.work?.cancel()
     }
 }

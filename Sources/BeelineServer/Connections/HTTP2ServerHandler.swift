@@ -53,6 +53,8 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     struct Pending {
         /// Nil after the request was handed over.
         var request: Request?
+        /// Waits for an upstream. Nil before that, and after the reply.
+        var work: Task<Void, Never>?
         var isReplied = false
         /// When the request or the reply began.
         var since: NIODeadline
@@ -73,8 +75,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     private let idleTime: TimeAmount
     /// Whether a tracer needs the fields of the trace.
     let isTraced: Bool
-    private let onRequest: (Request) -> Void
-    let onCancel: (UInt32) -> Void
+    private let onRequest: (Request, HTTP2ServerHandler) -> Task<Void, Never>?
     private(set) var context: ChannelHandlerContext?
 
     var connection: HTTP2Connection
@@ -95,13 +96,12 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     /// Creates a handler.
     ///
     /// - Parameters:
-    ///   - onRequest: receives each request. The reply is sent with ``reply(_:fields:body:to:)``, at once or later.
-    ///   - onCancel: called with a stream whose reply is no longer needed.
+    ///   - onRequest: receives each request. The reply is sent with ``reply(_:fields:body:to:)``, at once or later. Returns the
+    ///     task that will reply, which is cancelled if the reply is no longer needed; nil if there is none.
     init(
         _ configuration: ServerConfiguration,
         maxBody: Int = ServerRequest.maxBody,
-        onRequest: @escaping (Request) -> Void,
-        onCancel: @escaping (UInt32) -> Void
+        onRequest: @escaping (Request, HTTP2ServerHandler) -> Task<Void, Never>?
     ) {
         self.maxBody = maxBody
         requestTime = TimeAmount(limit: configuration.requestTimeout)
@@ -109,7 +109,6 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         idleTime = TimeAmount(limit: configuration.idleTimeout)
         isTraced = configuration.tracer != nil
         self.onRequest = onRequest
-        self.onCancel = onCancel
         var rules = HTTP2Connection.Limits()
         rules.streams = configuration.streamsPerConnection
         // One byte more than the body limit, so that a larger body is detected.
@@ -149,6 +148,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
             )
         }
         pending[id]?.request = nil
+        pending[id]?.work = nil
         pending[id]?.isReplied = true
         pending[id]?.since = context.eventLoop.now
         connection.reply(&block, to: id, endStream: body.isEmpty)
@@ -199,7 +199,9 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         guard let request = pending[id]?.request else { return }
         pending[id]?.request = nil
         connection.heldBytes -= request.body.count
-        onRequest(request)
+        let work = onRequest(request, self)
+        // The stream may have ended with a reply that was sent at once.
+        pending[id]?.work = work
     }
 
     /// Removes a stream if it has ended, and records when a reply was completed.
