@@ -67,7 +67,7 @@ struct BodyTests {
         }
         let client = try plainClient()
         let uploads = NIOLockedValueBox<[[Int64]]>([])
-        let body = RequestBody.bytes([UInt8](repeating: 0x78, count: 40_000)).paced {
+        let body = RequestBody.bytes([UInt8](repeating: 0x78, count: 40_000)).paced(inPiecesOf: 16 * 1024) {
             let upload = uploads.withLockedValue { uploads in
                 uploads.append([])
                 return uploads.count - 1

@@ -43,22 +43,20 @@ extension RequestBody {
     /// The same body without a known length. HTTP/1.1 sends it chunked.
     package func withoutLength() -> RequestBody {
         guard !isNone else { return self }
-        let body = self
-        let source = StreamSource(isReplayable: isReplayable, measure: { nil }) { try await body.forEachPiece($0) }
+        let source = StreamSource(isReplayable: isReplayable, measure: { nil }) { try await forEachPiece($0) }
         return with(.stream(source))
     }
 
     /// The body as a stream that is sent piece by piece. A body in memory is otherwise sent together with the head.
     var streamed: RequestBody {
         guard case .bytes(let bytes) = storage else { return self }
-        let body = self
         let source = StreamSource(isReplayable: true, measure: { Int64(bytes.readableBytes) }) {
-            try await body.forEachPiece($0)
+            try await forEachPiece($0)
         }
         return with(.stream(source))
     }
 
-    private func with(_ storage: Storage) -> RequestBody {
+    func with(_ storage: Storage) -> RequestBody {
         RequestBody(storage: storage, contentType: contentType, report: report)
     }
 }

@@ -11,19 +11,18 @@ extension RequestBody {
     ///     called after each piece with the number of bytes sent in this upload. The next piece follows when that
     ///     function returns.
     package func paced(
-        inPiecesOf pieceSize: Int = 16 * 1024,
+        inPiecesOf pieceSize: Int,
         _ start: @escaping @Sendable () -> @Sendable (_ sent: Int64) async throws -> Void
     ) -> RequestBody {
         guard !isNone else { return self }
-        let body = self
         let limit = max(1, min(pieceSize, 16 * 1024))
         let source = StreamSource(
             isReplayable: isReplayable,
-            measure: { () throws(DirectHTTPError) in try body.contentLength() }
+            measure: { () throws(DirectHTTPError) in try contentLength() }
         ) { send in
             let wait = start()
             var sent: Int64 = 0
-            try await body.forEachPiece { piece in
+            try await forEachPiece { piece in
                 var rest = piece
                 while let part = rest.readSlice(length: min(rest.readableBytes, limit)), part.readableBytes > 0 {
                     try await send(part)
@@ -32,6 +31,6 @@ extension RequestBody {
                 }
             }
         }
-        return RequestBody(storage: .stream(source), contentType: contentType, report: report)
+        return with(.stream(source))
     }
 }

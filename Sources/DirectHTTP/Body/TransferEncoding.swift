@@ -137,15 +137,14 @@ struct TransferEncoder {
 extension RequestBody {
     /// The same body in a transfer encoding.
     package func encoded(as encoding: TransferEncoding) -> RequestBody {
-        let body = self
         let source = StreamSource(
             isReplayable: isReplayable,
             measure: { () throws(DirectHTTPError) -> Int64? in
-                try body.contentLength().flatMap { TransferEncoder.length(of: $0, in: encoding) }
+                try contentLength().flatMap { TransferEncoder.length(of: $0, in: encoding) }
             },
             forEach: { take in
                 var encoder = TransferEncoder(encoding)
-                try await body.forEachPiece { piece in
+                try await forEachPiece { piece in
                     let bytes = try encoder.encode(piece.readableBytesView)
                     if !bytes.isEmpty { try await take(ByteBuffer(bytes: bytes)) }
                 }
