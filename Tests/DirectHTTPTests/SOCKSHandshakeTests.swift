@@ -91,7 +91,7 @@ extension SOCKSHandshake {
     fileprivate mutating func answer(to bytes: [UInt8]) throws -> [UInt8]? {
         switch try receive(ByteBuffer(bytes: bytes)) {
         case .send(let answer): Array(buffer: answer)
-        case .wait: nil
+        case .wait, .waitAtMost: nil
         case .done: []
         }
     }

@@ -56,17 +56,16 @@ final class Handshake {
         switch step {
         case .tls(let tls): secure(tls)
         case .connect(let proxy, let origin):
+            let handshake = ProxyTunnelHandshake(
+                to: origin,
+                proxy: proxy,
+                memory: target.proxies,
+                isAnswering: isAnswering,
+                allowsSurplus: allowsSurplus,
+                onHead: target.onTunnelHead
+            )
             add([
-                ProxyTunnelHandler(
-                    to: origin,
-                    proxy: proxy,
-                    memory: target.proxies,
-                    isAnswering: isAnswering,
-                    allowsSurplus: allowsSurplus,
-                    onHead: target.onTunnelHead
-                ) { [self] result in
-                    stepEnded(with: result.map { secured.surplus = $0 })
-                }
+                HandshakeHandler(handshake) { [self] result in stepEnded(with: result.map { secured.surplus = $0 }) }
             ])
         case .socks(let proxy, let origin):
             ask(proxy, for: origin)

@@ -8,7 +8,7 @@ protocol ByteHandshake {
 
     /// The bytes to send first.
     mutating func begin() -> ByteBuffer
-    /// Handles bytes from the peer. Empty input asks for the next action after bytes were sent.
+    /// Handles bytes from the peer. Empty input asks for the next action after `send` and `waitAtMost`.
     mutating func receive(_ bytes: ByteBuffer) throws(DirectHTTPError) -> HandshakeAction<Outcome>
     /// The error of a connection that ended during the handshake.
     ///
@@ -22,6 +22,8 @@ enum HandshakeAction<Outcome> {
     case send(ByteBuffer)
     /// More bytes are needed.
     case wait
+    /// More bytes are needed. Unless the handshake ends within this time, it fails with this error.
+    case waitAtMost(TimeAmount, DirectHTTPError)
     case done(Outcome)
 }
 
@@ -31,6 +33,7 @@ final class HandshakeHandler<Handshake: ByteHandshake>: ChannelInboundHandler, R
     typealias OutboundOut = ByteBuffer
 
     private var handshake: Handshake
+    private var timer: Scheduled<Void>?
     private var done: ((Result<Handshake.Outcome, DirectHTTPError>) -> Void)?
 
     /// - Parameter done: called once. After an error, the channel is closed.
@@ -51,6 +54,9 @@ final class HandshakeHandler<Handshake: ByteHandshake>: ChannelInboundHandler, R
                 case .wait: return
                 case .send(let answer):
                     context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+                    bytes = ByteBuffer()
+                case .waitAtMost(let time, let error):
+                    timer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in fail(error, context) }
                     bytes = ByteBuffer()
                 case .done(let outcome):
                     let done = done.take()
@@ -79,6 +85,7 @@ final class HandshakeHandler<Handshake: ByteHandshake>: ChannelInboundHandler, R
     /// Fails the handshake and closes the channel, for example on a timeout.
     func fail(_ error: DirectHTTPError, _ context: ChannelHandlerContext) {
         guard let done = done.take() else { return }
+        timer?.cancel()
         done(.failure(error))
         context.closeTransport()
     }

@@ -2,7 +2,7 @@
 
 import HTTPTypes
 
-// Credentials for proxies that forward requests. ``ProxyTunnelHandler`` handles proxies that tunnel.
+// Credentials for proxies that forward requests. ``ProxyTunnelHandshake`` handles proxies that tunnel.
 extension Engine {
     /// The `Proxy-Authorization` of a request; nil if no proxy forwards it, or if the proxy must send a challenge first.
     func proxyAnswer(for request: PreparedRequest, key: PoolKey) -> AuthMemory.Answer? {
