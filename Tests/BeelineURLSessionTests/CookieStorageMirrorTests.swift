@@ -156,6 +156,19 @@ struct CookieStorageMirrorTests {
         #expect(jar.pairs == [] && storage.pairs == ["a=1"])
     }
 
+    @Test("cookies that the storage's new cookie evicts from a full jar stay in the storage")
+    func evictedByStorage() throws {
+        var bounds = CookieJarConfiguration()
+        bounds.maxCookiesPerDomain = 3
+        let jar = CookieJar(configuration: bounds)
+        let mirror = CookieStorageMirror(jar: jar, storage: storage)
+        for number in 0..<3 { try storage.set("a\(number)=1", from: "https://a.test/") }
+        mirror.sync()
+        try storage.set("a3=1", from: "https://a.test/")
+        for _ in 0..<3 { mirror.sync() }
+        #expect(jar.pairs.count == 3 && storage.pairs == ["a0=1", "a1=1", "a2=1", "a3=1"])
+    }
+
     @Test("cookies that Foundation cannot hold stay in the jar")
     func noPlace() throws {
         try jar.set("a=1; Secure; Partitioned", from: "https://a.test/")

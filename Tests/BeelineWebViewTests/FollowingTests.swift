@@ -246,6 +246,19 @@ struct FollowingTests {
         await following.stop()
     }
 
+    @Test("cookies that a page's new cookie evicts from a full jar stay in the store")
+    func evictedByPage() async throws {
+        var bounds = CookieJarConfiguration()
+        bounds.maxCookiesPerDomain = 3
+        let following = standIn.store.follow(CookieJar(configuration: bounds), configuration: Self.configuration)
+        for number in 0..<3 { standIn.pageSets("a\(number)", "1") }
+        try await following.sync()
+        standIn.pageSets("a3", "1")
+        for _ in 0..<3 { try await following.sync() }
+        #expect(standIn.pairs == ["a0=1", "a1=1", "a2=1", "a3=1"])
+        await following.stop()
+    }
+
     @Test("cookies that are not shared stay on their own side")
     func shares() async throws {
         let following = follow { $0.shares = { $0.domain == "a.test" } }

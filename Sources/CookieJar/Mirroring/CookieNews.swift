@@ -14,14 +14,14 @@ package final class CookieNews: CookieFollower {
     /// The maximum number of places to remember. Above it, all are forgotten, so that only the comparison of the stores remains.
     package static let capacity = 10_000
 
-    /// The source whose changes are ignored.
+    /// The source whose changes are ignored, except for evictions.
     private let own: ChangeSource
     /// Guards the collected changes.
     private let state = NIOLockedValueBox(State())
 
     /// Starts to collect the changes of a jar.
     ///
-    /// - Parameter own: The source whose changes are ignored.
+    /// - Parameter own: The source whose changes are ignored, except for evictions.
     package init(of jar: CookieJar, except own: ChangeSource) {
         self.own = own
         jar.follow(self)
@@ -44,7 +44,8 @@ package final class CookieNews: CookieFollower {
     package func note(_ changes: [CookieChange]) {
         let wake = state.withLockedValue { state in
             var isNews = false
-            for change in changes where change.source != own {
+            // A cookie from the own source may evict others. The other store still has those and must keep them.
+            for change in changes where change.source != own || change.kind == .removed(.evicted) {
                 if state.changes.count >= Self.capacity { state.changes = [:] }
                 state.changes[CookiePlace(change.cookie)] = change
                 isNews = true
