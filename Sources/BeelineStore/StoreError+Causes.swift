@@ -26,7 +26,7 @@ extension StoreError {
             switch error.resultCode {
             case .SQLITE_CORRUPT, .SQLITE_NOTADB:
                 (.damaged, "open it again: the damaged file is then set aside")
-            // The limit is far above the values that a jar accepts.
+            // The limits of a value and of a row are far above the cookies that a jar accepts.
             case .SQLITE_TOOBIG: (.damaged, "it holds more data than cookies need; name another file")
             case .SQLITE_BUSY, .SQLITE_LOCKED:
                 (.busy, "another process holds its lock; try again, or allow a longer busyTimeout")

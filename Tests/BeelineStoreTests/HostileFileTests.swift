@@ -266,8 +266,37 @@ struct HostileFileTests {
         var (rows, octets) = (ReadBudget(), ReadBudget())
         for _ in 0..<ReadBudget.maxRows { try rows.take(0) }
         #expect(throws: DatabaseError.self) { try rows.take(0) }
-        try octets.take(ReadBudget.maxOctets)
+        for _ in 0..<ReadBudget.maxOctets / ReadBudget.maxRowOctets { try octets.take(ReadBudget.maxRowOctets) }
         #expect(throws: DatabaseError.self) { try octets.take(1) }
+        var row = ReadBudget()
+        #expect(throws: DatabaseError.self) { try row.take(ReadBudget.maxRowOctets + 1) }
+    }
+
+    @Test("a jar file with more cookies than can be read is not set aside as damaged")
+    func largeJar() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        first.jar.put("a", "1")
+        try await first.close()
+        // 140 MB of values, stored once.
+        try folder.look { db in
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE count (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count WHERE n < 35000)
+                    INSERT INTO cookie (domain, is_host_only, path, partition, name, value, created, accessed, expires,
+                            is_secure, is_http_only, same_site, updated, revision)
+                        SELECT 'a.test', 1, '/', '', CAST('n' || n AS BLOB), x'', created, accessed, expires,
+                            0, 0, 0, updated, revision FROM count, cookie;
+                    ALTER TABLE cookie DROP COLUMN value;
+                    ALTER TABLE cookie ADD COLUMN value BLOB NOT NULL DEFAULT x'\(String(repeating: "78", count: 4_000))';
+                    """
+            )
+        }
+        let error = await #expect(throws: StoreError.self) { _ = try await CookieDatabase.open(folder) }
+        #expect(error?.code == .failed)
+        #expect(!folder.names.contains { $0.contains("damaged") })
+        let rows = try folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie") }
+        #expect(rows == 35_001)
     }
 
     @Test("a cancelled import stops, even in the middle of a statement")
