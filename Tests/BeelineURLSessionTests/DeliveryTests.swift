@@ -67,6 +67,22 @@ struct DeliveryTests {
         #expect(told == ["1", "2", "end"])
     }
 
+    @Test("a delivery that is closed while it is suspended is released")
+    func closedWhileSuspended() async throws {
+        var delivery: Delivery? = try delivery()
+        weak let released = delivery
+        var unread = 0
+        await delivery?.piece(Data(count: 1), unread: &unread)
+        delivery?.suspend()
+        work()
+        delivery?.close()
+        delivery = nil
+        // The blocks that the closing posted find nothing to do.
+        work()
+        let isReleased = released == nil
+        #expect(isReleased && told.isEmpty)
+    }
+
     @Test("a piece that waits for the end of a suspension is delivered before the pieces posted later")
     func order() async throws {
         let delivery = try delivery()

@@ -177,5 +177,7 @@ final class Delivery: @unchecked Sendable {
         isOver = true
         loader = nil
         pause.withLockedValue { $0.bodies = [] }
+        // A waiter holds this object. The task may stay suspended for good.
+        wake()
     }
 }
