@@ -386,7 +386,7 @@ let package = Package(
             name: "BeelineRedisTests",
             dependencies: [
                 "BeelineRedis", "BeelineServer", "BeelineTesting", "CookieJar", "HTTPDNS", "Names", "RedisJarWriter",
-                httpTypes, nio("NIOConcurrencyHelpers"),
+                httpTypes, nio("NIOConcurrencyHelpers"), nio("NIOPosix"),
             ],
             swiftSettings: settings
         ),

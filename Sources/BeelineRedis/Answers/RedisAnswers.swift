@@ -106,6 +106,12 @@ public final class RedisAnswers: SharedAnswers {
         begin()
     }
 
+    deinit {
+        connector.end()
+        // The thread would otherwise keep its pool, and stay.
+        thread.shutdownGracefully { _ in }
+    }
+
     /// Whether the server was available at the last exchange.
     public var isConnected: Bool {
         state.withLockedValue { $0.isUp }
