@@ -20,5 +20,32 @@ struct AnswerQueueTests {
         }
         await server.stop()
     }
+
+    @Test("a cancelled question leaves the queue at once")
+    func cancelledQuestion() async throws {
+        // No reply ends, so the first question keeps the thread busy.
+        let server = try await RedisDouble.start { _ in .reply("$5\r\n") }
+        var configuration = server.configuration
+        configuration.maxWaiting = 1
+        let redis = RedisAnswers(configuration)
+        try await redis.connected()
+        let question = Question(try Host("a.test"), families: .v4)
+        let first = Task { await redis.answer(to: question, from: "one") }
+        try await withTimeLimit(.seconds(20), for: { "the first question at the server" }) {
+            while server.commands.isEmpty { await Task.yield() }
+        }
+        for _ in 0..<2 {
+            let next = Task { await redis.answer(to: question, from: "one") }
+            try await withTimeLimit(.seconds(20), for: { "a question in the queue" }) {
+                while redis.waiting == 0 { await Task.yield() }
+            }
+            next.cancel()
+            let answer = await next.value
+            #expect(answer == nil && redis.waiting == 0)
+        }
+        await server.stop()
+        _ = await first.value
+        await redis.shutDown()
+    }
 }
 #endif

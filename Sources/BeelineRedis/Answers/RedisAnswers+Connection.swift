@@ -20,6 +20,7 @@ extension RedisAnswers {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 let (waits, mustStart) = state.withLockedValue { state in
+                    if kind == .read, Task.isCancelled { return (false, false) }
                     let (isTaken, mustStart) = add(commands, kind, waiter: id, to: &state)
                     let waits = isTaken && state.isUp && !Task.isCancelled
                     if waits { state.waiters[id] = waiter }
@@ -29,7 +30,12 @@ extension RedisAnswers {
                 if mustStart { begin() }
             }
         } onCancel: {
-            state.withLockedValue { $0.waiters.removeValue(forKey: id) }?.resume(returning: nil)
+            let waiter = state.withLockedValue { state in
+                // Only questions leave the queue: answers are shared and counters are added to without their callers.
+                state.waiting.removeAll { $0.waiter == id && $0.kind == .read }
+                return state.waiters.removeValue(forKey: id)
+            }
+            waiter?.resume(returning: nil)
         }
     }
 
