@@ -269,6 +269,26 @@ struct DriverFaultTests {
         #expect(Set(kept) == Set(expected))
     }
 
+    #if os(Linux)
+    @Test("a profile that could only be removed in part is removed by a later start")
+    func partlyRemovedProfile() async {
+        await #expect(processExitsWith: .success) {
+            // Root may remove files from every folder.
+            if geteuid() == 0 { try #require(setuid(65_534) == 0) }
+            let parent = try ProfileFolder(in: "/tmp")
+            let killed = "beeline-browser-killed"
+            let profile = try parent.makeFolder("\(killed)/profile")
+            for name in ["beeline-owner", "profile/Cookies"] { try parent.write("Beeline\n", to: "\(killed)/\(name)") }
+            try #require(chmod(profile, 0o500) == 0)
+            _ = try ProfileFolder(in: parent.path)
+            try #require(FileManager.default.fileExists(atPath: "\(profile)/Cookies"))
+            try #require(chmod(profile, 0o700) == 0)
+            _ = try ProfileFolder(in: parent.path)
+            try #require(!FileManager.default.fileExists(atPath: parent[killed]))
+        }
+    }
+    #endif
+
     @Test("a step that must not stop halfway is cancelled some time after its task")
     func undisturbedEnds() async throws {
         let (entered, enter) = AsyncStream<Void>.makeStream()

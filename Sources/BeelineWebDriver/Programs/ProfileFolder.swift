@@ -36,7 +36,7 @@ final class ProfileFolder: Sendable {
     }
 
     deinit {
-        try? FileManager.default.removeItem(atPath: path)
+        ProfileOwner.remove(path)
         owner?.release()
     }
 

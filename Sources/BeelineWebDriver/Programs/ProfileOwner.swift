@@ -51,7 +51,20 @@ struct ProfileOwner {
             guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_size > 0,
                 flock(descriptor, LOCK_EX | LOCK_NB) == 0
             else { continue }
-            try? FileManager.default.removeItem(atPath: folder)
+            remove(folder)
         }
+    }
+
+    /// Removes a profile. The lock file goes last: if the rest cannot be removed, or a dying browser writes more, the next
+    /// process tries again.
+    static func remove(_ folder: String) {
+        let lock = "\(folder)/\(name)"
+        for entry in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where entry != name {
+            try? FileManager.default.removeItem(atPath: "\(folder)/\(entry)")
+        }
+        guard let rest = try? FileManager.default.contentsOfDirectory(atPath: folder), rest.allSatisfy({ $0 == name })
+        else { return }
+        unlink(lock)
+        if rmdir(folder) != 0 { try? Data(note).write(to: URL(filePath: lock)) }
     }
 }
