@@ -270,6 +270,24 @@ struct DriverFaultTests {
     }
 
     #if os(Linux)
+    @Test("a browser whose owner was killed is ended at the next start, but not a new process with its number")
+    func orphanedBrowser() async throws {
+        let parent = try ProfileFolder()
+        let owner = try ProfileFolder(in: parent.path)
+        let process = try owner.start(["/bin/sleep", "600"], environment: [:], log: "log")
+        let lock = try #require(owner.text("beeline-owner"))
+        // Without a lock, as after the end of the owner. The start time of the first one is wrong.
+        for text in ["\(lock.dropLast())0\n", lock] {
+            #expect(process.status == nil)
+            _ = try parent.makeFolder("beeline-browser-killed")
+            try parent.write(text, to: "beeline-browser-killed/beeline-owner")
+            _ = try ProfileFolder(in: parent.path)
+            #expect(!FileManager.default.fileExists(atPath: parent["beeline-browser-killed"]))
+        }
+        await process.wait()
+        #expect(process.status == 128 + SIGKILL)
+    }
+
     @Test("a profile that could only be removed in part is removed by a later start")
     func partlyRemovedProfile() async {
         await #expect(processExitsWith: .success) {

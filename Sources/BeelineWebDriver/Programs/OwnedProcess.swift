@@ -23,7 +23,8 @@ final class OwnedProcess: Sendable {
     /// The exit code of a program whose status is unknown.
     static let unknownStatus: CInt = 255
 
-    private let number: pid_t
+    /// The process id of the program, which is also the number of its group.
+    let number: pid_t
     /// Guards the status. The waiting thread holds this box, not the `OwnedProcess`.
     private let state: NIOLockedValueBox<State>
 

@@ -40,6 +40,19 @@ final class ProfileFolder: Sendable {
         owner?.release()
     }
 
+    /// Starts a program that uses the profile. On Linux, the next process ends it if this one is killed.
+    ///
+    /// - Parameter log: The name of the file for its output.
+    func start(
+        _ arguments: [String],
+        environment: [String: String],
+        log: String
+    ) throws(WebDriverError) -> OwnedProcess {
+        let process = try OwnedProcess(arguments, environment: environment, output: self[log])
+        owner?.record(process.number)
+        return process
+    }
+
     /// The path of a file or folder in the profile.
     subscript(name: String) -> String { "\(path)/\(name)" }
 

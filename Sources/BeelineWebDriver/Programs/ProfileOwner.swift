@@ -39,7 +39,38 @@ struct ProfileOwner {
 
     func release() { close(descriptor) }
 
-    /// Removes the folders of this user's processes that have ended.
+    /// Writes the number of a process group and the start time of its leader to the lock file, so that ``removeAbandoned(in:)``
+    /// ends the group. Does nothing on systems without `/proc`.
+    func record(_ group: pid_t) {
+        guard let start = Self.startTime(of: group) else { return }
+        let line = Array("\(group) \(start)\n".utf8)
+        _ = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    }
+
+    /// Kills the process groups in a lock file whose leaders still run. A number with another start time belongs to a new
+    /// process.
+    private static func endGroups(in lock: CInt) {
+        var octets = [UInt8](repeating: 0, count: 4096)
+        let count = pread(lock, &octets, octets.count, 0)
+        for line in String(decoding: octets.prefix(max(0, count)), as: UTF8.self).split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count == 2, let group = pid_t(words[0]), group > 1, startTime(of: group) == String(words[1])
+            else { continue }
+            kill(-group, SIGKILL)
+        }
+    }
+
+    /// The start time of a process in Linux's `/proc`; nil if there is none.
+    private static func startTime(of process: pid_t) -> String? {
+        guard let text = try? String(contentsOf: URL(filePath: "/proc/\(process)/stat"), encoding: .utf8),
+            let name = text.lastIndex(of: ")")
+        else { return nil }
+        // The third word follows the name; the start time is the 22nd.
+        let words = text[name...].dropFirst().split(separator: " ")
+        return words.count > 19 ? String(words[19]) : nil
+    }
+
+    /// Removes the folders of this user's processes that have ended, and ends the browsers that still use them.
     static func removeAbandoned(in parent: String) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] {
             guard name.hasPrefix(prefix), name.utf8.count == prefix.utf8.count + 6 else { continue }
@@ -51,6 +82,7 @@ struct ProfileOwner {
             guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_size > 0,
                 flock(descriptor, LOCK_EX | LOCK_NB) == 0
             else { continue }
+            endGroups(in: descriptor)
             remove(folder)
         }
     }

@@ -29,7 +29,7 @@ struct DriverLaunch {
     ) async throws(WebDriverError) -> DriverLaunch {
         let port = try await freePort()
         let arguments = [program, "--port=\(port)"]
-        let process = try OwnedProcess(arguments, environment: environment, output: profile["driver.log"])
+        let process = try profile.start(arguments, environment: environment, log: "driver.log")
         let connection = try WebDriverConnection(port: port, limit: limits.commandLimit)
         do throws(WebDriverError) {
             try await awaitReady(connection, process, within: limits.startLimit)

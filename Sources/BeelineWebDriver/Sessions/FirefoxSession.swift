@@ -44,7 +44,7 @@ final class FirefoxSession: BrowserSession {
         arguments += ["--remote-debugging-port", "0", "--remote-allow-origins", Self.origin]
         if configuration.isHeadless { arguments.append("--headless") }
         arguments += configuration.arguments
-        let process = try OwnedProcess(arguments, environment: environment, output: profile["firefox.log"])
+        let process = try profile.start(arguments, environment: environment, log: "firefox.log")
         do throws(WebDriverError) {
             let url = try await Self.address(process, profile, within: configuration.startLimit)
             let limit = configuration.commandLimit
