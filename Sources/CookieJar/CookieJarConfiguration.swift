@@ -17,10 +17,12 @@ public struct CookieJarConfiguration: Sendable {
 
     static let defaultMaximumAge: Int64 = 400 * 86_400
 
-    /// The defaults without limits on the number of cookies, for jars that only sort and check the cookies of another store.
+    /// The defaults without limits on the number and age of cookies, for jars that only sort and check the cookies of another
+    /// store. A maximum age would move the expiry of an old cookie at each look.
     package static var unbounded: CookieJarConfiguration {
         var configuration = CookieJarConfiguration()
         (configuration.maxCookies, configuration.maxCookiesPerDomain) = (.max, .max)
+        configuration.maxAge = .seconds(Int64.max)
         return configuration
     }
 

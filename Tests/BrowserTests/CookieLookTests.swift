@@ -115,6 +115,15 @@ struct CookieLookTests {
         #expect(known.all.map(\.name) == ["b"])
     }
 
+    @Test("a cookie of WebKit that lives longer than a jar allows does not change at each look")
+    func longLife() throws {
+        var cookie = Self.cookie("a")
+        cookie.expires = CookieTime.now.advanced(bySeconds: 1_000 * 86_400)
+        let known = PageCookies()
+        known.saw(ShownCookies([cookie]), on: try HTTPURL("http://a.test/"))
+        #expect(known.all.map(\.expires) == [cookie.expires])
+    }
+
     @Test("a read that began earlier but ends later does not replace a newer one")
     func overlapping() async throws {
         let (slow, quick) = (session.next(), session.next())

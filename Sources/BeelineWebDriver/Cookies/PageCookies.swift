@@ -6,7 +6,7 @@ import Names
 
 /// The known cookies of a browser that shows only those of the current page. Other cookies keep their last known state.
 struct PageCookies {
-    /// Without limits: an evicted cookie would look like one deleted in the browser.
+    /// Without limits: an evicted cookie would look like one deleted in the browser, and a later expiry like a change.
     private let memory = CookieJar(configuration: .unbounded)
 
     /// All known cookies.
