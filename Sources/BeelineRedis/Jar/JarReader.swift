@@ -135,17 +135,15 @@ final class JarReader: Sendable {
         return pruned <= context.clock().microseconds && absence >= context.configuration.deletionLifetime
     }
 
-    /// The maximum number of replies of one scan, each with at least one record.
-    private static let maxRounds = 1_000_000
-
     private func records(in session: RedisSession) throws(RedisFault) -> [JarUpdate] {
         var updates: [JarUpdate] = []
         var size = 0
         var cursor = "0"
-        var rounds = 0
+        // A server may send empty replies without an end.
+        let limit = context.configuration.surveyLimit
+        let start = ContinuousClock.now
         repeat {
-            rounds += 1
-            guard rounds <= Self.maxRounds else { throw RedisFault(reason: "HSCAN has no end") }
+            guard start.duration(to: .now) < limit else { throw RedisFault(reason: "HSCAN has no end within \(limit)") }
             let command = ["HSCAN", nil, cursor, "COUNT", "\(Self.scanCount)"]
             let words = command.map { $0.map { Array($0.utf8) } ?? context.keys.cookies }
             // The server returns a small hash (up to 512 short fields) whole, whatever the count.

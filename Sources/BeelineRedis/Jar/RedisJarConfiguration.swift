@@ -32,6 +32,8 @@ public struct RedisJarConfiguration: Sendable {
     /// The maximum interval between periodic reads of the whole jar. Each interval is a random time from half of it to
     /// all of it. Default: 15 minutes.
     package var surveyInterval = Duration.seconds(900)
+    /// How long reading the records of the whole jar may take. Default: 10 minutes.
+    package var surveyLimit = Duration.seconds(600)
     /// How long the lease of a login lasts after its process has ended. The lease is renewed each third of this time.
     /// Default: 10 seconds; at least 100 ms.
     public var leaseLifetime = Duration.seconds(10)
