@@ -2,6 +2,7 @@
 
 #if Redis
 import Crypto
+import Names
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -25,9 +26,7 @@ struct JarCipher: Sendable {
 
     /// A name that does not reveal the octets: 64 hexadecimal digits.
     func digest(_ octets: [UInt8]) -> [UInt8] {
-        HMAC<SHA256>.authenticationCode(for: octets, using: names).flatMap { octet in
-            [octet >> 4, octet & 15].map { $0 + ($0 < 10 ? 0x30 : 0x57) }
-        }
+        Array(Hex.encode(HMAC<SHA256>.authenticationCode(for: octets, using: names)).utf8)
     }
 
     /// Encrypts a row under a new random nonce. Nil only if the library fails.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
+import Names
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -35,11 +37,7 @@ public struct RedisJarKey: Sendable {
     private static func parse(_ octets: [UInt8]) -> [UInt8]? {
         if octets.count == 32 { return octets }
         let text = String(decoding: octets, as: UTF8.self).filter { !$0.isWhitespace }
-        if text.utf8.count == 64 {
-            let digits = text.compactMap(\.hexDigitValue)
-            guard digits.count == 64 else { return nil }
-            return stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-        }
+        if text.utf8.count == 64 { return Hex.decode(text) }
         return Data(base64Encoded: text).map { Array($0) }
     }
 }

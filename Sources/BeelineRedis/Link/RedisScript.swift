@@ -2,6 +2,7 @@
 
 #if Redis
 import Crypto
+import Names
 
 /// A Lua script that the server caches under its digest.
 struct RedisScript: Sendable {
@@ -11,11 +12,7 @@ struct RedisScript: Sendable {
     init(_ text: String) {
         self.text = text
         // Redis names scripts by their SHA-1; nothing depends on its strength.
-        digest = Insecure.SHA1.hash(data: Array(text.utf8)).flatMap { Array(Self.hexadecimal($0).utf8) }
-    }
-
-    private static func hexadecimal(_ octet: UInt8) -> String {
-        (octet < 16 ? "0" : "") + String(octet, radix: 16)
+        digest = Array(Hex.encode(Insecure.SHA1.hash(data: Array(text.utf8))).utf8)
     }
 
     /// Runs the script, and sends its text only if the server does not know it. A script may run twice if its

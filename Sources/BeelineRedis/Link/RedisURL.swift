@@ -73,23 +73,9 @@ struct RedisURL: Hashable, Sendable {
     }
 
     private static func decoded(_ text: some StringProtocol) -> String? {
-        var octets: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let octet = rest.popFirst() {
-            guard octet == UInt8(ascii: "%") else {
-                octets.append(octet)
-                continue
-            }
-            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let octet = UInt8(digits, radix: 16) else {
-                return nil
-            }
-            octets.append(octet)
-            rest = rest.dropFirst(2)
-        }
         // A zero would end a file's path early.
-        guard !octets.contains(0) else { return nil }
-        return String(validating: octets, as: UTF8.self)
+        guard let text = PercentEncoding.decode(text), !text.utf8.contains(0) else { return nil }
+        return text
     }
 }
 

@@ -2,6 +2,7 @@
 
 import CookieJar
 import GRDB
+import Names
 
 /// Reads the table `moz_cookies` of Firefox's `cookies.sqlite` in all versions, including the old one of libsoup.
 struct FirefoxCookies {
@@ -109,7 +110,9 @@ struct OriginAttributes: Hashable, Sendable {
         var octets: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let octet = rest.popFirst() {
-            if octet == UInt8(ascii: "%"), rest.count >= 2, let decoded = hexadecimal(rest.prefix(2)) {
+            let digits = octet == UInt8(ascii: "%") ? rest.prefix(2).compactMap(PercentEncoding.hexValue) : []
+            if digits.count == 2 {
+                let decoded = digits[0] << 4 | digits[1]
                 octets.append(decoded == UInt8(ascii: "+") ? UInt8(ascii: ":") : decoded)
                 rest = rest.dropFirst(2)
             } else {
@@ -117,10 +120,6 @@ struct OriginAttributes: Hashable, Sendable {
             }
         }
         return String(decoding: octets, as: UTF8.self)
-    }
-
-    private static func hexadecimal(_ digits: ArraySlice<UInt8>) -> UInt8? {
-        UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 }
 
