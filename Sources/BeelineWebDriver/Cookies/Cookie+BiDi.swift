@@ -46,7 +46,7 @@ extension Cookie {
             "name": .string(name), "value": value, "path": .string(path),
             "domain": .string(driverDomain),
             "secure": .bool(isSecure), "httpOnly": .bool(isHTTPOnly),
-            "sameSite": .string(sameSite.driverName?.lowercased() ?? "default"),
+            "sameSite": .string(sameSite.name?.lowercased() ?? "default"),
         ]
         if let expires { members["expiry"] = .number(expires.wholeSeconds) }
         return .object(members)

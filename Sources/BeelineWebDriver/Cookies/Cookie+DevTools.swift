@@ -29,7 +29,7 @@ extension Cookie {
             "domain": .string(driverDomain),
             "secure": .bool(isSecure), "httpOnly": .bool(isHTTPOnly),
         ]
-        if let name = sameSite.driverName { members["sameSite"] = .string(name) }
+        if let name = sameSite.name { members["sameSite"] = .string(name) }
         if let expires { members["expires"] = .number(expires.wholeSeconds) }
         if let partition {
             // Chromium's key includes whether the page that set the cookie had an ancestor of another site.

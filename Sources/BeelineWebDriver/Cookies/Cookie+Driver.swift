@@ -39,14 +39,4 @@ extension Cookie.SameSite {
             default: .unspecified
             }
     }
-
-    /// The name in WebDriver and DevTools; nil without the attribute.
-    var driverName: String? {
-        switch self {
-        case .unspecified: nil
-        case .lax: "Lax"
-        case .strict: "Strict"
-        case .none: "None"
-        }
-    }
 }

@@ -28,7 +28,7 @@ extension Cookie {
         ]
         // WebKitGTK adds a dot to a given domain. A host-only cookie has none, so that the page's host applies.
         if !isHostOnly { members["domain"] = .string(driverDomain) }
-        if let name = sameSite.driverName { members["sameSite"] = .string(name) }
+        if let name = sameSite.name { members["sameSite"] = .string(name) }
         if let expires { members["expiry"] = .number(expires.wholeSeconds) }
         return .object(members)
     }

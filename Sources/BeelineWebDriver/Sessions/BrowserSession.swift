@@ -74,12 +74,3 @@ func undisturbed<Value: Sendable>(
         MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(limit)) { work.cancel() }
     }.get()
 }
-
-extension Cookie {
-    /// The cookie with its expiry in whole seconds.
-    var inWholeSeconds: Cookie {
-        var cookie = self
-        cookie.expires = expires.map { CookieTime(secondsSince1970: $0.secondsSince1970.rounded(.down)) }
-        return cookie
-    }
-}

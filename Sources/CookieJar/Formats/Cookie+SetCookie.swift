@@ -3,8 +3,8 @@
 public import Names
 
 extension Cookie.SameSite {
-    /// The value of the attribute. Nil if there is no attribute.
-    var name: String? {
+    /// The value of the attribute, which is also its name in WebDriver and DevTools. Nil if there is no attribute.
+    package var name: String? {
         switch self {
         case .unspecified: nil
         case .lax: "Lax"
