@@ -42,17 +42,10 @@ package enum HTTPDate {
         return number(text, 2...2).map { $0 < 70 ? 2000 + $0 : 1900 + $0 }
     }
 
-    /// Reads the preferred form (IMF-fixdate) only. Returns seconds since 1970, or nil for any other text. Services that sign
-    /// their answers do not send the obsolete forms.
+    /// Reads the preferred form (IMF-fixdate) only, exactly as ``text(_:)`` writes it. Returns seconds since 1970, or nil for any
+    /// other text, also a leap second. Services that sign their answers do not send the obsolete forms.
     package static func seconds(_ text: String) -> Int64? {
-        let parts = text.split(whereSeparator: { $0 == " " || $0 == ":" })
-        guard parts.count == 8, parts[7] == "GMT", let day = Int(parts[1]), let year = Int(parts[3]),
-            let month = months.firstIndex(of: String(parts[2])), let hour = Int(parts[4]),
-            let minute = Int(parts[5]), let second = Int(parts[6]), (1...31).contains(day),
-            (1970...9999).contains(year), (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
-        else { return nil }
-        let days = Calendar.daysSince1970(year: year, month: month + 1, day: day)
-        return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+        parse(text).flatMap { Self.text($0) == text ? $0 : nil }
     }
 
     /// Formats seconds since 1970 as an IMF-fixdate. Clamps the date to the years 1601 to 9999.

@@ -128,6 +128,8 @@ struct SigningTests {
             ("Tue, 29 Feb 2028 12:00:00 GMT", 1_835_438_400), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
             ("Sunday, 06-Nov-94 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 24:00:00 GMT", nil), ("", nil),
             ("Sun, 06 Foo 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49:37 UTC", nil),
+            ("Sun, 06 Nov 1994 +8:49:37 GMT", nil), ("Mon, 06 Nov 1994 08:49:37 GMT", nil),
+            ("Thu, 31 Feb 2028 12:00:00 GMT", nil),
         ] as [(String, Int64?)]
     )
     func dates(_ text: String, _ seconds: Int64?) {
