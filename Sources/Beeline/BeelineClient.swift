@@ -205,7 +205,8 @@ public final class BeelineClient: Sendable {
     /// connections are closed.
     ///
     /// - Parameter grace: How long current responses may take to finish; the rest then fail. During this time the client sends
-    ///   no new request, not even for a redirect or a retry. WebSockets close at once.
+    ///   no new request, not even for a redirect or a retry; a call that waits before a retry fails after it. WebSockets close
+    ///   at once.
     public func shutDown(after grace: Duration = .zero) async {
         if grace > .zero { await engine.shutDown(after: grace) }
         await resolver.shutDown()

@@ -45,7 +45,7 @@ package enum HTTPDate {
     /// Reads the preferred form (IMF-fixdate) only, exactly as ``text(_:)`` writes it. Returns seconds since 1970, or nil for any
     /// other text, also a leap second. Services that sign their answers do not send the obsolete forms.
     package static func seconds(_ text: String) -> Int64? {
-        parse(text).flatMap { Self.text($0) == text ? $0 : nil }
+        parse(text).flatMap { $0 >= 0 && Self.text($0) == text ? $0 : nil }
     }
 
     /// Formats seconds since 1970 as an IMF-fixdate. Clamps the date to the years 1601 to 9999.

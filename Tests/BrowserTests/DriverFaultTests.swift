@@ -277,8 +277,9 @@ struct DriverFaultTests {
         let process = try owner.start(["/bin/sleep", "600"], environment: [:], log: "log")
         let lock = try #require(owner.text("beeline-owner"))
         // Without a lock, as after the end of the owner. The start time of the first one is wrong.
-        for text in ["\(lock.dropLast())0\n", lock] {
-            #expect(process.status == nil)
+        let other = try owner.start(["/bin/sleep", "600"], environment: [:], log: "log")
+        let otherLock = try #require(owner.text("beeline-owner")).dropFirst(lock.count)
+        for text in ["Beeline\n\(otherLock.dropLast())0\n", lock] {
             _ = try parent.makeFolder("beeline-browser-killed")
             try parent.write(text, to: "beeline-browser-killed/beeline-owner")
             _ = try ProfileFolder(in: parent.path)
@@ -286,6 +287,20 @@ struct DriverFaultTests {
         }
         await process.wait()
         #expect(process.status == 128 + SIGKILL)
+        kill(other.number, SIGTERM)
+        await other.wait()
+        #expect(other.status == 128 + SIGTERM)
+    }
+
+    @Test("a link in the place of a profile is left alone, so that what it leads to is not removed")
+    func linkToFolder() throws {
+        let parent = try ProfileFolder()
+        let target = try parent.makeFolder("target")
+        try parent.write("Beeline\n", to: "target/beeline-owner")
+        let link = parent["beeline-browser-linked"]
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        _ = try ProfileFolder(in: parent.path)
+        #expect(FileManager.default.fileExists(atPath: parent["target/beeline-owner"]))
     }
 
     @Test("a profile that could only be removed in part is removed by a later start")

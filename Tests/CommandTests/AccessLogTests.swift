@@ -62,6 +62,7 @@ struct AccessLogTests {
 
     @Test(arguments: [
         ("1\t200\u{301}\tNOERROR", "1_200\u{301}_NOERROR"), ("1 \u{301}x", "1_\u{301}x"), ("", "-"), ("\t \n", "-"),
+        ("1\u{2003}x\u{2028}y", "1_x_y"),
     ])
     func anAccountIsOneColumnWhateverItsCharacters(_ account: String, _ column: String) throws {
         var record = Self.record()

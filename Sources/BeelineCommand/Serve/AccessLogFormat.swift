@@ -37,9 +37,11 @@ enum AccessLogFormat: String, Sendable, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// A text without spaces and control characters, so that a client cannot add columns. `-` if nothing is left.
+    /// A text without white space and control characters, so that a client cannot add columns. `-` if nothing is left.
     private static func column(_ text: String) -> String {
-        let words = text.unicodeScalars.split { $0 == " " || $0.properties.generalCategory == .control }
+        let words = text.unicodeScalars.split { scalar in
+            scalar.properties.isWhitespace || scalar.properties.generalCategory == .control
+        }
         return words.isEmpty ? "-" : words.map { String($0) }.joined(separator: "_")
     }
 

@@ -39,35 +39,37 @@ struct ProfileOwner {
 
     func release() { close(descriptor) }
 
-    /// Writes the number of a process group and the start time of its leader to the lock file, so that ``removeAbandoned(in:)``
+    /// Writes the number of a process group and the start of its leader to the lock file, so that ``removeAbandoned(in:)``
     /// ends the group. Does nothing on systems without `/proc`.
     func record(_ group: pid_t) {
-        guard let start = Self.startTime(of: group) else { return }
+        guard let start = Self.start(of: group) else { return }
         let line = Array("\(group) \(start)\n".utf8)
         _ = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
     }
 
-    /// Kills the process groups in a lock file whose leaders still run. A number with another start time belongs to a new
-    /// process.
+    /// Kills the process groups in a lock file whose leaders still run. A number with another start belongs to a new process.
     private static func endGroups(in lock: CInt) {
         var octets = [UInt8](repeating: 0, count: 4096)
         let count = pread(lock, &octets, octets.count, 0)
         for line in String(decoding: octets.prefix(max(0, count)), as: UTF8.self).split(separator: "\n") {
             let words = line.split(separator: " ")
-            guard words.count == 2, let group = pid_t(words[0]), group > 1, startTime(of: group) == String(words[1])
+            guard words.count == 2, let group = pid_t(words[0]), group > 1, start(of: group) == String(words[1])
             else { continue }
             kill(-group, SIGKILL)
         }
     }
 
-    /// The start time of a process in Linux's `/proc`; nil if there is none.
-    private static func startTime(of process: pid_t) -> String? {
-        guard let text = try? String(contentsOf: URL(filePath: "/proc/\(process)/stat"), encoding: .utf8),
+    /// The boot of the system, the namespace of process numbers, and the time at which a process started, from Linux's
+    /// `/proc`; nil if there is none. Only together they identify a process.
+    private static func start(of process: pid_t) -> String? {
+        guard let boot = try? String(contentsOf: URL(filePath: "/proc/sys/kernel/random/boot_id"), encoding: .utf8),
+            let space = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/ns/pid"),
+            let text = try? String(contentsOf: URL(filePath: "/proc/\(process)/stat"), encoding: .utf8),
             let name = text.lastIndex(of: ")")
         else { return nil }
         // The third word follows the name; the start time is the 22nd.
         let words = text[name...].dropFirst().split(separator: " ")
-        return words.count > 19 ? String(words[19]) : nil
+        return words.count > 19 ? "\(boot.prefix { $0 != "\n" })+\(space)+\(words[19])" : nil
     }
 
     /// Removes the folders of this user's processes that have ended, and ends the browsers that still use them.
@@ -75,6 +77,8 @@ struct ProfileOwner {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] {
             guard name.hasPrefix(prefix), name.utf8.count == prefix.utf8.count + 6 else { continue }
             let folder = "\(parent)/\(name)"
+            // Another user could make a link, and let it lead to any folder of this user when the profile is removed.
+            guard isOwn(folder) else { continue }
             let descriptor = open("\(folder)/\(Self.name)", O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { continue }
             defer { close(descriptor) }
@@ -85,6 +89,15 @@ struct ProfileOwner {
             endGroups(in: descriptor)
             remove(folder)
         }
+    }
+
+    /// Whether a path is a folder of this user, and no link.
+    private static func isOwn(_ folder: String) -> Bool {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_uid == geteuid()
     }
 
     /// Removes a profile. The lock file goes last: if the rest cannot be removed, or a dying browser writes more, the next

@@ -154,7 +154,10 @@ extension LookupMachine {
                 stopAskingServices(of: id)
             case .end(let outcome):
                 guard let lookup = services.remove(id) else { continue }
-                let answer = answers.keep(outcome, of: lookup.request, scope: lookup.scope, now: now)
+                // The remote switch may have denied the name since the service was asked.
+                let isAllowed = policy.isForUpstreams(lookup.request.host)
+                let answer =
+                    isAllowed ? answers.keep(outcome, of: lookup.request, scope: lookup.scope, now: now) : nil
                 for caller in lookup.callers { origins.arrived.append((caller, .services(answer))) }
             }
         }

@@ -16,10 +16,10 @@ package struct HTTP1ResponseReader {
         /// The final response's head as received, and whether the connection can be reused after the response.
         case head(HTTPResponse, raw: ByteBuffer, keepAlive: Bool)
         case body(ByteBuffer)
-        /// The end.
+        /// The end of the response.
         ///
-        /// - Parameter isClear: whether all recipients find this end of the body, and no bytes follow. Otherwise the connection
-        ///   must not be used again.
+        /// - Parameter isClear: false if other recipients may find another end of the body, or if bytes follow. The connection must
+        ///   then not be used again.
         case end(trailers: HTTPFields?, isClear: Bool)
     }
 
