@@ -231,8 +231,8 @@ struct HostileFileTests {
         #expect(error?.code == .damaged)
     }
 
-    @Test("a jar file whose default value repeats in each row does not fill the memory, and is set aside")
-    func repeatedDefaultInJar() async throws {
+    /// A folder with a jar file of one cookie and `rows` more. Each has the same value, which the file stores once.
+    private static func jar(rows: Int, valueOctets: Int) async throws -> Folder {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
         first.jar.put("a", "1")
@@ -240,17 +240,23 @@ struct HostileFileTests {
         try folder.look { db in
             try db.execute(
                 sql: """
-                    WITH RECURSIVE count (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count WHERE n < 300)
+                    WITH RECURSIVE count (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count WHERE n < \(rows))
                     INSERT INTO cookie (domain, is_host_only, path, partition, name, value, created, accessed, expires,
                             is_secure, is_http_only, same_site, updated, revision)
                         SELECT 'a.test', 1, '/', '', CAST('n' || n AS BLOB), x'', created, accessed, expires,
                             0, 0, 0, updated, revision FROM count, cookie;
                     ALTER TABLE cookie DROP COLUMN value;
                     ALTER TABLE cookie ADD COLUMN value BLOB NOT NULL
-                        DEFAULT x'\(String(repeating: "78", count: 500_000))';
+                        DEFAULT x'\(String(repeating: "78", count: valueOctets))';
                     """
             )
         }
+        return folder
+    }
+
+    @Test("a jar file whose default value repeats in each row does not fill the memory, and is set aside")
+    func repeatedDefaultInJar() async throws {
+        let folder = try await Self.jar(rows: 300, valueOctets: 500_000)
         // SQLite finds no fault in the file, so only its size is the reason to set it aside.
         let rows = try folder.look {
             try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie WHERE length(value) = 500000")
@@ -274,24 +280,8 @@ struct HostileFileTests {
 
     @Test("a jar file with more cookies than can be read is not set aside as damaged")
     func largeJar() async throws {
-        let folder = try Folder()
-        let first = try await CookieDatabase.open(folder)
-        first.jar.put("a", "1")
-        try await first.close()
-        // 140 MB of values, stored once.
-        try folder.look { db in
-            try db.execute(
-                sql: """
-                    WITH RECURSIVE count (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count WHERE n < 35000)
-                    INSERT INTO cookie (domain, is_host_only, path, partition, name, value, created, accessed, expires,
-                            is_secure, is_http_only, same_site, updated, revision)
-                        SELECT 'a.test', 1, '/', '', CAST('n' || n AS BLOB), x'', created, accessed, expires,
-                            0, 0, 0, updated, revision FROM count, cookie;
-                    ALTER TABLE cookie DROP COLUMN value;
-                    ALTER TABLE cookie ADD COLUMN value BLOB NOT NULL DEFAULT x'\(String(repeating: "78", count: 4_000))';
-                    """
-            )
-        }
+        // 140 MB of values.
+        let folder = try await Self.jar(rows: 35_000, valueOctets: 4_000)
         let error = await #expect(throws: StoreError.self) { _ = try await CookieDatabase.open(folder) }
         #expect(error?.code == .failed)
         #expect(!folder.names.contains { $0.contains("damaged") })

@@ -364,15 +364,19 @@ struct KeepingTests {
         #expect(both.ttl == .seconds(59))
     }
 
-    @Test("TTL bounds of a domain also apply to restored answers")
-    func restoreUnderOverride() async throws {
+    /// A store with an address of each name.
+    private static func store(of names: [String]) -> MemoryStore {
         let store = MemoryStore()
         let part = StoredAnswer.Part(addresses: ["192.0.2.1"], storedAt: 1_000, expiresAt: 1_600)
         store.answers.withLockedValue {
-            $0 = ["www.example.com", "www.other.example"].map {
-                StoredAnswer(name: $0, network: "", upstream: "one", v4: part)
-            }
+            $0 = names.map { StoredAnswer(name: $0, network: "", upstream: "one", v4: part) }
         }
+        return store
+    }
+
+    @Test("TTL bounds of a domain also apply to restored answers")
+    func restoreUnderOverride() async throws {
+        let store = Self.store(of: ["www.example.com", "www.other.example"])
         let resolver = Self.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_000) {
             $0.cache.store = store
             $0.cache.ttlOverrides = ["example.com": .zero ... .seconds(60)]
@@ -418,13 +422,7 @@ struct KeepingTests {
 
     @Test("a stored answer for a name that the remote switch denies is not restored")
     func restoreUnderRemoteRules() async throws {
-        let store = MemoryStore()
-        let part = StoredAnswer.Part(addresses: ["192.0.2.1"], storedAt: 1_000, expiresAt: 1_600)
-        store.answers.withLockedValue {
-            $0 = ["pay.example.com", "www.example.com"].map {
-                StoredAnswer(name: $0, network: "", upstream: "one", v4: part)
-            }
-        }
+        let store = Self.store(of: ["pay.example.com", "www.example.com"])
         let system = ScriptedUpstream("system", kind: .system, .answer(v4("192.0.2.9")))
         let resolver = Self.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_000) {
             $0.cache.store = store

@@ -9,21 +9,13 @@ extension BeelineClient {
     ///
     /// - Throws: ``BeelineError`` with code `cancelled` or `shutDown`.
     func pause(_ wait: Duration, before url: HTTPURL) async throws(BeelineError) {
-        let isShutDown = await withTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try? await self.clock.sleep(wait)
-                return false
-            }
-            group.addTask {
-                await self.resolver.closed()
-                return true
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
+        let isShutDown = await firstResult(within: wait, sleep: { try await self.clock.sleep($0) }) {
+            await self.resolver.closed()
+            return true
         }
-        // Cancellation ends both tasks.
+        // Cancellation also ends the wait for the resolver.
         if Task.isCancelled { throw BeelineError(.cancelled, "the request to \(url.origin) was cancelled") }
-        if isShutDown {
+        if isShutDown == true {
             throw BeelineError(.shutDown, "the client was shut down before the next request to \(url.origin)")
         }
     }

@@ -78,12 +78,13 @@ struct ProfileOwner {
             guard name.hasPrefix(prefix), name.utf8.count == prefix.utf8.count + 6 else { continue }
             let folder = "\(parent)/\(name)"
             // Another user could make a link, and let it lead to any folder of this user when the profile is removed.
-            guard isOwn(folder) else { continue }
+            let place = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            guard place >= 0 else { continue }
+            defer { close(place) }
             let descriptor = open("\(folder)/\(Self.name)", O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { continue }
             defer { close(descriptor) }
-            var status = stat()
-            guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_size > 0,
+            guard ownSize(place) != nil, let size = ownSize(descriptor), size > 0,
                 flock(descriptor, LOCK_EX | LOCK_NB) == 0
             else { continue }
             endGroups(in: descriptor)
@@ -91,13 +92,11 @@ struct ProfileOwner {
         }
     }
 
-    /// Whether a path is a folder of this user, and no link.
-    private static func isOwn(_ folder: String) -> Bool {
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
+    /// The size of a file or folder of this user; nil for those of others.
+    private static func ownSize(_ descriptor: CInt) -> Int? {
         var status = stat()
-        return fstat(descriptor, &status) == 0 && status.st_uid == geteuid()
+        guard fstat(descriptor, &status) == 0, status.st_uid == geteuid() else { return nil }
+        return Int(status.st_size)
     }
 
     /// Removes a profile. The lock file goes last: if the rest cannot be removed, or a dying browser writes more, the next
