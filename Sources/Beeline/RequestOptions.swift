@@ -16,7 +16,7 @@ public struct RequestOptions: Sendable {
     /// The credentials for the origin of the URL. They override a user in the URL and ``ClientConfiguration/credentials``.
     public var credentials: Credentials?
     /// Whether a redirect to another origin (scheme, host or port) keeps `Authorization`, ``credentials`` and the request's own
-    /// `Cookie`, as in curl's `--location-trusted`. Default false. Cookies of the jar follow their own rules.
+    /// `Cookie`, as in curl's `--location-trusted`. Default false. A user in the URL, and cookies of the jar, never follow.
     public var credentialsFollowRedirects = false
     /// How long the body waits for the server's permission (`Expect: 100-continue`, RFC 9110 §10.1.1); `nil` sends the body at
     /// once. If the server refuses the expectation (417), the client sends the request again without it.

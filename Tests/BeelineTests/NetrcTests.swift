@@ -39,6 +39,12 @@ struct NetrcTests {
         #expect(try netrc.login(for: Host("b.test"))?.user == "bob")
     }
 
+    @Test("an entry without a password does not hide a later one of the same user")
+    func passwordOfALaterEntry() throws {
+        let netrc = try Netrc(parsing: "machine a.test login me\nmachine a.test password \"s\\r\" login me")
+        #expect(try netrc.login(for: Host("a.test"), user: "me")?.password == "s\r")
+    }
+
     @Test("a host without an entry has no login, and neither has a user of another name")
     func none() throws {
         let netrc = try Netrc(parsing: "machine a.test login me password own\nmachine b.test")

@@ -84,15 +84,17 @@ public struct Netrc: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - host: the host. Its port and protocol do not matter.
-    ///   - user: the user of the login. An entry of that user comes first, then an entry without a user. Nil: the first
-    ///     entry of the host.
+    ///   - user: the user of the login. Entries of that user come first, and of these one with a password; then an entry without a
+    ///     user. Nil: the first entry of the host.
     package func login(for host: Host, user: String? = nil) -> Login? {
         let name = host.dnsName ?? host.text
         let found = entries.filter { $0.machine.map { $0 == name || $0 == host.text } ?? true && !$0.isEmpty }
         guard let user else {
             return found.first.map { Login(user: $0.user ?? "", password: $0.password ?? "") }
         }
-        let entry = found.first { $0.user == user } ?? found.first { $0.user == nil }
+        let own = found.filter { $0.user == user }
+        // As in curl, an entry without a password does not hide a later one with it.
+        let entry = own.first { $0.password != nil } ?? own.first ?? found.first { $0.user == nil }
         return entry.map { Login(user: user, password: $0.password ?? "") }
     }
 

@@ -43,7 +43,7 @@ package enum ResumeDecision: Hashable, Sendable {
     }
 
     /// The first position: 100 of `bytes 100-199/200`.
-    static func start(_ field: String) -> Int64? {
+    package static func start(_ field: String) -> Int64? {
         guard field.lowercased().hasPrefix("bytes ") else { return nil }
         return Int64(field.dropFirst(6).prefix { $0 != "-" })
     }

@@ -51,6 +51,8 @@ enum Redirect {
             next.credentials = nil
             next.explicitCookies = nil
         }
+        // The user of a URL is for its origin only, as in curl.
+        if isElsewhere, hop.credentials == hop.url.credentials { next.credentials = nil }
         // A target's own user overrides the credentials. A relative target only repeats the user of the previous URL.
         if isElsewhere || (next.url.user, next.url.password) != (hop.url.user, hop.url.password) {
             next.credentials = next.url.credentials ?? next.credentials

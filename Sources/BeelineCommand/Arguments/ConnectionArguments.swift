@@ -12,6 +12,7 @@ struct ConnectionArguments: FetchOptionGroup {
 
     static let options: [FetchOption] = [
         .flag("location", "L", help: "Follow redirects") {
+            if $1, $0.redirect.obeysStatus { $0.session.warn("--location overrides --follow") }
             ($0.connection.location, $0.redirect.obeysStatus) = ($1, false)
         },
         .number("max-redirs", help: "Maximum number of redirects; -1 for no limit", in: -1...Int(Int32.max)) {

@@ -208,10 +208,15 @@ struct FetchParser {
             guard PercentEncoding.validated(Array(octets[line.number - 1])) != nil else {
                 throw .failure(CommandFailure(.usage, "\(path), line \(line.number): the line is not UTF-8"))
             }
-            if line.isCut, !current.session.isSilent {
-                current.session.warnings.append(
-                    "\(path):\(line.number) Option '\(line.option)' uses argument with unquoted whitespace. "
-                        + "This may cause side-effects. Consider double quotes."
+            let subject = "\(path):\(line.number) Option '\(line.option)' uses argument with"
+            if line.value?.first == "'", !line.isQuoted {
+                current.session.warn(
+                    "\(subject) leading single quote. It is probably a mistake. Consider double quotes."
+                )
+            }
+            if line.isCut {
+                current.session.warn(
+                    "\(subject) unquoted whitespace. This may cause side-effects. Consider double quotes."
                 )
             }
             do throws(Stop) {

@@ -10,6 +10,8 @@ struct OptionFile: Hashable, Sendable {
         let option: String
         /// The value; nil if there is none. An empty text in quotes is a value.
         let value: String?
+        /// Whether the value is in double quotes.
+        var isQuoted = false
         /// Whether the value ends at a blank, and the rest of the line is not used.
         var isCut = false
     }
@@ -29,7 +31,7 @@ struct OptionFile: Hashable, Sendable {
         let option = content.prefix { !isBlank($0) && !separators.contains($0) }
         let rest = content[option.endIndex...].drop { isBlank($0) || separators.contains($0) }
         guard rest.first != "\"" else {
-            return Line(number: number, option: String(option), value: unquoted(rest.dropFirst()))
+            return Line(number: number, option: String(option), value: unquoted(rest.dropFirst()), isQuoted: true)
         }
         let word = rest.prefix { !isBlank($0) }
         // A comment may follow the value.

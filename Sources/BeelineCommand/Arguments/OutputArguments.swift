@@ -40,7 +40,10 @@ struct OutputArguments: FetchOptionGroup {
             $0.output.destinations.append(.file($1))
         }.path(),
         .flag("remote-name", "O", help: "Write the body to a file named as the remote file") {
-            $0.output.destinations.append($1 ? .remoteName : .standardOutput)
+            // As in curl, `--no-remote-name` is for a URL of `--remote-name-all` only.
+            if $1 || $0.output.allRemoteNames {
+                $0.output.destinations.append($1 ? .remoteName : .standardOutput)
+            }
         },
         .flag("remote-name-all", help: "Use -O for every URL without -o") { $0.output.allRemoteNames = $1 },
         .flag("remote-header-name", "J", help: "With -O: use the file name of the response") {
@@ -65,9 +68,11 @@ struct OutputArguments: FetchOptionGroup {
             $0.output.dumpHeader = $1
         }.path(),
         .flag("fail", "f", help: "Exit with 22 at status 400 and above, without a body") {
+            if $1, $0.output.errorStatus == .failedWithBody { $0.session.warn("--fail deselects --fail-with-body here") }
             $0.output.errorStatus = $1 ? .failed : .accepted
         },
         .flag("fail-with-body", help: "Like -f, but write the body") {
+            if $1, $0.output.errorStatus == .failed { $0.session.warn("--fail-with-body deselects --fail here") }
             $0.output.errorStatus = $1 ? .failedWithBody : .accepted
         },
         .text("write-out", "w", value: "text", help: "Print this text after each transfer, such as '%{http_code}\\n'") {

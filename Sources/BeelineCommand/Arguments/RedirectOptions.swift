@@ -15,6 +15,7 @@ struct RedirectOptions: FetchOptionGroup {
 
     static let options: [FetchOption] = [
         .flag("follow", help: "Follow redirects; the status decides the method") {
+            if $1, $0.connection.location, !$0.redirect.obeysStatus { $0.session.warn("--follow overrides --location") }
             ($0.connection.location, $0.redirect.obeysStatus) = ($1, $1)
         },
         .flag("location-trusted", help: "Like -L, and send credentials and cookies of -H and -b to every host") {

@@ -17,8 +17,10 @@ struct SessionArguments: FetchOptionGroup {
     var failsEarly = false
     /// `--rate`: the smallest time between two transfers; parsed by ``TransferRate``.
     var rate: String?
-    /// Warnings about files of options that come before `-s`.
-    var warnings: [String] = []
+    /// Warnings about options and their files that come before `-s`, in curl's words.
+    private(set) var warnings: [String] = []
+
+    mutating func warn(_ text: String) { if !isSilent { warnings.append(text) } }
 
     static let options: [FetchOption] = [
         .flag("silent", "s", help: "Print no progress and no errors") { $0.session.isSilent = $1 },

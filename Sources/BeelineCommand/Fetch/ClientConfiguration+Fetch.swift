@@ -16,6 +16,8 @@ extension ClientConfiguration {
         {
             try tls.trust(path, option: variable, files)
         }
+        // As in curl, an empty value is none.
+        tls.keyLogFile = defaults.environment["SSLKEYLOGFILE"].flatMap { $0.isEmpty ? nil : $0 }
         tls = try TLSSettings(command.tls.values, over: tls, files)
         switch command.message.version {
         case .negotiated: break

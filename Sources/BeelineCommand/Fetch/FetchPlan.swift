@@ -134,7 +134,8 @@ struct FetchPlan: Sendable {
         )
         let environment = defaults.environment
         login = try LoginPlan(command.login, scheme: draft.scheme, environment: environment, files: files)
-        client.credentialSource = login.source
+        // As in curl, a token excludes the logins of the file, after redirects too.
+        client.credentialSource = command.request.oauth2Bearer == nil ? login.source : nil
         urlPlan = try URLPlan(command, data: draft.query, files: files)
         hidesTunnelHeads = command.proxy.hidesTunnelHeads
         self.command = command
@@ -247,6 +248,10 @@ extension FetchArguments {
         (others.request.headers, others.request.data, others.request.form) = ([], [], [])
         (others.request.uploadFile, others.request.get, others.request.head) = ([], false, false)
         (others.request.user, others.request.oauth2Bearer) = (nil, nil)
+        // The client needs the scheme only for logins of a netrc file.
+        if login.use == .none {
+            (others.request.basic, others.request.digest, others.request.anyauth) = (false, false, false)
+        }
         return others
     }
 }

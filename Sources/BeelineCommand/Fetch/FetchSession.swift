@@ -17,7 +17,7 @@ struct FetchSession: Sendable {
         var parallelism: Int?
         /// `--rate`: the minimum time between the starts of two transfers.
         var interval: Duration?
-        /// Warnings about files of options. As in curl, a later `-s` does not hide them.
+        /// Warnings about options and their files. As in curl, a later `-s` does not hide them.
         var warnings: [String] = []
     }
 

@@ -47,6 +47,8 @@ extension ClientConfiguration {
                 if line.isFirst { proxy.connectFields[line.name] = nil }
                 guard let value = line.value else { continue }
                 proxy.connectFields.append(HTTPField(name: line.name, value: value))
+                // A forwarded request has the Host of its URL.
+                guard line.name != RequestDraft.host else { continue }
                 proxy.forwardedFields.append(HTTPField(name: line.name, value: value))
             }
             return proxy

@@ -195,7 +195,7 @@ struct RequestDraft: Sendable {
     )
 
     /// HTTPTypes has no constant for this field, because it uses `HTTPRequest.authority`.
-    private static let host = HTTPField.Name("Host")
+    static let host = HTTPField.Name("Host")
 
     // MARK: Reading
 
@@ -286,7 +286,7 @@ struct RequestDraft: Sendable {
     /// Applies a field of `-H`, which replaces the value of other options and of the client.
     private mutating func apply(_ line: HeaderLine) throws(CommandFailure) {
         switch line.name {
-        case Self.host where line.value?.isEmpty != false: omitsHost = true
+        case Self.host where line.value == nil: omitsHost = true
         // As in curl, the first one counts.
         case Self.host: authority = authority ?? line.value
         case .expect: expect = line.value ?? ""

@@ -27,10 +27,10 @@ final class TransferMeter: Sendable {
     /// Starts the display of a body.
     ///
     /// - Parameters:
-    ///   - path: the output file; nil for other outputs, which have no display.
+    ///   - path: the output file; nil for other outputs.
     ///   - offset: the number of bytes already in the file.
     func start(_ response: Response, path: String?, offset: Int64) {
-        guard showsProgress, let path else { return }
+        guard showsProgress else { return }
         let display = board.display(response, path: path, offset: offset)
         state.withLockedValue { $0.display = display }
     }

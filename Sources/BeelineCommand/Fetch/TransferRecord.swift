@@ -28,8 +28,6 @@ struct TransferRecord: Sendable {
     var isUnmodified = false
     /// The number of body bytes written, after decoding.
     var received: Int64 = 0
-    /// The number of bytes written, heads included.
-    var delivered: Int64 = 0
     /// The number of request body bytes sent.
     var sent: Int64 = 0
     /// The time from the head to the last byte of the body; nil if the body is incomplete.

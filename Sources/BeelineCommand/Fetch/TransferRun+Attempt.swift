@@ -76,7 +76,7 @@ extension TransferRun {
         options.onHead = { [received] in received.add($0) }
         options.wire.onBrokenHead = { [received] in received.add(broken: $0) }
         options.wire.onTunnelHead = { [received, plan, settings] head in
-            if !plan.hidesTunnelHeads { received.add(head) }
+            received.add(head, isHidden: plan.hidesTunnelHeads)
             if settings.isVerbose { VerboseLog.notes(ofTunnel: head).forEach(Terminal.standardError.writeLine) }
         }
         var content = body.requestBody(meter.upload, countsMemory: plan.speedLimit != nil)
@@ -97,6 +97,9 @@ extension TransferRun {
         let heads = received.take()
         (state.record.heads, state.record.headBytes) = (heads.heads, heads.size)
         state.record.isHeadBroken = heads.isBroken
+        if state.record.hops.contains(where: \.hasLargeField) {
+            throw CommandFailure(.fieldsTooLarge, "\(transfer.shownURL): a field of the response has more than 100 KiB")
+        }
         try dump(state.record.heads)
         if state.record.headBytes > HeadLog.limit {
             throw CommandFailure(.tooLarge, "the response heads have more than \(HeadLog.limit) bytes in all")
@@ -240,6 +243,9 @@ extension TransferRun {
                 // The resource has changed (If-Range), and the file has only bytes of this transfer.
                 try state.sink.startOver()
                 (state.offset, state.kept, state.keptTag) = (0, 0, nil)
+            case .restart where state.keptTag == nil && range.flatMap(ResumeDecision.start) == state.offset:
+                // As in curl, the range counts, whatever the status.
+                break
             case .restart where response.fields[.contentLength] == "\(state.offset)":
                 // The server ignored the range, but the file has as many bytes as the resource.
                 state.record.isComplete = true
@@ -280,6 +286,7 @@ extension TransferRun {
         let slice = plan.rateLimit.map(Pace.slice) ?? .max
         var pieces = response.body.makeAsyncIterator()
         let problem = response.codingProblem
+        let isDecoded = plan.client.decodesContent && response.fields[.contentEncoding] != nil
         do {
             while let piece = try await pieces.next() {
                 if let problem { throw problem }
@@ -287,7 +294,7 @@ extension TransferRun {
                 // does not end it.
                 var rest = piece
                 while let part = rest.readSlice(length: min(slice, rest.readableBytes)) {
-                    try write(part, &state)
+                    try write(part, isDecoded: isDecoded, &state)
                     meter.received(state.sink.written)
                     try await pace?.wait(after: state.sink.written)
                     if rest.readableBytes == 0 { break }
@@ -304,14 +311,14 @@ extension TransferRun {
         }
     }
 
-    /// Writes a piece of the body. As in curl, the output never exceeds `--max-filesize`.
-    private func write(_ piece: ByteBuffer, _ state: inout State) throws(CommandFailure) {
+    /// Writes a piece of the body. As in curl, the output never exceeds `--max-filesize`, and a decoded piece is not cut.
+    private func write(_ piece: ByteBuffer, isDecoded: Bool, _ state: inout State) throws(CommandFailure) {
         guard let limit = plan.maxFileSize, Int64(piece.readableBytes) > limit - state.kept - state.sink.written
         else {
             return try state.sink.write(piece)
         }
         let room = max(0, Int(limit - state.kept - state.sink.written))
-        if room > 0, let allowed = piece.getSlice(at: piece.readerIndex, length: room) {
+        if room > 0, !isDecoded, let allowed = piece.getSlice(at: piece.readerIndex, length: room) {
             try state.sink.write(allowed)
         }
         throw Self.tooLarge(limit)
@@ -360,5 +367,12 @@ extension TransferRun {
         for line in hops.flatMap(VerboseLog.lines) {
             Terminal.standardError.writeLine(Terminal.standardError.dim(line.singleLine))
         }
+    }
+}
+
+extension Hop {
+    /// Whether a field of the response has more than 100 KiB, the limit of curl.
+    fileprivate var hasLargeField: Bool {
+        response.headerFields.contains { $0.name.rawName.utf8.count + $0.value.utf8.count > 100 << 10 }
     }
 }

@@ -194,7 +194,6 @@ struct TransferRun: Sendable {
             state.record.failure = state.record.failure ?? error
         }
         state.record.path = state.sink.path
-        state.record.delivered = state.sink.delivered
         guard let path = state.sink.path, FileDescriptor.isRegular(path) else { return }
         if state.record.failure != nil {
             if plan.removesOnError, state.sink.wasOpened, FileDescriptor.discard(path) {

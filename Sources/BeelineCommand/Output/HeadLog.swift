@@ -23,11 +23,13 @@ final class HeadLog: Sendable {
     init(keepsHeads: Bool) { self.keepsHeads = keepsHeads }
 
     /// Adds a head.
-    func add(_ head: ReceivedHead) {
+    ///
+    /// - Parameter isHidden: whether to count its bytes only (`--suppress-connect-headers`).
+    func add(_ head: ReceivedHead, isHidden: Bool = false) {
         state.withLockedValue { state in
             state.size += head.raw.readableBytes
             state.broken = nil
-            if keepsHeads, state.size <= Self.limit { state.heads.append(head.raw) }
+            if keepsHeads, !isHidden, state.size <= Self.limit { state.heads.append(head.raw) }
         }
     }
 

@@ -35,7 +35,7 @@ struct OutputSink {
     /// The number of body bytes written.
     private(set) var written: Int64 = 0
     /// The number of bytes written, heads included.
-    private(set) var delivered: Int64 = 0
+    private var delivered: Int64 = 0
 
     /// - Parameter offset: the number of bytes of the file to keep and to append to.
     init(_ output: Transfer.Output, rules: Rules = Rules(), offset: Int64? = nil) {

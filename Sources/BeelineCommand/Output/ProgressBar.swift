@@ -67,7 +67,7 @@ struct ProgressBar {
         let share = min(1, Double(have) / Double(total))
         let tenths = Int(share * 1000)
         let percent = "\(tenths / 10).\(tenths % 10)%"
-        let cells = max(0, width - 9)
+        let cells = max(0, width - 8)
         let filled = String(repeating: "#", count: Int(share * Double(cells)))
         let blanks = String(repeating: " ", count: max(0, cells - filled.count + 7 - percent.count))
         return fitted(filled + blanks + percent, width)

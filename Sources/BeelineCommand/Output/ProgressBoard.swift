@@ -4,7 +4,7 @@ import Beeline
 import NIOConcurrencyHelpers
 
 /// The progress of all transfers of a command line. One transfer at a time has a bar; transfers at the same time share a line.
-/// Both appear only on a terminal.
+/// Both appear only on a terminal, except for the bar of `-#`.
 final class ProgressBoard: Sendable {
     private struct State {
         var started = 0
@@ -23,9 +23,11 @@ final class ProgressBoard: Sendable {
 
     /// - Parameter isHidden: whether there is no display (`--no-progress-meter`).
     init(_ settings: FetchSession.Settings, isHidden: Bool = false, terminal: Terminal = .standardError) {
-        isShown = !isHidden && terminal.isTerminal && !settings.isSilent && !settings.reports
         isParallel = settings.parallelism != nil
         isPlain = settings.showsBar
+        // As in curl, `-#` shows the bar in a file or a pipe too.
+        let hasPlace = terminal.isTerminal || isPlain && !isParallel
+        isShown = !isHidden && hasPlace && !settings.isSilent && !settings.reports
         self.terminal = terminal
     }
 
@@ -36,8 +38,10 @@ final class ProgressBoard: Sendable {
     }
 
     /// Returns the display of one transfer; nil if none is shown.
-    func display(_ response: Response, path: String, offset: Int64) -> ProgressDisplay? {
-        guard isShown, !isParallel else { return nil }
+    ///
+    /// - Parameter path: the output file; nil for standard output, which has only the bar of `-#`, and not on a terminal.
+    func display(_ response: Response, path: String?, offset: Int64) -> ProgressDisplay? {
+        guard isShown, !isParallel, path != nil || isPlain && !Terminal.standardOutput.isTerminal else { return nil }
         return ProgressDisplay(response: response, path: path, offset: offset, isPlain: isPlain)
     }
 

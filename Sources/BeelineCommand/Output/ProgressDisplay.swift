@@ -8,14 +8,14 @@ struct ProgressDisplay: Sendable {
     private let begin = ContinuousClock.now
 
     /// - Parameters:
-    ///   - path: the output file.
+    ///   - path: the output file; nil for standard output.
     ///   - offset: the number of bytes already in the file.
     ///   - isPlain: draws the bar of `-#`.
-    init(response: Response, path: String, offset: Int64, isPlain: Bool) {
+    init(response: Response, path: String?, offset: Int64, isPlain: Bool) {
         // Content-Length is the size before decoding.
         let isDecoded = response.fields[.contentEncoding] != nil
         let expected = isDecoded ? nil : response.fields[.contentLength].flatMap { Int64($0) }
-        bar = ProgressBar(name: path, offset: offset, expected: expected, now: .zero, isPlain: isPlain)
+        bar = ProgressBar(name: path ?? "-", offset: offset, expected: expected, now: .zero, isPlain: isPlain)
     }
 
     mutating func show(_ received: Int64) { draw(received, isLast: false) }
@@ -30,6 +30,6 @@ struct ProgressDisplay: Sendable {
         let terminal = Terminal.standardError
         guard let line = bar.line(received: received, now: now, width: terminal.width, isLast: isLast) else { return }
         // Return to the start of the line, and clear the rest of a longer previous line.
-        terminal.write("\r\(line)\u{1b}[K")
+        terminal.write(terminal.isTerminal ? "\r\(line)\u{1b}[K" : "\r\(line)")
     }
 }

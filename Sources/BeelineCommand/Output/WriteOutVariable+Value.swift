@@ -53,8 +53,7 @@ extension WriteOutVariable {
 
     private func size(_ record: TransferRecord) -> Int64 {
         switch self {
-        case .sizeDelivered: record.delivered
-        case .sizeDownload: record.received
+        case .sizeDelivered, .sizeDownload: record.received
         case .sizeHeader: Int64(record.headBytes)
         case .sizeRequest: record.hops.reduce(record.sent) { $0 + Int64(RequestHeadSize($1).size) }
         case .sizeUpload: record.sent
@@ -92,10 +91,8 @@ extension WriteOutVariable {
         if let refusal = record.error?.underlyingError as? DirectHTTPError, refusal.code == .proxyRefused {
             return refusal.response?.status.code ?? 0
         }
-        guard let hop = record.lastHop, !hop.isReused, hop.proxy?.kind == .http, hop.url.origin.scheme.isSecure else {
-            return 0
-        }
-        return 200
+        guard let hop = record.lastHop, !hop.isReused, let proxy = hop.proxy, proxy.kind == .http else { return 0 }
+        return hop.url.origin.scheme.isSecure || proxy.tunnelsPlainHTTP ? 200 : 0
     }
 
     /// Returns 0 for a valid certificate or none, otherwise 1, OpenSSL's code for "unspecified": BoringSSL does not report the

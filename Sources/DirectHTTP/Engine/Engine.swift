@@ -185,6 +185,10 @@ public final class Engine: Sendable {
                 course.fresh = true
                 return nil
             }
+            guard Self.hasOneLocation(head.response.headerFields) else {
+                exchange.cancel()
+                throw .malformed("it has several Location fields with different values")
+            }
             return ExchangeResponse(
                 head: head.response,
                 isHTTP10: head.isHTTP10,
@@ -216,6 +220,13 @@ public final class Engine: Sendable {
             course.fresh = true
             return nil
         }
+    }
+
+    /// Whether the Location fields agree. As in browsers and curl, a response with two targets is malformed.
+    private static func hasOneLocation(_ fields: HTTPFields) -> Bool {
+        guard fields.contains(.location) else { return true }
+        let values = fields[values: .location]
+        return values.allSatisfy { $0 == values[0] }
     }
 
     /// How often a request is sent again because its connection was closed or its server did not process it.

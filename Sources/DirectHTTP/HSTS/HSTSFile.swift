@@ -39,7 +39,7 @@ public enum HSTSFile {
 
     /// Writes entries, with a comment on the first line.
     public static func write(_ entries: [HSTSEntry]) -> String {
-        var text = "# Hosts that require TLS (HSTS), in the format of curl.\n"
+        var text = "# Hosts that require TLS (HSTS), in the format of libcurl.\n"
         for entry in entries {
             text += "\(entry.includesSubdomains ? "." : "")\(entry.host) \"\(date(entry.expiry))\"\n"
         }

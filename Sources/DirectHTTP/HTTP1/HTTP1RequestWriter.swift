@@ -37,7 +37,10 @@ enum HTTP1RequestWriter {
     static func connect(to origin: Origin, by proxy: Proxy, credentials: String?) -> ByteBuffer {
         let authority = tunnelTarget(origin)
         let version = proxy.connectsWithHTTP10 ? "HTTP/1.0" : "HTTP/1.1"
-        var head = ByteBuffer(string: "CONNECT \(authority) \(version)\r\nHost: \(authority)\r\n")
+        var head = ByteBuffer(string: "CONNECT \(authority) \(version)\r\n")
+        if !proxy.connectFields.contains(where: { $0.name.canonicalName == "host" }) {
+            head.writeField("Host", value: authority)
+        }
         if let credentials { head.writeField("Proxy-Authorization", value: credentials) }
         for field in proxy.connectFields { head.writeField(field) }
         head.writeStaticString("\r\n")

@@ -105,6 +105,10 @@ final class TLSContexts: Sendable {
             configuration.privateKey = .privateKey(key)
         }
         configuration.applicationProtocols = settings.applicationProtocols
+        if let path = settings.keyLogFile {
+            let file = try KeyLogFile(path)
+            configuration.keyLogCallback = { file.append($0) }
+        }
         var roots: [NIOSSLCertificate] = []
         for file in settings.rootFiles {
             do {

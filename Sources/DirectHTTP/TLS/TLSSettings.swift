@@ -42,6 +42,10 @@ public struct TLSSettings: Hashable, Sendable {
     /// certificate again. Default true. The engine keeps sessions in memory, and shares them only among connections with equal
     /// settings.
     public var resumesSessions = true
+    /// The file to which the secrets of each connection are appended, so that Wireshark can decrypt a recording of it (the
+    /// format of `SSLKEYLOGFILE`). Default nil: none. Who can read the file can read the traffic. A file that cannot be written
+    /// fails each connection with `tlsFailed`.
+    public var keyLogFile: String?
     /// When the ClientHello with the server name is encrypted (RFC 9849). Default ``ECH/automatic``.
     public var ech = ECH.automatic
     /// Whether a ClientHello that is not encrypted has a random ECH extension (RFC 9849 §6.2), so that observers cannot tell the

@@ -146,7 +146,9 @@ package struct HTTP1Framing {
     /// The framing of a response's body (RFC 9112 §6.3, rules 1 to 8).
     package func ofResponse(toHead: Bool, status: Int) -> HTTP1BodyFraming {
         if toHead || status < 200 || status == 204 || status == 304 { return .none }
-        if hasTransferCoding { return isChunked ? .chunked : .untilClose }
+        if isChunked { return .chunked }
+        // As in curl, `identity` is no coding; RFC 9112 no longer has it.
+        if bodyCoding != nil { return .untilClose }
         return contentLength.map { .length($0) } ?? .untilClose
     }
 

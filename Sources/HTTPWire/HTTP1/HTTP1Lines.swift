@@ -59,9 +59,11 @@ package struct HTTP1StatusLine {
         let digits = line[9..<12]
         guard line[7] == UInt8(ascii: "1") || line[7] == UInt8(ascii: "0"), line[8] == UInt8(ascii: " "),
             digits.allSatisfy(HTTPCharacters.isDigit), line[9] != UInt8(ascii: "0"),
-            line.count == 12 || line[12] == UInt8(ascii: " "),
-            line[12...].allSatisfy(HTTPCharacters.isFieldValue)
+            line.count == 12 || line[12] == UInt8(ascii: " ")
         else { throw .unsupportedVersion("its status line cannot be read") }
+        guard line[12...].allSatisfy(HTTPCharacters.isFieldValue) else {
+            throw .malformed("its status line holds a control character")
+        }
         code = digits.reduce(0) { result, digit in result * 10 + Int(digit) - 48 }
         minorVersion = Int(line[7]) - 48
         reason = Bytes(rebasing: line.dropFirst(13))

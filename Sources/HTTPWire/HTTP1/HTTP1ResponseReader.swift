@@ -124,7 +124,11 @@ package struct HTTP1ResponseReader {
     private mutating func nextHead() throws(HTTP1Error) -> Event? {
         var raw: ByteBuffer?
         do throws(HTTP1Error) {
-            guard let head = try self.head.take(from: &buffer) else { return nil }
+            guard let head = try self.head.take(from: &buffer) else {
+                // The end of such a head may never come.
+                guard beginsLikeStatusLine else { throw .malformed("it does not begin with a status line") }
+                return nil
+            }
             raw = head.raw
             if let known = lastHead.content(of: head.raw) { return try startResponse(known, raw: head.raw) }
             let parsed = try HTTP1ResponseHead(head, fieldLimit: limits.fieldCount)
@@ -140,6 +144,11 @@ package struct HTTP1ResponseReader {
         }
     }
 
+    /// Whether the bytes of an incomplete head can be the beginning of a status line.
+    private var beginsLikeStatusLine: Bool {
+        buffer.readableBytesView.starts(with: HTTP1StatusLine.start.prefix(min(buffer.readableBytes, 5)))
+    }
+
     /// Handles the end of the connection: it ends a body without a length and is an error for other incomplete responses.
     ///
     /// - Parameter isOrderly: whether the server ended the connection. A lost connection ends no body.
@@ -149,8 +158,7 @@ package struct HTTP1ResponseReader {
         case .body where body.isUntilClose && isOrderly: return finish(trailers: nil)
         case .head where buffer.readableBytes == 0:
             throw .endedEarly("the server closed the connection without a response")
-        case .head where !buffer.readableBytesView.starts(with: HTTP1StatusLine.start.prefix(buffer.readableBytes)):
-            throw .malformed("it does not begin with a status line")
+        case .head where !beginsLikeStatusLine: throw .malformed("it does not begin with a status line")
         case .head:
             brokenHead = HTTP1ResponseHead.usableLines(of: buffer, fieldLimit: limits.fieldCount)
             throw .endedEarly("the server closed the connection in the middle of the head")

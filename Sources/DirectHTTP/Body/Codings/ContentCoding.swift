@@ -23,9 +23,10 @@ package enum ContentCoding: String, Sendable, CaseIterable {
         self.init(rawValue: name == "x-gzip" ? "gzip" : name)
     }
 
-    /// The names of a `Content-Encoding` value whose codings change the body, in the order in which they were applied.
+    /// The names of a `Content-Encoding` value whose codings change the body, in the order in which they were applied. Some servers
+    /// write `none` for `identity`.
     package static func names(fieldValue: String) -> [Substring] {
-        fieldValue.listElements.filter { $0.lowercased() != "identity" }
+        fieldValue.listElements.filter { !["identity", "none"].contains($0.lowercased()) }
     }
 
     /// The codings of a `Content-Encoding` value in the order in which they were applied. Empty if one is not supported or if

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import NIOConcurrencyHelpers
+import Testing
+
+extension ProcessTests {
+    /// Details of requests, output and messages in which the command does what curl does.
+    struct CurlDetailTests {
+        @Test("an option that another one deselects, and a single quote in a file of options, get curl's warnings")
+        func overriddenOptions() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            try lab.folder.write("user-agent = 'mine'\nreferer = \"'quoted'\"\n", to: "options")
+            let quote = "options:1 Option 'user-agent' uses argument with leading single quote. "
+            let rows: [(line: [String], warning: String)] = [
+                (["--fail-with-body", "--fail"], "--fail deselects --fail-with-body here"),
+                (["--fail", "--fail-with-body"], "--fail-with-body deselects --fail here"),
+                (["--location", "--follow"], "--follow overrides --location"),
+                (["--follow", "--location"], "--location overrides --follow"),
+                (["-K", "options"], quote + "It is probably a mistake. Consider double quotes."),
+            ]
+            for (line, warning) in rows {
+                let run = try await lab.beeline(line + [lab.plainURL()])
+                #expect(run.status == 0 && run.errors == "Warning: \(warning)\n")
+                #expect(try await lab.beeline(["-s"] + line + [lab.plainURL()]).errors == "")
+            }
+            #expect(try await lab.beeline(["-f", "-f", "-L", "-L", lab.plainURL()]).errors == "")
+            await lab.stop()
+        }
+
+        @Test("--no-remote-name is for a URL of --remote-name-all only")
+        func noRemoteName() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let run = try await lab.beeline(["-o", "out", "--no-remote-name", "-w", "%{stderr}yes", lab.plainURL("/x")])
+            #expect(run.errors == "yes")
+            #expect(try lab.folder.text("out") == "ok")
+            let all = try await lab.beeline(["-s", "--remote-name-all", "--no-remote-name", lab.plainURL("/x")])
+            #expect(all.text == "ok" && !lab.folder.has("x"))
+            await lab.stop()
+        }
+
+        @Test("-H \"Host;\" sends an empty Host, and -H \"Host:\" none")
+        func emptyHost() async throws {
+            let heads = NIOLockedValueBox<[String]>([])
+            let server = try await RawServer.start { connection in
+                let head = try await connection.receive(until: "\r\n\r\n")
+                heads.withLockedValue { $0.append(String(decoding: head ?? [], as: UTF8.self)) }
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            }
+            let lab = try await CommandLab()
+            for line in ["Host;", "Host:"] {
+                #expect(try await lab.beeline(["-s", "-H", line, "http://127.0.0.1:\(server.port)/"]).status == 0)
+            }
+            let sent = heads.withLockedValue { $0 }
+            #expect(sent.first?.contains("\r\nHost: \r\n") == true)
+            #expect(sent.last?.contains("Host:") == false)
+            await lab.stop()
+            await server.stop()
+        }
+
+        @Test("a Host of --proxy-header replaces that of CONNECT; --suppress-connect-headers hides its response but counts it")
+        func tunnels() async throws {
+            let opened = "HTTP/1.1 200 opened\r\n\r\n"
+            let head = "HTTP/1.1 200 fine\r\nContent-Length: 2\r\nConnection: close\r\n\r\n"
+            let heads = NIOLockedValueBox<[String]>([])
+            let proxy = try await RawServer.start { connection in
+                for reply in [opened, head + "ok"] {
+                    let head = try await connection.receive(until: "\r\n\r\n")
+                    heads.withLockedValue { $0.append(String(decoding: head ?? [], as: UTF8.self)) }
+                    try await connection.send(reply)
+                }
+            }
+            let lab = try await CommandLab()
+            let line = ["-s", "-i", "-p", "-x", "http://127.0.0.1:\(proxy.port)", "--proxy-header", "Host: other"]
+            let format = " %{http_connect} %{size_header} %{size_delivered}"
+            let run = try await lab.beeline(
+                line + ["--suppress-connect-headers", "-w", format, "http://a.test/"]
+            )
+            #expect(run.text == head + "ok 200 \(opened.utf8.count + head.utf8.count) 2", "\(run.errors)")
+            let sent = heads.withLockedValue { $0 }
+            #expect(sent.first?.contains("Host: other\r\n") == true && sent.first?.contains("Host: a.test") == false)
+            #expect(sent.last?.contains("Host: a.test\r\n") == true)
+            await lab.stop()
+            await proxy.stop()
+        }
+
+        @Test("requests of --next share a connection, also if only one has a login")
+        func sharedConnection() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let run = try await lab.beeline(
+                ["-s", lab.plainURL(), "--next", "-s", "--anyauth", "-u", "me:secret", lab.plainURL()]
+            )
+            #expect(run.text == "okok")
+            #expect(lab.plain.connections.accepted == 1)
+            await lab.stop()
+        }
+
+        @Test("the user of a URL does not follow to another origin, even with --location-trusted")
+        func userOfURL() async throws {
+            let lab = try await CommandLab { request in
+                request.path == "/go"
+                    ? .redirect(to: request.query["to"] ?? "") : .text(request.fields[.authorization] ?? "-")
+            }
+            let target = "http://127.0.0.2:\(lab.plain.port)/end"
+            let url = "http://me:secret@127.0.0.1:\(lab.plain.port)/go?to=\(target)"
+            #expect(try await lab.beeline(["-s", "--location-trusted", url]).text == "-")
+            #expect(try await lab.beeline(["-s", "--location-trusted", "--anyauth", url]).text == "-")
+            let own = ["-s", "--location-trusted", "-u", "you:own", lab.plainURL("/go?to=\(target)")]
+            #expect(try await lab.beeline(own).text == "Basic eW91Om93bg==")
+            await lab.stop()
+        }
+
+        @Test("after a redirect, --oauth2-bearer is not replaced by the default login of a netrc file")
+        func tokenAndLogins() async throws {
+            let lab = try await CommandLab { request in
+                request.path == "/go"
+                    ? .redirect(to: request.query["to"] ?? "") : .text(request.fields[.authorization] ?? "-")
+            }
+            try lab.folder.write("default login me password secret\n", to: "logins")
+            let url = lab.plainURL("/go?to=http://127.0.0.2:\(lab.plain.port)/end")
+            let line = ["-s", "-L", "--netrc-file", "logins", url]
+            #expect(try await lab.beeline(line + ["--oauth2-bearer", "token"]).text == "-")
+            #expect(try await lab.beeline(line).text == "Basic bWU6c2VjcmV0")
+            await lab.stop()
+        }
+
+        @Test("SSLKEYLOGFILE gets the secrets of TLS connections, and a file that cannot be written is named")
+        func keyLog() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let line = lab.names + ["-s", "-S", lab.url("a.test")]
+            for (version, label) in [("1.2", "CLIENT_RANDOM"), ("1.3", "CLIENT_TRAFFIC_SECRET_0")] {
+                let environment = ["SSLKEYLOGFILE": "keys"]
+                let run = try await lab.beeline(line + ["--tls-max", version, "--tlsv1.2"], environment: environment)
+                #expect(run.text == "ok", "\(run.errors)")
+                #expect(try lab.folder.text("keys").split(separator: "\n").contains { $0.hasPrefix("\(label) ") })
+            }
+            let failed = try await lab.beeline(line, environment: ["SSLKEYLOGFILE": "none/keys"])
+            #expect(failed.status == 35 && failed.errors.contains("none/keys"), "\(failed.errors)")
+            await lab.stop()
+        }
+
+        @Test("-# draws the bar of a body that goes to a pipe into the file of --stderr")
+        func barInAFile() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let run = try await lab.beeline(["-#", "--stderr", "messages", lab.plainURL()])
+            #expect(run.text == "ok")
+            let bar = "\r" + String(repeating: "#", count: 72) + " 100.0%\n"
+            #expect(try lab.folder.text("messages").hasSuffix(bar))
+            #expect(try await lab.beeline(["-#", "-s", lab.plainURL()]).errors == "")
+            #expect(try await lab.beeline([lab.plainURL()]).errors == "")
+            await lab.stop()
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import Testing
+
+extension ProcessTests {
+    /// Responses that are malformed or unusual, with curl's exit codes and output.
+    struct OddResponseTests {
+        /// Runs the command against a server that sends the response and keeps the connection open.
+        ///
+        /// - Returns: the run, and the content of the file `part` after it, which was `0123`.
+        private func run(_ response: String, _ line: [String] = []) async throws -> (run: CommandRun, part: String) {
+            let gate = Gate()
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send(response)
+                try await gate.wait()
+            }
+            let lab = try await CommandLab()
+            try lab.folder.write("0123", to: "part")
+            let run = try await lab.beeline(["-sS"] + line + ["http://127.0.0.1:\(server.port)/"])
+            let part = try lab.folder.text("part")
+            gate.open()
+            await lab.stop()
+            await server.stop()
+            return (run, part)
+        }
+
+        @Test(
+            "a fault in a head has curl's exit code, although the connection stays open",
+            .timeLimit(.minutes(1)),
+            arguments: [
+                ("HTTP/1.1 200 OK\u{0}\r\nContent-Length: 0\r\n\r\n", 8),
+                ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nLocation: this\r\nLocation: that\r\n\r\n", 8),
+                ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nLocation: this\r\nLocation: this\r\n\r\n", 0),
+                ("HTTP/1.1 100 Continue\r\n\r\nData\nData\n", 8),
+                ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: \(String(repeating: "x", count: 100 << 10))\r\n\r\n", 100),
+            ] as [(String, Int32)]
+        )
+        func heads(response: String, status: Int32) async throws {
+            let (run, _) = try await run(response)
+            #expect(run.status == status && run.text == "", "\(run.errors)")
+        }
+
+        @Test("the transfer coding identity does not change where a body ends", .timeLimit(.minutes(1)))
+        func identity() async throws {
+            let (run, _) = try await run(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity, identity\r\nContent-Length: 2\r\n\r\nhi"
+            )
+            #expect(run.status == 0 && run.text == "hi", "\(run.errors)")
+        }
+
+        @Test("--compressed accepts a body with the coding none", .timeLimit(.minutes(1)))
+        func codingNone() async throws {
+            let (run, _) = try await run(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: none\r\nContent-Length: 2\r\n\r\nhi",
+                ["--compressed"]
+            )
+            #expect(run.status == 0 && run.text == "hi", "\(run.errors)")
+        }
+
+        @Test("-C appends a response with status 200 whose Content-Range continues the file", .timeLimit(.minutes(1)))
+        func rangeWithStatus200() async throws {
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Range: bytes "
+            let line = ["-C", "-", "-o", "part"]
+            let (fits, whole) = try await run(head + "4-\r\n\r\nhi", line)
+            #expect(fits.status == 0 && whole == "0123hi", "\(fits.errors)")
+            let (other, part) = try await run(head + "3-\r\n\r\nhi", line)
+            #expect(other.status == 33 && part == "0123", "\(other.errors)")
+        }
+
+        @Test("--max-filesize writes nothing of a decoded body that is larger")
+        func largeDecodedBody() async throws {
+            let lab = try await CommandLab { _ in Reply.bytes(Array(repeating: 0, count: 100_000)).compressed(.gzip) }
+            let run = try await lab.beeline(["-s", "--compressed", "--max-filesize", "1000", lab.plainURL()])
+            #expect(run.status == 63 && run.output.isEmpty)
+            await lab.stop()
+        }
+    }
+}
