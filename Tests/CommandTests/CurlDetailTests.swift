@@ -60,7 +60,7 @@ extension ProcessTests {
             await server.stop()
         }
 
-        @Test("a Host of --proxy-header replaces that of CONNECT; --suppress-connect-headers hides its response but counts it")
+        @Test("a Host of --proxy-header replaces that of CONNECT, whose response counts even if it is hidden")
         func tunnels() async throws {
             let opened = "HTTP/1.1 200 opened\r\n\r\n"
             let head = "HTTP/1.1 200 fine\r\nContent-Length: 2\r\nConnection: close\r\n\r\n"

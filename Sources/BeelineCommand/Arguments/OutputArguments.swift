@@ -68,7 +68,9 @@ struct OutputArguments: FetchOptionGroup {
             $0.output.dumpHeader = $1
         }.path(),
         .flag("fail", "f", help: "Exit with 22 at status 400 and above, without a body") {
-            if $1, $0.output.errorStatus == .failedWithBody { $0.session.warn("--fail deselects --fail-with-body here") }
+            if $1, $0.output.errorStatus == .failedWithBody {
+                $0.session.warn("--fail deselects --fail-with-body here")
+            }
             $0.output.errorStatus = $1 ? .failed : .accepted
         },
         .flag("fail-with-body", help: "Like -f, but write the body") {

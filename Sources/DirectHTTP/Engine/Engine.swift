@@ -89,63 +89,30 @@ public final class Engine: Sendable {
         tls: TLSSettings = TLSSettings(),
         limits: TimeLimits = TimeLimits()
     ) async throws(DirectHTTPError) -> ExchangeResponse {
-        var request = request
         var clock = ExchangeClock(limits: limits)
         var course = Course(request, route: route, tls: tls)
         while true {
             // A kept connection would send the request at once, before its timer could end it.
             if let deadline = clock.deadline, deadline <= .now() { throw .late }
-            let exchange = nextExchange(for: request, limits: limits, clock: clock, course: &course)
+            let exchange = nextExchange(limits: limits, clock: clock, course: &course)
             let sent: Sent
             do {
                 sent = try await send(exchange, for: course.key, from: source, fresh: course.fresh, clock: &clock)
             } catch {
                 throw clock.explaining(error)
             }
-            if let response = try response(
-                from: sent,
-                exchange: exchange,
-                request: &request,
-                clock: clock,
-                course: &course
-            ) {
-                return response
+            switch try nextStep(after: sent, of: exchange, clock: clock, course: &course) {
+            case .done(let response): return response
+            case .resend: break
             }
             if case .success = sent.head { await ResponseBody(exchange: exchange, codings: []).discard() }
             clock.beginRound(connected: sent.time)
         }
     }
 
-    /// The state of a request across its attempts.
-    private struct Course {
-        /// The key of the connection in the pool.
-        var key: PoolKey
-        /// Whether the next attempt needs a new connection.
-        var fresh = false
-        var refusals = 0
-        /// Whether a 408 was taken for the end of a connection's idle time.
-        var hadIdleTimeout = false
-        /// The credentials sent to the proxy.
-        var answer: AuthMemory.Answer?
-        /// How many challenges of the proxy were answered.
-        var challenges = 0
-
-        init(_ request: PreparedRequest, route: Route, tls: TLSSettings) {
-            // A connection to a forwarding proxy carries the requests of all origins.
-            let proxy = route.forwarder(for: request.origin)?.origin
-            let origin = proxy.map { Origin(scheme: .http, host: $0.host, port: $0.port) } ?? request.origin
-            key = PoolKey(origin: origin, tls: tls, route: route)
-        }
-    }
-
-    private func nextExchange(
-        for request: PreparedRequest,
-        limits: TimeLimits,
-        clock: ExchangeClock,
-        course: inout Course
-    ) -> Exchange {
+    private func nextExchange(limits: TimeLimits, clock: ExchangeClock, course: inout Course) -> Exchange {
+        var request = course.request
         course.answer = proxyAnswer(for: request, key: course.key)
-        var request = request
         if let forwarder = course.key.forwarder, course.answer != nil || !forwarder.forwardedFields.isEmpty {
             request = request.with(proxyAuthorization: course.answer?.field, fields: forwarder.forwardedFields)
         }
@@ -157,90 +124,6 @@ public final class Engine: Sendable {
                 deadline: clock.deadline
             )
         )
-    }
-
-    /// The final response; nil if the request is to be sent again.
-    private func response(
-        from sent: Sent,
-        exchange: Exchange,
-        request: inout PreparedRequest,
-        clock: ExchangeClock,
-        course: inout Course
-    ) throws(DirectHTTPError) -> ExchangeResponse? {
-        switch sent.head {
-        case .success(let shared):
-            let head = shared.value
-            if request.body.isReplayable || exchange.gate?.isRefused == true,
-                course.challenges < AuthMemory.maxChallenges,
-                isChallenge(head.response, key: course.key, used: course.answer, isRemembered: course.challenges == 0)
-            {
-                course.challenges += 1
-                if let renew = request.onProxyChallenge { request = request.with(cookie: renew(head.response)) }
-                return nil
-            }
-            if isIdleTimeout(head.response, sent: sent), request.isIdempotent, request.body.isReplayable,
-                !course.hadIdleTimeout
-            {
-                course.hadIdleTimeout = true
-                course.fresh = true
-                return nil
-            }
-            guard Self.hasOneLocation(head.response.headerFields) else {
-                exchange.cancel()
-                throw .malformed("it has several Location fields with different values")
-            }
-            return ExchangeResponse(
-                head: head.response,
-                isHTTP10: head.isHTTP10,
-                exchange: exchange,
-                decodes: request.decodesContent,
-                connection: sent.connection.info,
-                isReused: sent.isReused,
-                timings: ExchangeTimings(
-                    info: sent.connection.info,
-                    isReused: sent.isReused,
-                    firstByte: Duration(head.firstByte - sent.time),
-                    begin: clock.begin
-                )
-            )
-        case .failure(let error):
-            var error = error.with(attempts: sent.connection.info.attempts)
-            if error.wantsHTTP1, course.key.tls.offersHTTP2, request.body.isReplayable {
-                course.key = course.key.withoutHTTP2
-                return nil
-            }
-            guard course.refusals < Self.maxRefusals,
-                error.isUnprocessed || mayRepeat(request, after: error, isReused: sent.isReused)
-            else { throw error }
-            guard request.body.isReplayable else {
-                error.message = DirectHTTPError.withBodyGone(error.message)
-                throw error
-            }
-            course.refusals += 1
-            course.fresh = true
-            return nil
-        }
-    }
-
-    /// Whether the Location fields agree. As in browsers and curl, a response with two targets is malformed.
-    private static func hasOneLocation(_ fields: HTTPFields) -> Bool {
-        guard fields.contains(.location) else { return true }
-        let values = fields[values: .location]
-        return values.allSatisfy { $0 == values[0] }
-    }
-
-    /// How often a request is sent again because its connection was closed or its server did not process it.
-    private static let maxRefusals = 8
-
-    /// RFC 9110 §9.2.2: the server may have closed an idle connection just as the request was sent.
-    private func mayRepeat(_ request: PreparedRequest, after error: DirectHTTPError, isReused: Bool) -> Bool {
-        isReused && error.isBeforeResponse && request.isIdempotent
-    }
-
-    /// Whether the response is the end of a kept connection's idle time (408), which the server sent just before the
-    /// request arrived. Over HTTP/2 a 408 is always the response to the request.
-    private func isIdleTimeout(_ response: HTTPResponse, sent: Sent) -> Bool {
-        response.status.code == 408 && sent.isReused && !sent.connection.isShared
     }
 
     /// Closes every connection that carries no request.
