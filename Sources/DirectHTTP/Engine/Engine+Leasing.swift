@@ -30,23 +30,14 @@ extension Engine {
             }
         var lease = try pool.lease(key, fresh: fresh, avoiding: avoided)
         var hasWaitedLong = false
-        while case .wait(let waiter) = lease {
-            let begin = NIODeadline.now()
-            // The wait for the first connection is part of connecting.
-            let isExcluded = !configuration.limitsTurns && !pool.isOpeningFirst(key)
-            do {
-                lease = try await pool.turn(of: waiter, key: key, deadline: clock.connectDeadline)
-            } catch {
-                let now = NIODeadline.now()
-                guard error.code == .poolExhausted, !configuration.limitsTurns, clock.deadline.map({ now < $0 }) ?? true
-                else { throw error }
-                clock.excludeWait(since: begin, now: now)
-                lease = try pool.lease(key, fresh: fresh, avoiding: avoided)
-                continue
-            }
-            let now = NIODeadline.now()
-            if isExcluded { clock.excludeWait(since: begin, now: now) }
-            hasWaitedLong = clock.connectDeadline.map { $0 - now < now - begin } ?? false
+        if case .wait(let waiter) = lease {
+            (lease, hasWaitedLong) = try await waitForLease(
+                waiter,
+                for: key,
+                fresh: fresh,
+                avoiding: avoided,
+                clock: &clock
+            )
         }
         if case .reuse(let connection) = lease { return await send(exchange, on: connection, isReused: true) }
         return try await sendOnNewConnection(
@@ -57,6 +48,40 @@ extension Engine {
             hasWaitedLong: hasWaitedLong,
             clock: clock
         )
+    }
+
+    /// Waits for a connection of the pool, or for permission to open one. Kept out of `send` so that the async frame of a
+    /// request that does not wait stays small.
+    ///
+    /// - Returns: also whether the wait took longer than the time that is left for connecting.
+    private func waitForLease(
+        _ first: ConnectionPool.State.WaiterID,
+        for key: PoolKey,
+        fresh: Bool,
+        avoiding avoided: Set<Endpoint>,
+        clock: inout ExchangeClock
+    ) async throws(DirectHTTPError) -> (lease: ConnectionPool.Lease, hasWaitedLong: Bool) {
+        var waiter = first
+        while true {
+            let begin = NIODeadline.now()
+            // The wait for the first connection is part of connecting.
+            let isExcluded = !configuration.limitsTurns && !pool.isOpeningFirst(key)
+            do {
+                let lease = try await pool.turn(of: waiter, key: key, deadline: clock.connectDeadline)
+                let now = NIODeadline.now()
+                if isExcluded { clock.excludeWait(since: begin, now: now) }
+                return (lease, clock.connectDeadline.map { $0 - now < now - begin } ?? false)
+            } catch {
+                let now = NIODeadline.now()
+                guard error.code == .poolExhausted, !configuration.limitsTurns, clock.deadline.map({ now < $0 }) ?? true
+                else { throw error }
+                clock.excludeWait(since: begin, now: now)
+            }
+            // Without `limitsTurns`, only the time limit of the whole exchange ends the wait: join the queue again.
+            let lease = try pool.lease(key, fresh: fresh, avoiding: avoided)
+            guard case .wait(let next) = lease else { return (lease, false) }
+            waiter = next
+        }
     }
 
     private func sendOnNewConnection(
