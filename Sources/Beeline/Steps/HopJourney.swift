@@ -97,18 +97,7 @@ struct HopJourney {
             )
             if let side { prepared.hedgeSide = side }
             prepared.onHead = request.options.onHead
-            var challengeCookies: ProxyChallengeCookies?
-            if routing.route.forwarder(for: hop.url.origin)?.user != nil {
-                let cookies = ProxyChallengeCookies()
-                prepared.onProxyChallenge = { [self] response in
-                    cookies.renew(after: response) { response in
-                        incomingCookies(of: response, to: request, context, call)
-                    } outgoing: {
-                        outgoingCookies(of: request, context, call)
-                    }
-                }
-                challengeCookies = cookies
-            }
+            let challengeCookies = challengeCookies(for: &prepared, routing: routing, to: request, context, call)
             return PendingHop(
                 prepared: prepared,
                 routing: routing,
@@ -122,6 +111,27 @@ struct HopJourney {
         } catch {
             throw failure(error, routing: routing, observation: observation)
         }
+    }
+
+    /// Makes a request keep and send the cookies of its proxy's challenges, and returns them; nil if no forwarding proxy
+    /// can ask for credentials.
+    private func challengeCookies(
+        for prepared: inout PreparedRequest,
+        routing: OriginRouting,
+        to request: ClientRequest,
+        _ context: CookieContext,
+        _ call: Call
+    ) -> ProxyChallengeCookies? {
+        guard routing.route.forwarder(for: hop.url.origin)?.user != nil else { return nil }
+        let cookies = ProxyChallengeCookies()
+        prepared.onProxyChallenge = { [self] response in
+            cookies.renew(after: response) { response in
+                incomingCookies(of: response, to: request, context, call)
+            } outgoing: {
+                outgoingCookies(of: request, context, call)
+            }
+        }
+        return cookies
     }
 
     /// Changes a hop that was not sent to `https`, because of an HTTPS record. Returns false if it already has TLS.
