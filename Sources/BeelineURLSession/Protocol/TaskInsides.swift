@@ -86,13 +86,13 @@ struct TaskInsides {
         Mirror(reflecting: behaviour).children.isEmpty && "\(behaviour)" == "callDelegate"
     }
 
-    /// Returns stored properties of an object, of its class and its superclasses. Pass the same names each time for a class.
+    /// Returns stored properties of an object, of its class and its superclasses.
     static func members(_ names: [String], of object: Any) -> [String: Any] {
-        let type = ObjectIdentifier(Swift.type(of: object))
+        let key = PlacesKey(type: ObjectIdentifier(type(of: object)), names: names)
         let found = places.withLockedValue { places in
-            if let known = places[type] { return known }
+            if let known = places[key] { return known }
             let found = search(names, object)
-            places[type] = found
+            places[key] = found
             return found
         }
         var members: [String: Any] = [:]
@@ -130,9 +130,15 @@ struct TaskInsides {
         let index: Int
     }
 
-    /// The positions for each class, because a check of each property takes half a microsecond. The classes are a few of
-    /// Foundation's, so the size is bounded.
-    private static let places = NIOLockedValueBox<[ObjectIdentifier: [Place]]>([:])
+    /// A class and the names of the properties to find in it.
+    private struct PlacesKey: Hashable {
+        let type: ObjectIdentifier
+        let names: [String]
+    }
+
+    /// The positions that were found, because a check of each property takes half a microsecond. The classes are a few of
+    /// Foundation's, and the names are fixed, so the size is bounded.
+    private static let places = NIOLockedValueBox<[PlacesKey: [Place]]>([:])
     private static let lazyPrefix = "$__lazy_storage_$_"
 
     /// The value in an optional; any other value unchanged.

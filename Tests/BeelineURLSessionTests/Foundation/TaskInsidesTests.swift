@@ -32,6 +32,18 @@ struct TaskInsidesTests {
         let insides: TaskInsides
     }
 
+    @Test("a second call for a class with other names returns the properties of those names")
+    func otherNamesOfOneClass() {
+        final class Sample {
+            let first = 1
+            let second = 2
+        }
+        let sample = Sample()
+        #expect(TaskInsides.members(["first"], of: sample)["first"] as? Int == 1)
+        #expect(TaskInsides.members(["second"], of: sample)["second"] as? Int == 2)
+        #expect(TaskInsides.members(["first"], of: sample).count == 1)
+    }
+
     @Test("a task has a session and a work queue")
     func session() async throws {
         let insides = try await insides { $0.dataTask(with: $1) }
