@@ -68,19 +68,28 @@ struct UpstreamSchedule {
         var isOverdue = false
     }
 
-    private struct Asked {
+    /// An upstream that was asked, with its answers so far.
+    private struct AskedUpstream {
         var candidate: Candidate
+        /// The families whose answer is awaited.
         var outstanding: Families
         var answer = Answer()
         var arrivals: [IPAddress.Family: Moment] = [:]
         var failure: UpstreamError?
         var since: Moment
+
+        /// The upstream's index in the configuration.
+        var index: Int { candidate.upstream }
+        /// Whether an answer is awaited.
+        var isAwaited: Bool { !outstanding.isEmpty }
+        /// The end of its budget.
+        var deadline: Moment { since + candidate.budget }
     }
 
     private let plan: Plan
     private let families: Families
     private let deadline: Moment
-    private var asked: [Asked] = []
+    private var asked: [AskedUpstream] = []
     private var next = 0
     private var outcome = Outcome()
     /// A denial without an SOA (RFC 2308 §5): used if no better answer arrives.
@@ -99,14 +108,14 @@ struct UpstreamSchedule {
 
     /// Whether an answer of the upstream for these families is still awaited.
     func awaits(_ upstream: Int, for families: Families) -> Bool {
-        !isOver && asked.contains { $0.candidate.upstream == upstream && !$0.outstanding.isDisjoint(with: families) }
+        !isOver && asked.contains { $0.index == upstream && !$0.outstanding.isDisjoint(with: families) }
     }
 
     /// When a ``Event/tick`` is due.
     var nextTick: Moment {
         guard !isOver else { return .never }
         var at = min(deadline, deliverAt ?? .never)
-        for one in asked where !one.outstanding.isEmpty { at = min(at, one.since + one.candidate.budget) }
+        for upstream in asked where upstream.isAwaited { at = min(at, upstream.deadline) }
         if next < plan.candidates.count, outcome.upstream == nil, let hedge = hedgeAt { at = min(at, hedge) }
         return at
     }
@@ -145,7 +154,7 @@ struct UpstreamSchedule {
         guard next < plan.candidates.count else { return }
         let candidate = plan.candidates[next]
         next += 1
-        asked.append(Asked(candidate: candidate, outstanding: families, since: now))
+        asked.append(AskedUpstream(candidate: candidate, outstanding: families, since: now))
         if candidate.answersOneFamily {
             for family in families.members { actions.append(.ask(upstream: candidate.upstream, Families(family))) }
         } else {
@@ -158,108 +167,128 @@ struct UpstreamSchedule {
         answered settled: Families,
         now: Moment,
         into actions: inout [Action],
-        change: (inout Asked) -> Void
+        change: (inout AskedUpstream) -> Void
     ) {
-        guard let index = asked.firstIndex(where: { $0.candidate.upstream == upstream && !$0.outstanding.isEmpty })
-        else { return }
-        asked[index].outstanding.subtract(settled)
-        for family in settled.members { asked[index].arrivals[family] = now }
-        change(&asked[index])
-        evaluate(asked[index], now: now, into: &actions)
+        guard let position = asked.firstIndex(where: { $0.index == upstream && $0.isAwaited }) else { return }
+        asked[position].outstanding.subtract(settled)
+        for family in settled.members { asked[position].arrivals[family] = now }
+        change(&asked[position])
+        evaluate(asked[position], now: now, into: &actions)
     }
 
-    private mutating func evaluate(_ one: Asked, now: Moment, into actions: inout [Action]) {
-        if one.answer.hasAddresses(of: families) { return use(one, now: now, into: &actions) }
+    private mutating func evaluate(_ upstream: AskedUpstream, now: Moment, into actions: inout [Action]) {
+        if upstream.answer.hasAddresses(of: families) { return use(upstream, now: now, into: &actions) }
         // A denial waits for the other family: some servers deny a name of which they only lack this family (RFC 4074
         // §4.2).
-        guard one.outstanding.isEmpty else { return }
-        let records = families.members.compactMap { one.answer[$0] }
-        if let denial = fullDenial(by: one) {
+        guard !upstream.isAwaited else { return }
+        let records = families.members.compactMap { upstream.answer[$0] }
+        if let denial = fullDenial(by: upstream) {
             use(denial, now: now, into: &actions)
-        } else if one.failure == nil, !records.isEmpty, records.allSatisfy({ $0.ttl != nil }) {
-            use(one, now: now, into: &actions)
+        } else if upstream.failure == nil, !records.isEmpty, records.allSatisfy({ $0.ttl != nil }) {
+            use(upstream, now: now, into: &actions)
         } else {
-            giveUp(one, now: now, into: &actions)
+            askNext(insteadOf: upstream, now: now, into: &actions)
         }
     }
 
     /// The answer of an upstream that says that the name does not exist, for all families: such a name has no record of
     /// another family either (RFC 8020). Nil for other answers, and for a denial without an SOA.
-    private func fullDenial(by one: Asked) -> Asked? {
-        let records = families.members.compactMap { one.answer[$0] }
+    private func fullDenial(by upstream: AskedUpstream) -> AskedUpstream? {
+        let records = families.members.compactMap { upstream.answer[$0] }
         let isDenial = records.contains { if case .absent(.noName, .some) = $0 { true } else { false } }
         guard isDenial else { return nil }
-        var denial = one
+        var denial = upstream
         for family in families.members where denial.answer[family] == nil { denial.answer[family] = records.first }
         return denial
     }
 
     /// Uses this upstream's answer and cancels the questions to the others.
-    private mutating func use(_ one: Asked, now: Moment, into actions: inout [Action]) {
-        let upstream = one.candidate.upstream
+    private mutating func use(_ upstream: AskedUpstream, now: Moment, into actions: inout [Action]) {
         if outcome.upstream == nil {
-            for other in asked where other.candidate.upstream != upstream && !other.outstanding.isEmpty {
-                actions.append(.cancel(upstream: other.candidate.upstream))
+            for other in asked where other.index != upstream.index && other.isAwaited {
+                actions.append(.cancel(upstream: other.index))
             }
-            asked.removeAll { $0.candidate.upstream != upstream }
-            outcome.upstream = upstream
+            asked.removeAll { $0.index != upstream.index }
+            outcome.upstream = upstream.index
             deliverAt = now + plan.resolutionDelay
         }
-        outcome.answer = one.answer
-        outcome.arrivals = one.arrivals
-        if one.outstanding.isEmpty {
-            if let failure = one.failure { outcome.failures.append((upstream, failure)) }
+        outcome.answer = upstream.answer
+        outcome.arrivals = upstream.arrivals
+        if !upstream.isAwaited {
+            if let failure = upstream.failure { outcome.failures.append((upstream.index, failure)) }
             end(into: &actions)
         }
     }
 
-    private mutating func giveUp(_ one: Asked, now: Moment, into actions: inout [Action]) {
-        let upstream = one.candidate.upstream
-        if let failure = one.failure {
-            outcome.failures.append((upstream, failure))
-        } else if one.answer.families.isEmpty {
-            outcome.failures.append((upstream, UpstreamError(.malformedAnswer, "the answer does not contain the name")))
+    /// Records why an upstream gave no answer to use, and asks the next.
+    private mutating func askNext(insteadOf upstream: AskedUpstream, now: Moment, into actions: inout [Action]) {
+        if let failure = upstream.failure {
+            outcome.failures.append((upstream.index, failure))
+        } else if upstream.answer.families.isEmpty {
+            let error = UpstreamError(.malformedAnswer, "the answer does not contain the name")
+            outcome.failures.append((upstream.index, error))
         } else if denial == nil {
-            denial = (upstream, one.answer)
+            denial = (upstream.index, upstream.answer)
         }
-        asked.removeAll { $0.candidate.upstream == upstream }
+        asked.removeAll { $0.index == upstream.index }
         askNext(now: now, into: &actions)
         endIfAllFailed(into: &actions)
     }
 
     private mutating func tick(now: Moment, into actions: inout [Action]) {
-        if let at = deliverAt, at <= now {
-            deliverAt = nil
-            actions.append(.deliver(outcome))
-        }
-        for one in asked where !one.outstanding.isEmpty && one.since + one.candidate.budget <= now {
-            guard !isOver else { return }
-            // If the tick is much too late, as after the machine slept, the timeout is not the upstream's fault.
-            let isLate = one.since + one.candidate.budget + one.candidate.budget <= now
-            actions.append(.cancel(upstream: one.candidate.upstream, silentSince: isLate ? nil : one.since))
-            var late = one
-            late.outstanding = []
-            late.failure = UpstreamError(.timeLimit, "no answer within \(one.candidate.budget)")
-            if let index = asked.firstIndex(where: { $0.candidate.upstream == one.candidate.upstream }) {
-                asked[index].outstanding = []
-            }
-            evaluate(late, now: now, into: &actions)
-        }
+        deliverIfDue(now: now, into: &actions)
+        endOverdueQuestions(now: now, into: &actions)
         guard !isOver else { return }
         if deadline <= now {
-            for one in asked where !one.outstanding.isEmpty {
-                actions.append(.cancel(upstream: one.candidate.upstream))
-                if outcome.upstream == nil, let denial = fullDenial(by: one) {
-                    outcome.upstream = one.candidate.upstream
-                    (outcome.answer, outcome.arrivals) = (denial.answer, denial.arrivals)
-                }
-            }
-            useDenial()
-            outcome.isOverdue = outcome.upstream == nil
-            end(into: &actions)
-        } else if outcome.upstream == nil, let hedge = hedgeAt, hedge <= now {
-            askNext(now: now, into: &actions)
+            endAtDeadline(into: &actions)
+        } else {
+            hedgeIfDue(now: now, into: &actions)
         }
+    }
+
+    /// Delivers the answer for one family after the wait for the other.
+    private mutating func deliverIfDue(now: Moment, into actions: inout [Action]) {
+        guard let at = deliverAt, at <= now else { return }
+        deliverAt = nil
+        actions.append(.deliver(outcome))
+    }
+
+    /// Ends the questions whose upstream has exceeded its budget.
+    private mutating func endOverdueQuestions(now: Moment, into actions: inout [Action]) {
+        for upstream in asked where upstream.isAwaited && upstream.deadline <= now {
+            guard !isOver else { return }
+            let budget = upstream.candidate.budget
+            // If the tick is much too late, as after the machine slept, the timeout is not the upstream's fault.
+            let isLate = upstream.deadline + budget <= now
+            actions.append(.cancel(upstream: upstream.index, silentSince: isLate ? nil : upstream.since))
+            var overdue = upstream
+            overdue.outstanding = []
+            overdue.failure = UpstreamError(.timeLimit, "no answer within \(budget)")
+            if let position = asked.firstIndex(where: { $0.index == upstream.index }) {
+                asked[position].outstanding = []
+            }
+            evaluate(overdue, now: now, into: &actions)
+        }
+    }
+
+    /// Ends the lookup at its time limit, with a denial if there is one.
+    private mutating func endAtDeadline(into actions: inout [Action]) {
+        for upstream in asked where upstream.isAwaited {
+            actions.append(.cancel(upstream: upstream.index))
+            if outcome.upstream == nil, let denial = fullDenial(by: upstream) {
+                outcome.upstream = upstream.index
+                (outcome.answer, outcome.arrivals) = (denial.answer, denial.arrivals)
+            }
+        }
+        useDenial()
+        outcome.isOverdue = outcome.upstream == nil
+        end(into: &actions)
+    }
+
+    /// Asks the next upstream in addition if the last one is slow.
+    private mutating func hedgeIfDue(now: Moment, into actions: inout [Action]) {
+        guard outcome.upstream == nil, let hedge = hedgeAt, hedge <= now else { return }
+        askNext(now: now, into: &actions)
     }
 
     /// When the next upstream is asked although the last one may still answer.
