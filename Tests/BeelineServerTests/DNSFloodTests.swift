@@ -177,7 +177,7 @@ struct DNSFloodTests {
             case .silence: throw ServerError(.cannotListen, "no reply")
             case .reply(let octets): return try DNSMessage(octets: octets)
             case .later(let wait, _):
-                defer { service.ended() }
+                defer { service.finishQuestion() }
                 return try DNSMessage(octets: await wait())
             }
         }

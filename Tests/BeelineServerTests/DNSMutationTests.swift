@@ -40,7 +40,7 @@ struct DNSMutationTests {
         case .silence: return nil
         case .reply(let reply): return reply
         case .later(let wait, _):
-            defer { service.ended() }
+            defer { service.finishQuestion() }
             return await wait()
         }
     }

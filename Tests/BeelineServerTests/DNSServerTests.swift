@@ -108,7 +108,7 @@ struct DNSServerTests {
         case .silence: return nil
         case .reply(let reply): return reply
         case .later(let wait, _):
-            defer { service.ended() }
+            defer { service.finishQuestion() }
             return await wait()
         }
     }

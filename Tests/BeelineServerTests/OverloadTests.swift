@@ -71,17 +71,17 @@ struct OverloadTests {
     func lookUpsOfAClient() async throws {
         let resolver = Self.resolver(ScriptedUpstream("script"))
         let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
-        let taken = (0..<1_024).count { _ in service.began(Self.client) }
+        let taken = (0..<1_024).count { _ in service.admitLookups(of: Self.client) }
         #expect(taken == 256)
-        #expect(service.began(IPAddress(v4: 0x7f00_0002)))
-        service.ended(Self.client)
-        #expect(service.began(Self.client) && !service.began(Self.client))
+        #expect(service.admitLookups(of: IPAddress(v4: 0x7f00_0002)))
+        service.finishLookups(of: Self.client)
+        #expect(service.admitLookups(of: Self.client) && !service.admitLookups(of: Self.client))
         // A question for several names and families counts as several lookups.
         let other = IPAddress(v4: 0x7f00_0003)
-        let batches = (0..<100).count { _ in service.began(other, lookups: 16) }
-        #expect(batches == 16 && !service.began(other))
-        service.ended(other, lookups: 16)
-        #expect(service.began(other, lookups: 16) && !service.began(other))
+        let batches = (0..<100).count { _ in service.admitLookups(of: other, count: 16) }
+        #expect(batches == 16 && !service.admitLookups(of: other))
+        service.finishLookups(of: other, count: 16)
+        #expect(service.admitLookups(of: other, count: 16) && !service.admitLookups(of: other))
         await resolver.shutDown()
     }
 
@@ -94,7 +94,7 @@ struct OverloadTests {
         let resolver = Self.resolver(ScriptedUpstream("script") { _ in .answer(answer) })
         let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
         _ = try await resolver.resolve(Host("a.test"), families: .v4)
-        while service.began(Self.client) {}
+        while service.admitLookups(of: Self.client) {}
         let request = ServerRequest(.get, target: target + "a.test", client: Self.client)
         guard case .reply(let reply) = service.handle(request, now: .now()) else {
             Issue.record("the question waits")

@@ -71,7 +71,7 @@ extension ForwardExchange {
             )
         }
         // The end of a kept connection's idle time, which the origin sent just before the request arrived.
-        if received.status == 408, interims == 0, retries() { return rest.clear() }
+        if received.status == 408, interims == 0, retryIfAllowed() { return rest.clear() }
         let response = gateway?.mapped(received) ?? received
         let addsVia = server.configuration.addsVia
         if response.isInterim {

@@ -210,13 +210,13 @@ final class ForwardExchange: WireOwner {
             isOriginKept = false
             return finish(ByteBuffer())
         }
-        if !hasResponseBegun, retries() { return }
+        if !hasResponseBegun, retryIfAllowed() { return }
         fail(.badOrigin("it closed the connection before the response was complete"))
     }
 
     /// Sends the request again on a new connection, if the origin may have ended a kept one before the request arrived (RFC 9110
     /// §9.2.2). Returns whether it does. The client must not have received anything.
-    func retries() -> Bool {
+    func retryIfAllowed() -> Bool {
         guard isOriginFromPool, head.isReplayable else { return false }
         origin?.owner = nil
         origin?.close()

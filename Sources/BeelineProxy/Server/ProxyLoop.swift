@@ -48,7 +48,7 @@ final class ProxyLoop {
         let me = NIOLoopBound(self, eventLoop: loop)
         let listening = lastListening.flatMap { me.value.stopListening() }
             .flatMap { me.value.bind(endpoint) }
-            .flatMapThrowing { channel in try me.value.listening(channel) }
+            .flatMapThrowing { channel in try me.value.admitListener(channel) }
         lastListening = listening.map { _ in }.flatMapError { [loop] _ in loop.makeSucceededVoidFuture() }
         return listening
     }
@@ -76,7 +76,8 @@ final class ProxyLoop {
         }
     }
 
-    private func listening(_ channel: any Channel) throws -> Endpoint {
+    /// Keeps a listener that was bound, and returns its endpoint. Closes it if the proxy has ended meanwhile.
+    private func admitListener(_ channel: any Channel) throws -> Endpoint {
         guard let address = channel.localAddress, let endpoint = Endpoint(address) else {
             throw ChannelError.unknownLocalAddress
         }

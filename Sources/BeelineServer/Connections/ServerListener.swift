@@ -151,14 +151,15 @@ final class ServerListener: Sendable {
         let ends = ConnectionEnds(channel, trusting: configuration.trustedProxies)
         let announcesClient = configuration.proxyProtocol.contains { $0.contains(ends.peer) }
         let owner = ConnectionOwner(announcesClient ? nil : ends.countedClient)
-        guard
-            service.opened(owner.client, limit: maxConnections, clientLimit: configuration.connectionsPerClient)
-        else { throw ServerError(.cannotListen, "more connections than allowed") }
+        let clientLimit = configuration.connectionsPerClient
+        guard service.admitConnection(of: owner.client, limit: maxConnections, clientLimit: clientLimit) else {
+            throw ServerError(.cannotListen, "more connections than allowed")
+        }
         let id = ObjectIdentifier(channel)
         open.withLockedValue { $0[id] = channel }
         channel.closeFuture.assumeIsolated().whenComplete { [self] _ in
             open.withLockedValue { $0[id] = nil }
-            service.closed(owner.client)
+            service.removeConnection(of: owner.client)
         }
         // `stop` may have listed the open channels before this one was added.
         if service.isDraining { throw ServerError(.cannotListen, "the server is stopping") }
@@ -167,7 +168,7 @@ final class ServerListener: Sendable {
         let handler = ProxyHeaderHandler(limit: limit) { [self] header, channel in
             let ends = ends.reported(by: header, trusting: configuration.trustedProxies)
             if header.ends != nil, let client = ends.countedClient {
-                guard service.identified(client, clientLimit: configuration.connectionsPerClient) else {
+                guard service.admitClient(client, clientLimit: clientLimit) else {
                     throw ServerError(.cannotListen, "more connections than allowed")
                 }
                 owner.client = client

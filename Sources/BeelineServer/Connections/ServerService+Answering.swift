@@ -24,7 +24,7 @@ extension ServerService {
             isTooLarge
             ? .reply(.text("a question has at most \(ServerRequest.maxBody) octets", status: 413))
             : handle(request, now: start)
-        if case .later(let lookups, _) = handling, !began(request.client, lookups: lookups, now: start) {
+        if case .later(let lookups, _) = handling, !admitLookups(of: request.client, count: lookups, now: start) {
             handling = .reply(.limited)
         }
         let span = isTraced(request, handling) ? trace.flatMap { trace in tracing?.begin(request, trace) } : nil
@@ -45,7 +45,7 @@ extension ServerService {
                 loop.execute {
                     if isWanted { bound.value(reply) } else { span?.end() }
                     // Runs after the reply, because `stop` closes the connections when this count reaches zero.
-                    self.ended(request.client, lookups: lookups)
+                    self.finishLookups(of: request.client, count: lookups)
                 }
             }
         }

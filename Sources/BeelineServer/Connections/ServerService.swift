@@ -153,7 +153,7 @@ final class ServerService: Sendable {
 
     /// Counts an answer that waits for upstreams. Returns false if its client has too many pending lookups. The limit keeps one
     /// client from taking all the concurrent lookups of the resolver.
-    func began(_ client: IPAddress, lookups: Int = 1, now: NIODeadline = .now()) -> Bool {
+    func admitLookups(of client: IPAddress, count lookups: Int = 1, now: NIODeadline = .now()) -> Bool {
         let key = client.ofSubscriber
         return state.withLockedValue { state in
             // Without a rate limiter, all clients may share one address, for example behind a load balancer.
@@ -169,7 +169,8 @@ final class ServerService: Sendable {
         }
     }
 
-    func ended(_ client: IPAddress, lookups: Int = 1) {
+    /// Ends the count of an answer that ``admitLookups(of:count:now:)`` admitted.
+    func finishLookups(of client: IPAddress, count lookups: Int = 1) {
         let key = client.ofSubscriber
         state.withLockedValue { state in
             state.underWay -= 1
@@ -202,8 +203,8 @@ final class ServerService: Sendable {
 
     /// Counts a connection. Returns false if the server or this client has too many connections.
     ///
-    /// - Parameter client: Nil for a proxy that will report its client; see ``identified(_:clientLimit:)``.
-    func opened(_ client: IPAddress?, limit: Int, clientLimit: Int) -> Bool {
+    /// - Parameter client: Nil for a proxy that will report its client; see ``admitClient(_:clientLimit:)``.
+    func admitConnection(of client: IPAddress?, limit: Int, clientLimit: Int) -> Bool {
         state.withLockedValue { state in
             guard !state.isDraining else {
                 state.counters.connections.refuse()
@@ -214,12 +215,17 @@ final class ServerService: Sendable {
     }
 
     /// Counts the client of a connection that a proxy opened. Returns false if it has too many connections.
-    func identified(_ client: IPAddress, clientLimit: Int) -> Bool {
+    func admitClient(_ client: IPAddress, clientLimit: Int) -> Bool {
         state.withLockedValue { $0.counters.connections.identify(client, limit: clientLimit) }
     }
 
-    /// - Parameter client: The client that ``opened(_:limit:clientLimit:)`` or ``identified(_:clientLimit:)`` counted.
-    func closed(_ client: IPAddress?) { state.withLockedValue { $0.counters.connections.remove(client) } }
+    /// Ends the count of a connection.
+    ///
+    /// - Parameter client: The client that ``admitConnection(of:limit:clientLimit:)`` or
+    ///   ``admitClient(_:clientLimit:)`` counted.
+    func removeConnection(of client: IPAddress?) {
+        state.withLockedValue { $0.counters.connections.remove(client) }
+    }
 
     func note(_ reply: ServerReply, client: IPAddress, time: Duration) {
         state.withLockedValue { state in

@@ -149,21 +149,21 @@ final class DNSListeners: Sendable {
         let peer = channel.remoteAddress.flatMap { IPAddress($0) } ?? IPAddress(v4: 0)
         let announcesClient = configuration.proxyProtocol.contains { $0.contains(peer) }
         let owner = ConnectionOwner(announcesClient ? nil : peer.ofSubscriber)
-        guard service.opened(owner.client, limit: maxConnections) else {
+        guard service.admitConnection(of: owner.client, limit: maxConnections) else {
             throw ServerError(.cannotListen, "more connections than allowed")
         }
         let id = ObjectIdentifier(channel)
         open.withLockedValue { $0[id] = channel }
         channel.closeFuture.assumeIsolated().whenComplete { [self] _ in
             open.withLockedValue { $0[id] = nil }
-            service.closed(owner.client)
+            service.removeConnection(of: owner.client)
         }
         guard announcesClient else { return try addHandlers(to: channel, client: peer, transport) }
         let limit = TimeAmount(limit: configuration.idleTimeout)
         let handler = ProxyHeaderHandler(limit: limit) { [self] header, channel in
             let client = header.ends?.source.address ?? peer
             if header.ends != nil {
-                guard service.identified(client.ofSubscriber) else {
+                guard service.admitClient(client.ofSubscriber) else {
                     throw ServerError(.cannotListen, "more connections than allowed")
                 }
                 owner.client = client.ofSubscriber

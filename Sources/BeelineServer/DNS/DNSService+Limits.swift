@@ -38,8 +38,8 @@ extension DNSService {
 
     /// Counts a connection. Returns false if the server or this client has too many.
     ///
-    /// - Parameter client: Nil for a proxy that will report its client; see ``identified(_:)``.
-    func opened(_ client: IPAddress?, limit: Int) -> Bool {
+    /// - Parameter client: Nil for a proxy that will report its client; see ``admitClient(_:)``.
+    func admitConnection(of client: IPAddress?, limit: Int) -> Bool {
         state.withLockedValue { state in
             guard !state.isDraining else {
                 state.connections.refuse()
@@ -50,10 +50,12 @@ extension DNSService {
     }
 
     /// Counts the client of a connection that a proxy opened. Returns false if it has too many connections.
-    func identified(_ client: IPAddress) -> Bool {
+    func admitClient(_ client: IPAddress) -> Bool {
         state.withLockedValue { $0.connections.identify(client, limit: configuration.connectionsPerClient) }
     }
 
-    /// - Parameter client: The client that ``opened(_:limit:)`` or ``identified(_:)`` counted.
-    func closed(_ client: IPAddress?) { state.withLockedValue { $0.connections.remove(client) } }
+    /// Ends the count of a connection.
+    ///
+    /// - Parameter client: The client that ``admitConnection(of:limit:)`` or ``admitClient(_:)`` counted.
+    func removeConnection(of client: IPAddress?) { state.withLockedValue { $0.connections.remove(client) } }
 }

@@ -25,8 +25,8 @@ final class DNSService: Sendable {
         /// No reply.
         case silence
         case reply([UInt8])
-        /// The reply needs an upstream. Call ``DNSService/ended()`` after sending it. It may be held back only if no
-        /// other question waits for it.
+        /// The reply needs an upstream. Call ``DNSService/finishQuestion()`` after sending it. It may be held back only
+        /// if no other question waits for it.
         case later(@Sendable () async -> [UInt8], mayBeHeld: Bool)
     }
 
@@ -217,7 +217,7 @@ final class DNSService: Sendable {
     func dropped() { state.withLockedValue { $0.counters.dropped += 1 } }
 
     /// Records that the reply of a ``Handling/later(_:)`` was sent.
-    func ended() { state.withLockedValue { $0.waiting -= 1 } }
+    func finishQuestion() { state.withLockedValue { $0.waiting -= 1 } }
 
     /// Changes the rules, zones or resolvers that answers come from.
     func use(_ change: (inout Answerer) -> Void) {

@@ -107,7 +107,7 @@ final class DatagramHandler: ChannelInboundHandler {
                 let (handler, context) = bound.value
                 handler.write(octets, to: question.peer, context: context)
                 context.flush()
-                service.ended()
+                service.finishQuestion()
             }
         }
     }

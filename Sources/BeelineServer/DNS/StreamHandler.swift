@@ -128,7 +128,7 @@ final class StreamHandler: ChannelInboundHandler {
                 loop.execute {
                     let (handler, context) = bound.value
                     handler.answered(octets, context)
-                    service.ended()
+                    service.finishQuestion()
                 }
             }
         }
