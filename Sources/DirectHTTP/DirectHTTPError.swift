@@ -121,7 +121,7 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     /// Whether the peer reported that it did not process the request.
     var isUnprocessed = false
     /// Whether the server requires HTTP/1.1 for this request (HTTP_1_1_REQUIRED, RFC 9113 §7).
-    var wantsHTTP1 = false
+    var requiresHTTP11 = false
     /// Whether the response has more fields than the limit.
     package var hasTooManyFields = false
     /// Whether the Content-Length of the response is a number that does not fit 64 bits.

@@ -93,7 +93,7 @@ final class JarReader: Sendable {
         let comparison = JarComparison(
             server: records,
             pruned: pruned,
-            drops: believes(pruned, before),
+            drops: acceptsDeletions(upTo: pruned, at: before),
             known: known,
             pending: pending,
             cookies: context.jar.allCookies(now: context.clock())
@@ -124,7 +124,7 @@ final class JarReader: Sendable {
     }
 
     /// Whether cookies that the server lacks count as deleted, if their versions are up to `pruned`.
-    private func believes(_ pruned: Int64, _ before: Position) -> Bool {
+    private func acceptsDeletions(upTo pruned: Int64, at before: Position) -> Bool {
         // A process that has seen all changes has seen all deletions. Before its first survey it has only cookies of
         // its own.
         guard before.place == nil, let followed = before.followed else { return false }

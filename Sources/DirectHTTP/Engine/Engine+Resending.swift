@@ -118,7 +118,7 @@ extension Engine {
     ) throws(DirectHTTPError) {
         let isReplayable = course.request.body.isReplayable
         // RFC 9113 §7, HTTP_1_1_REQUIRED.
-        if error.wantsHTTP1, course.key.tls.offersHTTP2, isReplayable {
+        if error.requiresHTTP11, course.key.tls.offersHTTP2, isReplayable {
             course.key = course.key.withoutHTTP2
             return
         }

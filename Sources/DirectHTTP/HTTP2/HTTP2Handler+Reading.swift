@@ -67,7 +67,7 @@ extension HTTP2Handler {
                 // RFC 9113 §8.7: a refused stream was not processed.
                 ? .unprocessed("the server refused the stream")
                 : DirectHTTPError(.streamReset, "the server reset the stream: \(code)")
-            error.wantsHTTP1 = code == .http11Required
+            error.requiresHTTP11 = code == .http11Required
             stream.pendingEnd = .failure(error)
         }
     }

@@ -181,7 +181,7 @@ struct HTTP2ServerLimitTests {
     }
 
     @Test("a request that the server accepts only over HTTP/1.1 is repeated over HTTP/1.1", arguments: [true, false])
-    func wantsHTTP1(isReplayable: Bool) async throws {
+    func requiresHTTP11(isReplayable: Bool) async throws {
         let authority = try TestAuthority()
         var tls = ServerTLS(try authority.certificate(for: "a.test"))
         tls.applicationProtocols = ["h2", "http/1.1"]
