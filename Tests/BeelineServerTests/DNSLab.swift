@@ -56,12 +56,12 @@ struct DNSLab {
         _ query: [UInt8],
         from client: IPAddress = loopback,
         over transport: DNSService.Transport = .udp
-    ) -> DNSService.Handling {
+    ) -> DNSService.MessageHandling {
         service.handle(query, from: client, transport, now: .now())
     }
 
     /// The reply to a query.
-    func reply(_ handling: DNSService.Handling) async throws -> DNSMessage {
+    func reply(_ handling: DNSService.MessageHandling) async throws -> DNSMessage {
         switch handling {
         case .silence: throw ServerError(.cannotListen, "no reply")
         case .reply(let octets): return try DNSMessage(octets: octets)

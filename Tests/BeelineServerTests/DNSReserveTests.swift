@@ -13,7 +13,7 @@ struct DNSReserveTests {
     private static let address = Answer(v4: .addresses([IPAddress(v4: 0xc000_0201)], ttl: .seconds(60)))
 
     /// Whether a question may wait for an upstream.
-    private static func isAdmitted(_ handling: DNSService.Handling) -> Bool {
+    private static func isAdmitted(_ handling: DNSService.MessageHandling) -> Bool {
         if case .later = handling { true } else { false }
     }
 

@@ -96,7 +96,7 @@ final class ServerService: Sendable {
     }
 
     /// Handles a request, or refuses it if its client exceeds the rate limit.
-    func handle(_ request: ServerRequest, now: NIODeadline) -> Handling {
+    func handle(_ request: ServerRequest, now: NIODeadline) -> RequestHandling {
         // Monitoring is exempt from the rate limit: the metrics are needed most when a client behind the same address exceeds it.
         // They cost no lookup, and the limits of connections, streams and held bytes bound unread replies.
         if let reply = monitoring(request) { return .reply(reply) }

@@ -41,7 +41,7 @@ extension DNSService {
     /// Handles a question that cannot be looked up now.
     ///
     /// - Parameter stale: An answer past its TTL.
-    func refusal(of arrival: Arrival, stale: ServerAnswer?) -> Handling {
+    func refusal(of arrival: Arrival, stale: ServerAnswer?) -> MessageHandling {
         let isTold = state.withLockedValue { state in
             state.counters.busy += 1
             guard stale == nil, arrival.transport == .udp else { return true }

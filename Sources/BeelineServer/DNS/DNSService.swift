@@ -21,7 +21,7 @@ final class DNSService: Sendable {
     }
 
     /// The result of handling a message.
-    enum Handling: Sendable {
+    enum MessageHandling: Sendable {
         /// No reply.
         case silence
         case reply([UInt8])
@@ -62,7 +62,7 @@ final class DNSService: Sendable {
         _ transport: Transport,
         now: NIODeadline,
         isFlooded: Bool = false
-    ) -> Handling {
+    ) -> MessageHandling {
         let query: QueryHead
         do throws(QueryHead.Fault) {
             query = try QueryHead(message)
@@ -122,7 +122,7 @@ final class DNSService: Sendable {
         var generation: Int
     }
 
-    private func answer(_ arrival: Arrival, isFlooded: Bool) -> Handling {
+    private func answer(_ arrival: Arrival, isFlooded: Bool) -> MessageHandling {
         let query = arrival.query
         let finish = { @Sendable [self] (answer: ServerAnswer) in reply(to: arrival, with: answer) }
         if let fault = query.fault { return .reply(finish(ServerAnswer(fault))) }
@@ -216,7 +216,7 @@ final class DNSService: Sendable {
     /// Counts a reply over UDP that the socket could not take.
     func dropped() { state.withLockedValue { $0.counters.dropped += 1 } }
 
-    /// Records that the reply of a ``Handling/later(_:)`` was sent.
+    /// Records that the reply of a ``MessageHandling/later(_:mayBeHeld:)`` was sent.
     func finishQuestion() { state.withLockedValue { $0.waiting -= 1 } }
 
     /// Changes the rules, zones or resolvers that answers come from.

@@ -10,7 +10,7 @@ extension AliyunDialect {
 
     /// Handles `/{account}/ss`, which returns the endpoints of the service. Aliyun's mobile SDKs never sign this
     /// request. The other SDKs always do.
-    func handleSchedule(_ request: ServerRequest, account: String) -> Handling {
+    func handleSchedule(_ request: ServerRequest, account: String) -> RequestHandling {
         do throws(Refusal) {
             try checkSchedule(account, request.fields)
         } catch {

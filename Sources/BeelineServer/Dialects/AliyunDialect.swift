@@ -26,7 +26,7 @@ struct AliyunDialect: Sendable {
     // MARK: Version 1
 
     /// Handles the call `call` of an account.
-    func handle(_ request: ServerRequest, account: String, call: Substring) -> Handling {
+    func handle(_ request: ServerRequest, account: String, call: Substring) -> RequestHandling {
         let fields = request.fields
         let isBatch = call.hasSuffix("resolve")
         let families = isBatch ? Families.v4 : Self.families(fields["query"])
@@ -96,7 +96,7 @@ struct AliyunDialect: Sendable {
     // MARK: Version 2
 
     /// Handles `/v2/d`.
-    func handleVersion2(_ request: ServerRequest) -> Handling {
+    func handleVersion2(_ request: ServerRequest) -> RequestHandling {
         var fields = request.fields
         let id = fields["id"] ?? ""
         let cipher: AESCipher?

@@ -13,7 +13,7 @@ struct DNSPodDialect: Sendable {
     /// The maximum number of names in one question, as in DNSPod's service.
     private static let maxNames = 8
 
-    func handle(_ request: ServerRequest) -> Handling {
+    func handle(_ request: ServerRequest) -> RequestHandling {
         let fields = request.fields
         var cipher: AESCipher?
         var account: String?

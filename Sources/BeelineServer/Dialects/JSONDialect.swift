@@ -7,7 +7,7 @@ import Names
 struct JSONDialect: Sendable {
     let router: Router
 
-    func handle(_ request: ServerRequest) -> Handling {
+    func handle(_ request: ServerRequest) -> RequestHandling {
         let fields = request.fields
         guard let text = fields["name"], let name = Self.name(text) else { return .reply(Self.refusal("name")) }
         let typeText = fields["type"].flatMap { $0.isEmpty ? nil : $0 } ?? "A"

@@ -11,7 +11,7 @@ struct MessageDialect: Sendable {
     /// Replies to padded queries are padded to a multiple of this (RFC 8467 §4.1).
     static let paddingBlock = 468
 
-    func handle(_ request: ServerRequest) -> Handling {
+    func handle(_ request: ServerRequest) -> RequestHandling {
         let octets: [UInt8]?
         switch request.method {
         case .get: octets = request.rawField("dns").flatMap { Base64.decode($0) }

@@ -61,7 +61,7 @@ final class Router: Sendable {
         for client: IPAddress,
         of account: ServerAccount?,
         reply: @escaping @Sendable (_ answers: [HostAnswer]?) -> ServerReply
-    ) -> Handling {
+    ) -> RequestHandling {
         let (subnet, answerer) = (allowed(subnet), answerer.serving(client))
         let lookups = names.count * families.members.count
         // Several lookups count as several questions, and a quota may need a store.
@@ -76,7 +76,7 @@ final class Router: Sendable {
         }
     }
 
-    func handle(_ request: ServerRequest) -> Handling {
+    func handle(_ request: ServerRequest) -> RequestHandling {
         guard request.method != .other else {
             var reply = ServerReply.text("only GET, HEAD and POST are supported", status: 405)
             reply.allow = "GET, HEAD, POST"

@@ -154,7 +154,7 @@ struct ServerReply: Sendable {
 }
 
 /// The result of handling a request: an immediate reply, or an operation that waits for an upstream.
-enum Handling: Sendable {
+enum RequestHandling: Sendable {
     case reply(ServerReply)
     /// An operation that waits, and the number of its lookups: one for each name and family.
     case later(lookups: Int, @Sendable () async -> ServerReply)
