@@ -168,7 +168,7 @@ final class OriginConnector {
         dial.start()
     }
 
-    private func connected(_ dialed: ChannelDial.Dialed) {
+    private func connected(_ dialed: ChannelDial.DialResult) {
         do {
             let wire = try server.wire(on: dialed.channel, halfCloses: dialed.halfCloses)
             wire.epoch = epoch

@@ -6,7 +6,7 @@ package import Names
 /// A ``DialRace`` for callers that carry bytes themselves. It ends with a bare channel on the loop on which it was started.
 package final class ChannelDial {
     /// A connected channel. A tunnel's has no handlers left.
-    package struct Dialed {
+    package struct DialResult {
         package let channel: any Channel
         package let endpoint: Endpoint
         /// Whether each direction ends separately. TLS with the origin does not support that.
@@ -16,7 +16,7 @@ package final class ChannelDial {
     }
 
     private let race: Result<DialRace, DirectHTTPError>
-    private let done: (Result<Dialed, DirectHTTPError>) -> Void
+    private let done: (Result<DialResult, DirectHTTPError>) -> Void
 
     /// Called on the loop.
     ///
@@ -40,7 +40,7 @@ package final class ChannelDial {
         engine: Engine,
         isTunnel: Bool,
         attempted: @escaping (Attempt) -> Void,
-        done: @escaping (Result<Dialed, DirectHTTPError>) -> Void
+        done: @escaping (Result<DialResult, DirectHTTPError>) -> Void
     ) {
         self.done = done
         var tls = tls
@@ -73,7 +73,7 @@ package final class ChannelDial {
                         if halfCloses {
                             try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
                         }
-                        return Dialed(
+                        return DialResult(
                             channel: won.channel,
                             endpoint: won.winner.endpoint,
                             halfCloses: halfCloses,

@@ -13,7 +13,7 @@ struct ConnectionMaker: Sendable {
     /// The pool's epoch before the resolution. If the pool retires its connections meanwhile, this one is not kept.
     let epoch: Int
 
-    func make(from won: DialRace.Won, info: ConnectionInfo) -> Result<Connection, DirectHTTPError> {
+    func make(from won: DialRace.RaceResult, info: ConnectionInfo) -> Result<Connection, DirectHTTPError> {
         let loop = won.channel.eventLoop
         // The handler needs the connection for its notices, and the connection needs the handler. The box breaks this cycle.
         let box = NIOLoopBoundBox<Connection?>(nil, eventLoop: loop)

@@ -9,9 +9,9 @@ import Names
 /// the winner's.
 final class DialRace {
     /// The result of a race: a connected and secured channel, and all attempts.
-    struct Won {
+    struct RaceResult {
         var channel: any Channel
-        var secured: Handshake.Secured
+        var secured: Handshake.HandshakeResult
         var attempts: [Attempt]
         var winner: Attempt
     }
@@ -20,7 +20,7 @@ final class DialRace {
         var attempt: Attempt
         var channel: (any Channel)?
         var handshakeStart: NIODeadline?
-        var secured = Handshake.Secured(applicationProtocol: "http/1.1")
+        var secured = Handshake.HandshakeResult(applicationProtocol: "http/1.1")
         /// The plan for the ClientHello. A rejection changes it.
         var ech: ECHPlan
         /// Whether this is the second connection, which answers a proxy's challenge.
@@ -41,7 +41,7 @@ final class DialRace {
     private let begin: NIODeadline
     private let deadline: NIODeadline?
     private let ended: (Attempt) -> Void
-    private let done: (Result<Won, DirectHTTPError>) -> Void
+    private let done: (Result<RaceResult, DirectHTTPError>) -> Void
     private var plan: RacePlan
     private var candidates: [Candidate] = []
     private var timer: Scheduled<Void>?
@@ -66,7 +66,7 @@ final class DialRace {
         deadline: NIODeadline?,
         services: [Endpoint: EndpointService] = [:],
         ended: @escaping (Attempt) -> Void,
-        done: @escaping (Result<Won, DirectHTTPError>) -> Void
+        done: @escaping (Result<RaceResult, DirectHTTPError>) -> Void
     ) {
         self.loop = loop
         self.target = target
@@ -245,7 +245,7 @@ final class DialRace {
         for other in candidates { other.attempt.lose(to: candidate.attempt, stagger: settings.stagger) }
         finish(
             .success(
-                Won(
+                RaceResult(
                     channel: channel,
                     secured: candidate.secured,
                     attempts: attempts,
@@ -298,7 +298,7 @@ final class DialRace {
         return hasFailed ? "; \(ECHRemedy.turnOff.rawValue)" : ""
     }
 
-    private func finish(_ result: Result<Won, DirectHTTPError>) {
+    private func finish(_ result: Result<RaceResult, DirectHTTPError>) {
         guard !isOver else { return }
         isOver = true
         timer?.cancel()

@@ -28,7 +28,7 @@ struct Dialer: Sendable {
     func dial<Made: Sendable>(
         on loop: any EventLoop,
         deadline: NIODeadline?,
-        make: @escaping @Sendable (DialRace.Won, ConnectionInfo) -> Result<Made, DirectHTTPError>
+        make: @escaping @Sendable (DialRace.RaceResult, ConnectionInfo) -> Result<Made, DirectHTTPError>
     ) async throws(DirectHTTPError) -> Made {
         typealias Outcome = Result<Made, DirectHTTPError>
         let state = NIOLoopBoundBox.makeBoxSendingValue(RaceState.waiting, eventLoop: loop)
@@ -70,7 +70,7 @@ struct Dialer: Sendable {
         }
     }
 
-    private func info(of won: DialRace.Won) -> ConnectionInfo {
+    private func info(of won: DialRace.RaceResult) -> ConnectionInfo {
         ConnectionInfo(
             endpoint: won.winner.endpoint,
             localEndpoint: won.channel.localAddress.flatMap(Endpoint.init),

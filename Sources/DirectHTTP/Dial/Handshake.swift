@@ -10,7 +10,7 @@ import Names
 /// TLS.
 final class Handshake {
     /// The result of the TLS handshakes of a connection.
-    struct Secured {
+    struct HandshakeResult {
         /// The protocol that the last ALPN chose, or `http/1.1`.
         var applicationProtocol: String
         /// The certificate that the peer of the last TLS handshake showed; nil without TLS.
@@ -25,8 +25,8 @@ final class Handshake {
     private let isAnswering: Bool
     private let ech: ECHPlan
     private var rest: ArraySlice<DialStep>
-    private var secured: Secured
-    private var done: ((Result<Secured, DirectHTTPError>) -> Void)?
+    private var secured: HandshakeResult
+    private var done: ((Result<HandshakeResult, DirectHTTPError>) -> Void)?
 
     /// - Parameters:
     ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
@@ -37,14 +37,14 @@ final class Handshake {
         to target: DialTarget,
         isAnswering: Bool,
         ech: ECHPlan,
-        done: @escaping (Result<Secured, DirectHTTPError>) -> Void
+        done: @escaping (Result<HandshakeResult, DirectHTTPError>) -> Void
     ) {
         self.channel = channel
         self.target = target
         self.isAnswering = isAnswering
         self.ech = ech
         self.done = done
-        secured = Secured(applicationProtocol: target.assumesHTTP2 ? "h2" : "http/1.1")
+        secured = HandshakeResult(applicationProtocol: target.assumesHTTP2 ? "h2" : "http/1.1")
         rest = target.steps[...]
     }
 

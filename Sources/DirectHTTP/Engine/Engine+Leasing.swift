@@ -7,7 +7,7 @@ import Names
 
 extension Engine {
     /// A request that was sent on a connection, with its result.
-    struct Sent: Sendable {
+    struct SendResult: Sendable {
         let connection: Connection
         let isReused: Bool
         let time: NIODeadline
@@ -21,7 +21,7 @@ extension Engine {
         from source: some EndpointSource,
         fresh: Bool,
         clock: inout ExchangeClock
-    ) async throws(DirectHTTPError) -> Sent {
+    ) async throws(DirectHTTPError) -> SendResult {
         let avoided =
             if let side = exchange.request.hedgeSide {
                 await avoided(by: side, for: key, from: source, clock: clock)
@@ -91,7 +91,7 @@ extension Engine {
         avoiding avoided: Set<Endpoint>,
         hasWaitedLong: Bool,
         clock: ExchangeClock
-    ) async throws(DirectHTTPError) -> Sent {
+    ) async throws(DirectHTTPError) -> SendResult {
         do {
             let epoch = pool.epoch
             var dialer = try await dialer(for: key, from: source, avoiding: avoided, clock: clock)
@@ -121,11 +121,11 @@ extension Engine {
         return side.avoided(of: list.endpoints)
     }
 
-    private func send(_ exchange: Exchange, on connection: Connection, isReused: Bool) async -> Sent {
+    private func send(_ exchange: Exchange, on connection: Connection, isReused: Bool) async -> SendResult {
         exchange.request.hedgeSide?.record(connection.info.endpoint)
         let time = NIODeadline.now()
         let head = await exchange.head(on: connection, now: time)
-        return Sent(connection: connection, isReused: isReused, time: time, head: head)
+        return SendResult(connection: connection, isReused: isReused, time: time, head: head)
     }
 
     /// Runs `body` on an event loop, if it can, so that the caller changes threads only once to the loop and once back.
@@ -190,7 +190,7 @@ extension Engine {
         by dialer: Dialer,
         from source: some EndpointSource,
         clock: ExchangeClock,
-        make: @escaping @Sendable (DialRace.Won, ConnectionInfo) -> Result<Made, DirectHTTPError>
+        make: @escaping @Sendable (DialRace.RaceResult, ConnectionInfo) -> Result<Made, DirectHTTPError>
     ) async throws(DirectHTTPError) -> Made {
         let loop = MultiThreadedEventLoopGroup.currentEventLoop ?? group.next()
         do {

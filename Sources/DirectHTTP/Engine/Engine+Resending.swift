@@ -44,7 +44,7 @@ extension Engine {
 
     /// Decides what follows an attempt, and changes the course for the next one.
     func nextStep(
-        after sent: Sent,
+        after sent: SendResult,
         of exchange: Exchange,
         clock: ExchangeClock,
         course: inout Course
@@ -82,7 +82,7 @@ extension Engine {
     /// Whether to send the request again after a response, which is then discarded.
     private func shouldResend(
         after response: HTTPResponse,
-        to sent: Sent,
+        to sent: SendResult,
         of exchange: Exchange,
         course: inout Course
     ) -> Bool {
@@ -113,7 +113,7 @@ extension Engine {
     /// - Throws: the failure, if the request must not be sent again.
     private func prepareResend(
         after error: DirectHTTPError,
-        of sent: Sent,
+        of sent: SendResult,
         course: inout Course
     ) throws(DirectHTTPError) {
         let isReplayable = course.request.body.isReplayable
@@ -149,7 +149,7 @@ extension Engine {
 
     /// Whether the response is the end of a kept connection's idle time (408), which the server sent just before the
     /// request arrived. Over HTTP/2 a 408 is always the response to the request.
-    private func isIdleTimeout(_ response: HTTPResponse, sent: Sent) -> Bool {
+    private func isIdleTimeout(_ response: HTTPResponse, sent: SendResult) -> Bool {
         response.status.code == 408 && sent.isReused && !sent.connection.isShared
     }
 }

@@ -95,7 +95,7 @@ public final class Engine: Sendable {
             // A kept connection would send the request at once, before its timer could end it.
             if let deadline = clock.deadline, deadline <= .now() { throw .late }
             let exchange = nextExchange(limits: limits, clock: clock, course: &course)
-            let sent: Sent
+            let sent: SendResult
             do {
                 sent = try await send(exchange, for: course.key, from: source, fresh: course.fresh, clock: &clock)
             } catch {

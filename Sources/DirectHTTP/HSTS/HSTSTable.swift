@@ -23,7 +23,7 @@ public struct HSTSEntry: Hashable, Sendable {
 
 /// The rules of HSTS (RFC 6797) as a value type. ``HSTSStore`` guards it with a lock.
 struct HSTSTable: Sendable {
-    private struct Known {
+    private struct KnownHost {
         var entry: HSTSEntry
         /// The order in which entries were recorded.
         var number: UInt64
@@ -32,7 +32,7 @@ struct HSTSTable: Sendable {
     /// The maximum number of entries. If there are more, expired entries are removed, and then the one that was
     /// recorded first.
     let maxEntries: Int
-    private var known: [String: Known] = [:]
+    private var known: [String: KnownHost] = [:]
     private var lastNumber: UInt64 = 0
 
     init(maxEntries: Int) { self.maxEntries = max(0, maxEntries) }
@@ -76,7 +76,7 @@ struct HSTSTable: Sendable {
     mutating func insert(_ entry: HSTSEntry, now: Int64) {
         guard entry.expiry > now else { return }
         lastNumber += 1
-        known[entry.host] = Known(entry: entry, number: lastNumber)
+        known[entry.host] = KnownHost(entry: entry, number: lastNumber)
         if known.count > maxEntries { evict(now: now) }
     }
 

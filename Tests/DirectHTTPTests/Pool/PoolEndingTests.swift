@@ -83,9 +83,9 @@ struct PoolEndingTests {
             connectTime: .zero,
             handshakeTime: nil
         )
-        let won = DialRace.Won(
+        let won = DialRace.RaceResult(
             channel: channel,
-            secured: Handshake.Secured(applicationProtocol: "h2"),
+            secured: Handshake.HandshakeResult(applicationProtocol: "h2"),
             attempts: [attempt],
             winner: attempt
         )
