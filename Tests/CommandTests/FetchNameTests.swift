@@ -138,6 +138,18 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("an attempt without TLS and without a proxy has no time for TLS")
+        func noHandshakeTimeWithoutTLS() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let plain = try ReportView(try await lab.beeline(["--report", lab.plainURL()]).errors)["hops"][0]
+            #expect(plain["attempts"][0]["outcome"].text == "connected" && plain["attempts"][0]["tls_ms"].isNull)
+            #expect(plain["attempts"][0]["connect_ms"].number != nil && plain["timings_ms"]["tls"].isNull)
+            let run = try await lab.beeline(lab.names + ["--report", lab.url("a.test")])
+            let secure = try ReportView(run.errors)["hops"][0]
+            #expect(secure["attempts"][0]["tls_ms"].number ?? 0 > 0, "\(run.errors)")
+            await lab.stop()
+        }
+
         @Test func theEnvironmentNamesUpstreamsAndArgumentsWin() async throws {
             let lab = try await CommandLab()
             let base = ["--allow-local-answers", "--cacert", "ca.pem", lab.url("a.test", "/status/200")]

@@ -22,7 +22,7 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     public var start: Duration
     /// How long the TCP connection took; nil if it was not established.
     public var connect: Duration?
-    /// How long TLS (and a proxy's CONNECT) took; nil if it was not completed.
+    /// How long TLS and the steps of a proxy (CONNECT, SOCKS) took; nil if there was none, or if they were not completed.
     public var handshake: Duration?
     /// Whether the endpoint was silent for a whole stagger, until an attempt that began later connected. This happens
     /// if packets to the address are dropped.

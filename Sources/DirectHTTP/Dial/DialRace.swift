@@ -239,7 +239,10 @@ final class DialRace {
         let candidate = candidates[index]
         guard let channel = candidate.channel else { return }
         candidate.attempt.outcome = .connected
-        candidate.attempt.handshake = candidate.handshakeStart.map { Duration(loop.now - $0) }
+        // Without TLS and without a proxy's steps, a connection has no handshake.
+        if !target.steps.isEmpty {
+            candidate.attempt.handshake = candidate.handshakeStart.map { Duration(loop.now - $0) }
+        }
         ended(candidate.attempt)
         candidate.channel = nil
         for other in candidates { other.attempt.lose(to: candidate.attempt, stagger: settings.stagger) }

@@ -79,7 +79,7 @@ struct Dialer: Sendable {
             applicationProtocol: won.secured.applicationProtocol,
             resolveTime: resolveTime,
             connectTime: won.winner.start + (won.winner.connect ?? .zero),
-            handshakeTime: target.steps.isEmpty ? nil : won.winner.handshake,
+            handshakeTime: won.winner.handshake,
             ech: won.secured.ech,
             certificate: won.secured.certificate
         )
