@@ -10,9 +10,9 @@ public import HTTPTypes
 /// configuration.retry.tries = 5
 /// ```
 ///
-/// If a reused connection turns out to be dead, the client replaces it without counting a try; see `Engine`. The policy applies
-/// to all other failures. The time limit of the whole call includes all tries and waits: no wait starts that would end after
-/// it.
+/// The client repeats some requests without counting a try: after a reused connection that turns out to be dead or ends with a
+/// 408, after a refusal without processing (HTTP/2), and after a 417. The policy applies to all other failures. The time limit of
+/// the whole call includes all tries and waits: no wait starts that would end after it.
 public struct RetryPolicy: Hashable, Sendable {
     /// No retries.
     public static let none: RetryPolicy = {
