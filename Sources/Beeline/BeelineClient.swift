@@ -109,7 +109,7 @@ public final class BeelineClient: Sendable {
     /// Sends a request for `url` and follows its redirects.
     ///
     /// Interceptors run once for the call. Below them the policies apply: retries, then hedged requests. Each of these performs
-    /// the nine steps of `Call.follow`.
+    /// the whole request, with its redirects.
     ///
     /// - Parameters:
     ///   - body: The body.

@@ -22,8 +22,8 @@ public struct ProxyLimits: Hashable, Sendable {
     public var connect: Duration? = .seconds(20)
     /// The maximum idle time of a tunnel or an exchange. Default 1 hour.
     public var idle: Duration? = .seconds(3600)
-    /// The maximum idle time of a tunnel after one side has ended, or of an exchange whose client has ended its input. For 31
-    /// times as long, it is not idle while a peer receives bytes from the kernel. Default 2 min.
+    /// The maximum idle time of a tunnel after one side has ended, or of an exchange whose client has ended its input. While a peer
+    /// still receives buffered bytes, this limit starts again, for at most 31 times its length. Default 2 min.
     package var halfClosed: Duration? = .seconds(120)
     /// The maximum duration of a tunnel. Default nil.
     public var total: Duration?

@@ -11,8 +11,8 @@ public import HTTPTypes
 /// ```
 ///
 /// The client repeats some requests without counting a try: after a reused connection that turns out to be dead or ends with a
-/// 408, after a refusal without processing (HTTP/2), and after a 417. The policy applies to all other failures. The time limit of
-/// the whole call includes all tries and waits: no wait starts that would end after it.
+/// 408, after a refusal without processing (HTTP/2), and after a 417. The policy applies to all other failures. The time limit
+/// of the whole call includes all tries and waits: no wait starts that would end after it.
 public struct RetryPolicy: Hashable, Sendable {
     /// No retries.
     public static let none: RetryPolicy = {

@@ -12,7 +12,7 @@ public import Names
 /// differs on one side was changed there and is copied to the other, once. If a cookie changes on both sides, the newer change
 /// wins. Cookies that the jar removes because of expiry or its size limits are not deleted in the store.
 ///
-/// Web stores cannot change a cookie only if it is unchanged. If a page changes a cookie at the same moment as this class, the
+/// Web stores have no conditional write. If a page changes a cookie at the same moment as this class, the
 /// page's change is overwritten. Both sides still end with the same cookie.
 public final class WebCookieFollowing: Sendable {
     /// One of the two sides.

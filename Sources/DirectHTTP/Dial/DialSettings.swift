@@ -27,10 +27,10 @@ public struct DialSettings: Sendable, Hashable {
     public var interface: String?
     /// The local ports of connections, tried in order until one is free (curl's `--local-port`). Default nil: the system chooses.
     package var localPorts: ClosedRange<UInt16>?
-    /// How long a connection may be silent before TCP asks whether the peer is still there, and the time between such questions,
-    /// in whole seconds from 1 to 32767. Default nil: never.
+    /// The idle time before TCP sends keep-alive probes, and the interval between probes, in whole seconds from 1 to 32767. Default
+    /// nil: no probes.
     package var keepAlive: Duration?
-    /// How many such questions without an answer end the connection, from 1 to 127. Default 9.
+    /// How many unanswered probes end the connection, from 1 to 127. Default 9.
     package var keepAliveCount = 9
     /// Whether small segments are sent without waiting for the acknowledgement of earlier ones (TCP_NODELAY). Default true.
     package var sendsAtOnce = true

@@ -33,7 +33,7 @@ public struct EngineConfiguration: Sendable {
     /// How long the answer to a PING may take before the connection counts as lost. Default 5 s.
     public var pingTimeout = Duration.seconds(5)
     /// Whether connections to `http` origins use HTTP/2 at once, without asking the server (RFC 9113 §3.3). It does not
-    /// apply to a proxy that forwards requests, and to WebSockets. Default false.
+    /// apply to a proxy that forwards requests, or to WebSockets. Default false.
     public var assumesHTTP2 = false
     /// How connections are opened.
     public var dial = DialSettings()

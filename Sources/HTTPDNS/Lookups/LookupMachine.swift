@@ -3,7 +3,7 @@
 import Names
 
 /// Decides everything that concerns more than one lookup: who shares a lookup, which upstreams are asked, what is
-/// cached, and when a caller gets which result. A value without locks, clocks and I/O; ``Resolver`` drives it.
+/// cached, and when a caller gets which result. A value without locks, clocks or I/O; ``Resolver`` drives it.
 ///
 /// The life of a lookup:
 /// 1. ``cached(_:port:now:countsMisses:)`` finds no answer, and the caller waits: ``Event/asked(_:by:isFresh:)``.
