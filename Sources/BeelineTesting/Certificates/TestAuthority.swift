@@ -18,9 +18,8 @@ import Foundation
 /// let authority = try TestAuthority()
 /// let certificate = try authority.certificate(for: "a.test", "*.b.test", "127.0.0.1")
 /// let expired = try authority.certificate(for: "a.test", flaw: .expired)
-/// var tls = TLSConfiguration.makeClientConfiguration()
-/// tls.trustRoots = authority.trustRoots           // the client trusts this authority
-/// let impostor = try TestAuthority()              // the client does not trust this one
+/// configuration.tls.rootPEMs = [authority.rootPEM]  // the client trusts this authority
+/// let impostor = try TestAuthority()                // the client does not trust this one
 /// ```
 ///
 /// Keys are P-256. Creating an authority or a certificate takes well under a millisecond.

@@ -10,7 +10,6 @@ public import HTTPTypes
 /// Reply(fields: [.contentLength: "100"], body: ["half"], ending: .hangUp)     // closes within the body
 /// Reply(fields: [.contentLength: "3"], body: ["too long"])           // more than Content-Length
 /// .raw("HTTP/1.1 twohundred\r\n\r\n")                                // not valid HTTP
-/// .takeover { connection in … }                                      // the closure writes all bytes
 /// ```
 public struct Reply: Sendable {
     /// The status. HTTP/1.1 also sends its reason phrase.

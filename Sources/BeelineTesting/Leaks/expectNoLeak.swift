@@ -9,7 +9,7 @@ package import Names
 /// ```swift
 /// try await expectNoLeak(to: origin.endpoints) {      // counts client sockets to these endpoints
 ///     try await client.get(…)
-///     try await client.shutDown()
+///     await client.shutDown()
 /// }
 /// ```
 ///

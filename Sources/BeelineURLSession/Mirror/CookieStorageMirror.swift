@@ -14,7 +14,7 @@ public import Foundation
 /// other.
 ///
 /// ```swift
-/// let mirror = CookieStorageMirror(jar: jar, storage: configuration.httpCookieStorage)
+/// let mirror = CookieStorageMirror(jar: jar, storage: .shared)
 /// async let following: Void = mirror.run()   // until its task is cancelled
 /// mirror.sync()                              // both agree now
 /// ```

@@ -7,7 +7,7 @@ import NIOPosix
 ///
 /// ```swift
 /// let executor = EventLoopTaskExecutor(group.next())
-/// await withTaskExecutorPreference(executor) {
+/// try await withTaskExecutorPreference(executor) {
 ///     let response = try await engine.exchange(request, from: endpoints)
 /// }
 /// ```

@@ -18,7 +18,7 @@ import Glibc
 /// hosts.add(HSTSFile.read(text).entries)
 /// let client = try BeelineClient(hsts: hosts)
 /// …
-/// let text = HSTSFile.write(hosts.entries)
+/// let saved = HSTSFile.write(hosts.entries)
 /// ```
 ///
 /// Several clients can share one store.
