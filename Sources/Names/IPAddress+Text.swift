@@ -13,6 +13,19 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
         self = parsed
     }
 
+    /// Reads the same text as ``init(_:)``.
+    ///
+    /// - Throws: ``NameError`` with code `malformedAddress` for any other text.
+    public init(parsing text: String) throws(NameError) {
+        guard let address = IPAddress(text) else {
+            throw NameError(
+                .malformedAddress,
+                "address \(NameError.quoted(text.utf8)): write an IP address without a port, 192.0.2.1 or 2001:db8::1"
+            )
+        }
+        self = address
+    }
+
     /// Dotted decimal, or the form of RFC 5952: lower case, with the longest run of zeros as `::`.
     public var description: String {
         switch family {

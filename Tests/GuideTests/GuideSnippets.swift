@@ -17,7 +17,7 @@ func firstRequest() async throws {
 func ownUpstreams() async throws {
     var configuration = ClientConfiguration()
     configuration.upstreams = [
-        .doh(try HTTPURL("https://doh.pub/dns-query"), at: [IPAddress(v4: 0x010c_0c0c)]),
+        try UpstreamSpec(parsing: "doh:https://doh.pub/dns-query#1.12.12.12"),
         .dnspod(),
         .system,
     ]

@@ -42,7 +42,7 @@ func switchForAll(_ transport: EngineTransport, _ key: [UInt8]) throws -> Resolv
     var configuration = ResolverConfiguration()
     configuration.remoteSwitch = RemoteSwitch(
         try HTTPURL("https://config.example.com/httpdns.json"),
-        at: [IPAddress("192.0.2.80")].compactMap(\.self),
+        at: [try IPAddress(parsing: "192.0.2.80")],
         publicKey: key,
         transport: transport
     )

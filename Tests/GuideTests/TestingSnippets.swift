@@ -50,8 +50,8 @@ func checkUpstream() async throws {
     server.zone.set("silent.test", fault: .silence)
     let suite = UpstreamConformance(
         known: try Host("known.test"),
-        v4: [IPAddress("192.0.2.1")].compactMap(\.self),
-        v6: [IPAddress("2001:db8::1")].compactMap(\.self),
+        v4: [try IPAddress(parsing: "192.0.2.1")],
+        v6: [try IPAddress(parsing: "2001:db8::1")],
         unknown: try Host("unknown.test"),
         silent: try Host("silent.test")
     )

@@ -12,8 +12,9 @@ struct IPAddressTests {
             ("::ffff:192.0.2.1", "::ffff:c000:201"), ("1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8"), ("fe80::", "fe80::"),
         ]
     )
-    func canonicalForm(text: String, expected: String) {
+    func canonicalForm(text: String, expected: String) throws {
         #expect(IPAddress(text)?.description == expected)
+        #expect(try IPAddress(parsing: text).description == expected)
     }
 
     @Test(
@@ -22,5 +23,7 @@ struct IPAddressTests {
     )
     func refused(text: String) {
         #expect(IPAddress(text) == nil)
+        let error = #expect(throws: NameError.self) { try IPAddress(parsing: text) }
+        #expect(error?.code == .malformedAddress)
     }
 }
