@@ -23,14 +23,14 @@ struct BeelineCommand: AsyncParsableCommand {
         commandName: "beeline",
         abstract: "Transfer URLs, with host names resolved by HTTPDNS or DNS over HTTPS.",
         discussion: """
-            Without a subcommand, beeline fetches: `beeline -L https://www.example.com/`. Options and exit codes that \
-            exist in curl have the same names and meanings.
+            Without a subcommand, beeline fetches: `beeline -L https://www.example.com/`. Options and exit codes are \
+            those of curl, except for the differences that docs/COMMAND.md lists.
             """,
         version: BeelineClient.version,
         subcommands: [
             FetchCommand.self, ResolveCommand.self, DoctorCommand.self, ServeCommand.self, DNSCommand.self,
             CookiesCommand.self, LoginCommand.self, ProxyCommand.self, RunCommand.self, OpenCommand.self,
-            DemoCommand.self,
+            DemoCommand.self, UpstreamsTopic.self,
         ],
         defaultSubcommand: FetchCommand.self
     )

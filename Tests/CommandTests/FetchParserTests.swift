@@ -181,6 +181,29 @@ struct FetchParserTests {
         #expect(titles.isSuperset(of: ["Request", "Output", "Transfer", "Connection", "Cookies"]))
     }
 
+    @Test("SPEC is described once, in a topic that each subcommand with --dns names")
+    func theHelpOfUpstreamsIsOneTopic() {
+        let commands: [any ParsableCommand.Type] = [
+            FetchCommand.self, ResolveCommand.self, DoctorCommand.self, ServeCommand.self, DNSCommand.self,
+            ProxyCommand.self, RunCommand.self, OpenCommand.self,
+        ]
+        for command in commands {
+            let help = BeelineCommand.helpMessage(for: command, columns: 5_000)
+            #expect(help.contains("beeline help upstreams") && !help.contains("volcengine"), "\(command)")
+        }
+        let topic = BeelineCommand.helpMessage(for: UpstreamsTopic.self, columns: 200)
+        for form in ["dnspod", "doh:URL", "json:URL", "dot:HOST", "dns:ADDR", "system", "hosts:FILE", "volcengine:"] {
+            #expect(topic.contains(form), "\(form)")
+        }
+    }
+
+    @Test("defaults of whole numbers are printed without a fraction")
+    func defaultsHaveNoFraction() {
+        let help = [ServeCommand.helpMessage(columns: 5_000), DNSCommand.helpMessage(columns: 5_000)]
+        for text in help + [LoginCommand.helpMessage(columns: 200)] { #expect(!text.contains(".0)"), "\(text)") }
+        for text in help { #expect(text.contains("(default: 200)") && text.contains("(default: 0)"), "\(text)") }
+    }
+
     /// The options of ``NameArguments``, which other subcommands parse, are those of `fetch`.
     @Test func optionsOfNamesAreThoseOfTheOtherSubcommands() throws {
         let help = ResolveCommand.helpMessage(columns: 200)

@@ -44,13 +44,6 @@ struct NameArguments: ParsableArguments {
     /// The address families that `-4` and `-6` allow.
     var families: Families { ipv4 ? .v4 : ipv6 ? .v6 : .both }
 
-    /// The description of SPEC in `--help`.
-    static let specs = """
-        SPEC is one of dnspod[:ADDR[:PORT]], doh:URL[#ADDR,ADDR], json:URL[#ADDR,ADDR], \
-        dot:HOST[:PORT][#ADDR], dns:ADDR, system, hosts:FILE, or a paid service: dnspod+aes:ID:KEYFILE[@ADDR], \
-        dnspod+https:TOKENFILE[@ADDR], aliyun:ACCOUNT[:SECRETFILE][@ADDR], \
-        aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]][@ADDR], baidu:ACCOUNT:SECRETFILE[@ADDR], \
-        volcengine:ACCOUNT:SECRETFILE@ADDR. Upstreams are asked in the given order. Without --dns: \
-        $BEELINE_DNS, then the configuration file, then two public DoH services, dnspod and system.
-        """
+    /// The pointer to the description of SPEC in `--help`.
+    static let specs = "`beeline help upstreams` describes SPEC, the value of --dns."
 }

@@ -22,7 +22,7 @@ struct DNSCommand: AsyncParsableCommand {
             the upstreams that carry DNS messages (doh, dot, dns). The first line of output says where it listens. SIGHUP reloads \
             upstreams by domain, lists, zones and certificate and reopens the access log; SIGTERM finishes the answers in progress and ends.
             """ + " " + NameArguments.specs
-                + " This command leaves out system unless you name it, because the system's resolver may ask this server."
+                + " Without upstreams, this command leaves out system, because the system's resolver may ask this server."
     )
 
     @OptionGroup var names: NameArguments
@@ -114,11 +114,11 @@ struct DNSArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Maximum queries per second of one client that is not on this machine; 0 for no limit",
+            "Maximum queries per second of one client that is not on this machine; 0 for no limit (default: 200)",
             valueName: "number"
         )
     )
-    var rate = 200.0
+    var rate: Double?
 
     @Option(
         help: ArgumentHelp(
@@ -138,11 +138,11 @@ struct DNSArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "After SIGTERM, answer /ready with 503 for this time before new connections are refused",
+            "After SIGTERM, answer /ready with 503 for this time before new connections are refused (default: 0)",
             valueName: "seconds"
         )
     )
-    var drainDelay = 0.0
+    var drainDelay: Double?
 
     @OptionGroup var log: ServerLogArguments
 }

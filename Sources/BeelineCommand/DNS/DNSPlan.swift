@@ -65,10 +65,8 @@ struct DNSPlan: Sendable {
         case "zero": configuration.blockedAnswer = .unspecifiedAddress
         default: throw CommandFailure(.usage, "--blocked \"\(arguments.blocked)\": write nxdomain or zero")
         }
-        guard arguments.rate >= 0, arguments.rate.isFinite else {
-            throw CommandFailure(.usage, "--rate: write 0 or more")
-        }
-        configuration.questionsPerSecond = arguments.rate == 0 ? nil : arguments.rate
+        let rate = try ServePlan.rate(arguments.rate)
+        configuration.questionsPerSecond = rate == 0 ? nil : rate
         configuration.drainDelay = try ServePlan.drainDelay(arguments.drainDelay)
     }
 

@@ -32,8 +32,13 @@ struct LoginCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The cookie that the origin gets when the jar is logged in", valueName: "name"))
     var cookie: String
 
-    @Option(help: ArgumentHelp("Wait this long for another process's login, in seconds", valueName: "seconds"))
-    var wait = 60.0
+    @Option(
+        help: ArgumentHelp(
+            "Wait this long for another process's login, in seconds (default: 60)",
+            valueName: "seconds"
+        )
+    )
+    var wait: Double?
 
     @Argument(parsing: .postTerminator, help: "The program and its arguments, after --")
     var command: [String]
@@ -42,6 +47,7 @@ struct LoginCommand: AsyncParsableCommand {
         // List the descriptors before opening any, because the program may be given some.
         let descriptors = ProgramLaunch.inherited
         guard !command.isEmpty else { throw CommandFailure(.usage, "no program: write beeline login … -- COMMAND") }
+        let wait = wait ?? 60
         guard wait >= 0, wait <= 86_400 else {
             throw CommandFailure(.usage, "--wait \(wait): write 0 to 86400 seconds")
         }

@@ -116,8 +116,13 @@ struct ServeArguments: ParsableArguments {
     )
     var privateNames = "loopback"
 
-    @Option(help: ArgumentHelp("Maximum queries per second of one client; 0 for no limit", valueName: "number"))
-    var rate = 200.0
+    @Option(
+        help: ArgumentHelp(
+            "Maximum queries per second of one client; 0 for no limit (default: 200)",
+            valueName: "number"
+        )
+    )
+    var rate: Double?
 
     @Option(
         help: ArgumentHelp(
@@ -145,11 +150,11 @@ struct ServeArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "After SIGTERM, answer /ready with 503 for this time before new connections are refused",
+            "After SIGTERM, answer /ready with 503 for this time before new connections are refused (default: 0)",
             valueName: "seconds"
         )
     )
-    var drainDelay = 0.0
+    var drainDelay: Double?
 
     @OptionGroup var log: ServerLogArguments
 }

@@ -42,11 +42,9 @@ struct ServePlan: Sendable {
         configuration.listeningSocket = socket
         configuration.zones = arguments.zone
         configuration.tls = try arguments.tls.files()
-        guard arguments.rate >= 0, arguments.rate.isFinite else {
-            throw CommandFailure(.usage, "--rate: write 0 or more")
-        }
-        configuration.questionsPerSecond = arguments.rate == 0 ? nil : arguments.rate
-        configuration.burst = Int(min(arguments.rate * 5, 1_000_000))
+        let rate = try Self.rate(arguments.rate)
+        configuration.questionsPerSecond = rate == 0 ? nil : rate
+        configuration.burst = Int(min(rate * 5, 1_000_000))
         guard (1...1_000_000).contains(arguments.maxConnections) else {
             throw CommandFailure(.usage, "--max-connections: write 1 to 1000000")
         }
@@ -71,7 +69,16 @@ struct ServePlan: Sendable {
         }
     }
 
-    static func drainDelay(_ seconds: Double) throws(CommandFailure) -> Duration {
+    /// The value of `--rate`, 200 by default.
+    static func rate(_ rate: Double?) throws(CommandFailure) -> Double {
+        let rate = rate ?? 200
+        guard rate >= 0, rate.isFinite else { throw CommandFailure(.usage, "--rate: write 0 or more") }
+        return rate
+    }
+
+    /// The value of `--drain-delay`, 0 by default.
+    static func drainDelay(_ seconds: Double?) throws(CommandFailure) -> Duration {
+        let seconds = seconds ?? 0
         guard (0...3_600).contains(seconds) else {
             throw CommandFailure(.usage, "--drain-delay: write 0 to 3600 seconds")
         }
