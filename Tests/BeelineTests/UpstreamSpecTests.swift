@@ -83,6 +83,20 @@ struct UpstreamSpecTests {
     }
 
     @Test(
+        "an error about an address quotes what was written, and says how to write it",
+        arguments: [
+            ("dot:a.example", "the address of a.example is missing; append it as #ADDR"),
+            ("doh:https://a.example/q", "the address of a.example is missing; append it as #ADDR"),
+            ("doh:http://1.1.1.1/x", "write an https URL"), ("json:http://1.1.1.1/x", "write an https URL"),
+            ("dot:a.example#8.8.8.8:853", "\"8.8.8.8:853\" is not an IP address; the port belongs before the #"),
+        ]
+    )
+    func addressOfAnUpstream(text: String, reason: String) {
+        let error = #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: text) }
+        #expect(error?.message.hasPrefix("upstream \"\(text)\": \(reason)") == true, "\(error?.message ?? "")")
+    }
+
+    @Test(
         "an error about the file of a secret names the upstream and not the file, which may be the secret itself",
         arguments: ["dnspod+https:s3cret@192.0.2.1", "baidu:1:s3cret", "aliyun2:1:s3cret", "aliyun:1:s3cret@192.0.2.1"]
     )

@@ -60,12 +60,15 @@ private struct SpecReader {
         case "baidu", "baidu+http", "volcengine", "volcengine+http": return try signed()
         case "doh", "json":
             let (text, addresses) = try parts()
-            do {
-                let url = try HTTPURL(text)
-                return kind == "doh" ? .doh(url, at: addresses) : .json(url, at: addresses)
+            let url: HTTPURL
+            do throws(NameError) {
+                url = try HTTPURL(text)
             } catch {
                 throw wrong(error.message)
             }
+            guard url.origin.scheme == .https else { throw wrong("write an https URL") }
+            try requireAddress(in: addresses, of: url.host)
+            return kind == "doh" ? .doh(url, at: addresses) : .json(url, at: addresses)
         case "dot": return try dot()
         case "dns": return .dns([try endpoint(rest, port: 53)])
         case "hosts":
@@ -139,6 +142,7 @@ private struct SpecReader {
         guard let origin = try? HTTPURL("https://\(text)").origin else {
             throw wrong("\"\(text)\" is not HOST or HOST:PORT")
         }
+        try requireAddress(in: addresses, of: origin.host)
         let hasPort = text.hasSuffix(":\(origin.port)")
         return .dot(origin.host, at: addresses, port: hasPort ? origin.port : 853)
     }
@@ -158,10 +162,19 @@ private struct SpecReader {
         let parts = rest.split(separator: "#", maxSplits: 1)
         var addresses: [IPAddress] = []
         for text in parts.dropFirst().first?.split(separator: ",") ?? [] {
-            guard let address = IPAddress(String(text)) else { throw wrong("\"\(text)\" is not an IP address") }
+            guard let address = IPAddress(String(text)) else {
+                let remedy = Endpoint(String(text)) == nil ? "" : "; the port belongs before the #"
+                throw wrong("\"\(text)\" is not an IP address\(remedy)")
+            }
             addresses.append(address)
         }
         return (String(parts.first ?? ""), addresses)
+    }
+
+    /// Throws if the host of an upstream is a name whose addresses are not given: the resolver could not connect to it.
+    private func requireAddress(in addresses: [IPAddress], of host: Host) throws(UpstreamError) {
+        guard addresses.isEmpty, host.address == nil else { return }
+        throw wrong("the address of \(host) is missing; append it as #ADDR, such as #192.0.2.1")
     }
 
     private func endpoint(_ text: String, port: UInt16) throws(UpstreamError) -> Endpoint {
