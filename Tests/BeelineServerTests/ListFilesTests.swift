@@ -35,6 +35,6 @@ struct ListFilesTests {
         let error = #expect(throws: ServerError.self) {
             try ListFiles([folder.path], blockedAnswer: .noSuchName)
         }
-        #expect(error?.code == .badList)
+        #expect(error?.code == .badList && error?.message == "the list \(folder.path) is larger than 64 MiB")
     }
 }

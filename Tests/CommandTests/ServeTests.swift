@@ -501,7 +501,9 @@ extension ProcessTests {
             let lab = try await CommandLab()
             let rows: [([String], Int32, String)] = [
                 (["--listen", "nonsense"], 64, "--listen"), (["--cert", "x"], 64, "go together"),
-                (["--zone", "missing.zone"], 64, "missing.zone"), (["--account", "1"], 64, "ID:SECRETFILE"),
+                (["--zone", "missing.zone"], 64, "missing.zone cannot be read: No such file or directory"),
+                (["--zone", "."], 64, ". is not a regular file"), (["--account", "1"], 64, "ID:SECRETFILE"),
+                (["--dns", "hosts:missing"], 64, "the file missing cannot be read: No such file or directory"),
                 (["--trust-proxy", "lb.test"], 64, "10.0.0.0/8"),
                 (["--proxy-protocol", "lb.test"], 64, "--proxy-protocol"),
                 (["--drain-delay", "-1"], 64, "--drain-delay"),

@@ -51,13 +51,11 @@ final class ListFiles: Sendable {
         rules.blockedAnswer = blockedAnswer
         let changes = FileChanges(read: FileChanges.stamps(of: paths))
         for path in paths {
-            guard let octets = content(ofFileAt: path), octets.count <= ZoneFile.maxOctets else {
-                throw ServerError(
-                    .badList,
-                    "the list \(path) cannot be read, or has more than \(ZoneFile.maxOctets) octets"
-                )
+            do throws(UnreadableFile) {
+                rules.add(parsing: String(decoding: try content(ofFileAt: path).get(), as: UTF8.self))
+            } catch {
+                throw ServerError(.badList, "the list \(path) \(error.reason)")
             }
-            rules.add(parsing: String(decoding: octets, as: UTF8.self))
         }
         return Reading(rules: rules, changes: changes)
     }

@@ -169,7 +169,10 @@ private struct ZoneReader {
         let text = entry.words[1].text
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
         let file = text.hasPrefix("/") ? text : folder + text
-        guard let octets = open(file) else { throw ZoneText.error(entry.line, "\(file) cannot be read") }
+        guard let octets = open(file) else {
+            let limit = "\(ZoneFile.maxOctets >> 20) MiB"
+            throw ZoneText.error(entry.line, "\(file) cannot be read, or is larger than \(limit)")
+        }
         let (outerOrigin, outerOwner) = (origin, owner)
         if entry.words.count == 3 { origin = try entry.words[2].name(from: origin, entry.line) }
         do throws(ServerError) {

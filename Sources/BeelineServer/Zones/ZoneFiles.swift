@@ -131,9 +131,15 @@ final class ZoneFiles: Sendable {
         func open(_ path: String) -> [UInt8]? {
             // Takes the stamp before reading, so that a write during the read counts as a change.
             stamps.updateValue(FileStamp(path), forKey: path)
-            return content(ofFileAt: path)
+            return try? content(ofFileAt: path).get()
         }
-        guard let octets = open(path) else { throw ServerError(.badZone, "\(path) cannot be read") }
+        stamps.updateValue(FileStamp(path), forKey: path)
+        let octets: [UInt8]
+        do throws(UnreadableFile) {
+            octets = try content(ofFileAt: path).get()
+        } catch {
+            throw ServerError(.badZone, "\(path) \(error.reason)")
+        }
         do throws(ServerError) {
             return try withoutActuallyEscaping(open) { open throws(ServerError) in
                 AuthoritativeZone(try ZoneFile(parsing: octets, at: path, including: open))
@@ -148,24 +154,35 @@ final class ZoneFiles: Sendable {
     }
 }
 
-/// Reads a regular file and stops once it exceeds ``ZoneFile/maxOctets``. Nil for a file that cannot be read, and for pipes and
-/// devices, which may block or never end.
-func content(ofFileAt path: String) -> [UInt8]? {
+/// The reason why a file cannot be used.
+struct UnreadableFile: Error {
+    /// Words that follow the path of the file.
+    let reason: String
+
+    /// - Parameter number: The value of `errno`.
+    init(error number: CInt) { reason = "cannot be read: \(String.words(forError: number))" }
+
+    init(reason: String) { self.reason = reason }
+}
+
+/// Reads a regular file of at most ``ZoneFile/maxOctets``. Fails for pipes and devices, which may block or never end.
+func content(ofFileAt path: String) -> Result<[UInt8], UnreadableFile> {
     // With O_NONBLOCK, opening a pipe does not wait for a writer. The file type is checked after
     // opening, so that the file cannot be replaced by a pipe in between.
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
+    guard descriptor >= 0 else { return .failure(UnreadableFile(error: errno)) }
     defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    guard fstat(descriptor, &status) == 0 else { return .failure(UnreadableFile(error: errno)) }
+    guard status.st_mode & S_IFMT == S_IFREG else { return .failure(UnreadableFile(reason: "is not a regular file")) }
     var octets: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 65_536)
-    // Reading beyond the limit shows that the file is too large.
     while octets.count <= ZoneFile.maxOctets {
         let count = read(descriptor, &piece, piece.count)
         if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return count == 0 ? octets : nil }
+        guard count >= 0 else { return .failure(UnreadableFile(error: errno)) }
+        guard count > 0 else { return .success(octets) }
         octets += piece[..<count]
     }
-    return octets
+    return .failure(UnreadableFile(reason: "is larger than \(ZoneFile.maxOctets >> 20) MiB"))
 }

@@ -10,8 +10,13 @@ import Glibc
 
 extension String {
     /// The system's description of an `errno` value.
-    static func words(forError number: CInt) -> String {
+    package static func words(forError number: CInt) -> String {
         // The C library owns the text, so it is copied at once.
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
+    }
+
+    /// The system's reason why the file at a path cannot be read; nil if it can be read.
+    static func reasonNotToRead(_ path: String) -> String? {
+        unsafe access(path, R_OK) == 0 ? nil : words(forError: errno)
     }
 }

@@ -74,9 +74,7 @@ private struct SpecReader {
         case "hosts":
             // Does not read the file here: a pipe can be read only once.
             let path = path(rest)
-            guard FileManager.default.isReadableFile(atPath: path) else {
-                throw wrong("the file \(path) cannot be read")
-            }
+            if let reason = String.reasonNotToRead(path) { throw wrong("the file \(path) cannot be read: \(reason)") }
             return .hosts(file: path)
         default: throw wrong("write \(Self.forms)")
         }

@@ -61,8 +61,7 @@ package final class HostsFileUpstream: TableUpstream {
     private func current() -> Result<HostsTable, UpstreamError> {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
-            let reason = String.words(forError: errno)
-            return .failure(UpstreamError(.unreachable, "\(path) cannot be read: \(reason)"))
+            return .failure(Self.unreadable(path, error: errno))
         }
         #if canImport(Darwin)
         let changed = status.st_mtimespec
@@ -79,25 +78,36 @@ package final class HostsFileUpstream: TableUpstream {
         // A pipe can be read only once, and its stamp changes while it is written.
         let isPipe = status.st_mode & S_IFMT != S_IFREG
         if known.stamp == stamp || (isPipe && known.stamp != nil) { return .success(known.table) }
-        guard let octets = Self.read(path) else {
-            return .failure(UpstreamError(.unreachable, "\(path) cannot be read, or is larger than \(Self.maxSize)"))
+        let octets: [UInt8]
+        do throws(UpstreamError) {
+            octets = try Self.read(path)
+        } catch {
+            return .failure(error)
         }
         let table = HostsTable(parsing: String(decoding: octets, as: UTF8.self))
         state.withLockedValue { $0 = (stamp, table) }
         return .success(table)
     }
 
-    /// The content of a file or a pipe; nil if it cannot be read or is too large.
-    private static func read(_ path: String) -> [UInt8]? {
-        guard let file = unsafe fopen(path, "r") else { return nil }
+    /// The content of a file or a pipe.
+    private static func read(_ path: String) throws(UpstreamError) -> [UInt8] {
+        guard let file = unsafe fopen(path, "r") else { throw unreadable(path, error: errno) }
         defer { unsafe fclose(file) }
         var octets: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = unsafe fread(&piece, 1, piece.count, file)
             octets += piece[..<count]
-            guard octets.count <= Self.maxSize else { return nil }
-            if count < piece.count { return unsafe ferror(file) == 0 ? octets : nil }
+            guard octets.count <= maxSize else {
+                throw UpstreamError(.unreachable, "\(path) is larger than \(maxSize >> 20) MiB")
+            }
+            guard count < piece.count else { continue }
+            guard unsafe ferror(file) == 0 else { throw unreadable(path, error: errno) }
+            return octets
         }
+    }
+
+    private static func unreadable(_ path: String, error number: CInt) -> UpstreamError {
+        UpstreamError(.unreachable, "\(path) cannot be read: \(String.words(forError: number))")
     }
 }
