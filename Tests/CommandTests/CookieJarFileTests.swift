@@ -237,6 +237,14 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("a jar that is not there does not look like an empty one")
+        func missingJar() async throws {
+            let folder = try Folder()
+            let line = ["cookies", "list", "--jar", "missing.txt"]
+            let run = try await CommandRun.run(CommandRun.beeline, line, in: folder)
+            #expect(run.status == 0 && run.text == "" && run.errors == "Note: there is no jar missing.txt\n")
+        }
+
         @Test func badLinesOfAJarAreToldByNumberAndTheRestIsKept() async throws {
             let lab = try await CommandLab()
             let good = ".a.test\tTRUE\t/\tFALSE\t0\tgood\t1\n"

@@ -30,6 +30,10 @@ struct JarArguments: ParsableArguments {
     /// Runs `body` with the jar's cookies. Does not change the file.
     func read<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
         let (file, bounds) = (try file(), try bounds())
+        if !file.isShared, file.path != "-", !FileDescriptor.exists(file.path) {
+            // Otherwise a wrong name looks like an empty jar.
+            Terminal.standardError.writeLine("Note: there is no jar \(file.path)".singleLine)
+        }
         guard !file.isShared else { return try await change(body) }
         let jar = CookieJar(configuration: bounds)
         let result = try await file.source()?.put(into: jar, of: file.path, isOfThisSession: false, bounds: bounds)
