@@ -6,7 +6,9 @@ extension Duration {
         guard let seconds, seconds != 0 else { return nil }
         // The limit is 100 years, which fits into 64 bits of nanoseconds.
         guard seconds > 0, seconds < 3_155_760_000 else {
-            throw CommandFailure(.usage, "\(option) \(seconds): write seconds of 0 or more")
+            // A whole number is shown without a fraction, as it was typed.
+            let value = Int64(exactly: seconds).map { "\($0)" } ?? "\(seconds)"
+            throw CommandFailure(.usage, "\(option) \(value): write a number of seconds, 0 or more")
         }
         self = .nanoseconds(Int64(seconds * 1_000_000_000))
     }

@@ -288,6 +288,17 @@ struct ResolverTests {
             try await Self.resolver([upstream], families: .v6).resolve(Self.www)
         }
         #expect(error?.code == .noAddress)
+        #expect(error?.message.hasSuffix(": the name has no IPv6 address, according to one") == true)
+    }
+
+    @Test("a name that the system knows without addresses is an error in plain words")
+    func noAddressOfTheSystem() async {
+        let none = Answer(v4: .absent(.noRecord, ttl: .seconds(30)), v6: .absent(.noRecord, ttl: .seconds(30)))
+        let error = await #expect(throws: ResolutionError.self) {
+            try await Self.resolver([ScriptedUpstream("system", .answer(none))], families: .both).resolve(Self.www)
+        }
+        let words = "the name has neither an IPv4 nor an IPv6 address, according to the system's resolver"
+        #expect(error?.message.hasSuffix(": \(words)") == true, "\(error?.message ?? "")")
     }
 
     @Test("while the resolver is off only the system is asked, and cached answers return when it is on again")

@@ -70,7 +70,7 @@ struct WebSocketHandshake {
             fields[.connection]?.lowercased().listElements.contains("upgrade") ?? false
         else { throw .noWebSocket("it switches to another protocol") }
         guard fields[.secWebSocketAccept].map({ $0.trimmingBlanks() == accept }) ?? false else {
-            throw .noWebSocket("its Sec-WebSocket-Accept is not the one of our key")
+            throw .noWebSocket("its Sec-WebSocket-Accept does not match the key")
         }
         var agreement = Agreement()
         if let chosen = fields[.secWebSocketProtocol] {

@@ -88,7 +88,9 @@ extension ResolutionError {
     /// The error for a name if its cached answer has no address of the families.
     static func absent(_ request: LookupRequest, entry: AnswerCache.Entry) -> ResolutionError {
         let (host, families) = (request.host, request.families)
-        let (upstream, failures) = (entry.provenance.upstream, entry.provenance.failures)
+        let failures = entry.provenance.failures
+        let name = entry.provenance.upstream
+        let upstream = name == "system" ? "the system's resolver" : name
         if families.members.contains(where: { entry[$0]?.absence == .noName }) {
             return ResolutionError(
                 .noSuchName,
@@ -98,8 +100,15 @@ extension ResolutionError {
         }
         return ResolutionError(
             .noAddress,
-            "\(host): the name has no \(families) address, according to \(upstream)",
+            "\(host): the name has \(families.absence), according to \(upstream)",
             failures: failures
         )
+    }
+}
+
+extension Families {
+    /// The absence of addresses in words.
+    fileprivate var absence: String {
+        self == .both ? "neither an IPv4 nor an IPv6 address" : "no \(self) address"
     }
 }

@@ -112,7 +112,7 @@ extension HTTP2Connection {
         guard isBlocked else { return }
         repliesInWait += 1
         guard repliesInWait <= HTTP2FloodGuard.limit else {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "it does not read the answers that it asks for")
+            throw HTTP2ConnectionError(.enhanceYourCalm, "it sends PING or SETTINGS without reading the replies")
         }
     }
 }

@@ -49,7 +49,7 @@ extension UpstreamService {
         }
         if let result = try await ask(make: make, read: check) { return result }
         guard let result = try await ask(make: make, read: check) else {
-            throw UpstreamError(.signatureExpired, "the signature's time is not taken")
+            throw UpstreamError(.signatureExpired, "the service rejected the time of the signature")
         }
         return result
     }
