@@ -25,7 +25,7 @@ struct DemoStory {
         Step(title: "Another name on the same address has its own certificate and connection", run: neighbour),
         Step(title: "A login by POST keeps its body, and its cookie is stored for the domain", run: login),
         Step(title: "The site moves to another address: still logged in", run: move),
-        Step(title: "The other name on that address does not get its cookies", run: isolation),
+        Step(title: "The other name on that address does not get the shop's cookies", run: isolation),
         Step(title: "A dead first address delays a request by less than half a second", run: deadAddress),
         Step(title: "Switched off, HTTPDNS is not used; switched on, it is used again", run: theSwitch),
     ]
@@ -75,8 +75,8 @@ struct DemoStory {
         let response = try await world.client.get(world.url(DemoWorld.shop, "/me"))
         let who = try await text(response)
         try expect(response.endpoint == world.sites.endpoints[1], "dialled \(response.endpoint)")
-        try expect(who == "ada", "the site sees the user \(who)")
-        return "dialled \(response.endpoint), the site greets \(who)"
+        try expect(who == "ada", "the site answered as user \(who)")
+        return "dialled \(response.endpoint), the site answered as user \(who)"
     }
 
     private static func isolation(_ world: DemoWorld) async throws -> String {
@@ -85,8 +85,8 @@ struct DemoStory {
         let response = try await world.client.get(world.url(DemoWorld.blog, "/me"))
         let who = try await text(response)
         try expect(response.endpoint == world.sites.endpoints[1], "dialled \(response.endpoint)")
-        try expect(who == "nobody", "the other site sees the user \(who)")
-        return "dialled \(response.endpoint), \(DemoWorld.blog) sees \(who)"
+        try expect(who == DemoWorld.noUser, "the other site answered as user \(who)")
+        return "dialled \(response.endpoint), \(DemoWorld.blog) received no cookies"
     }
 
     private static func deadAddress(_ world: DemoWorld) async throws -> String {
@@ -100,7 +100,7 @@ struct DemoStory {
         try expect(try await text(response) == "ada", "the answer is wrong")
         try expect(response.hop.attempts.first?.endpoint == hole.endpoint, "the dead address was not tried first")
         try expect(took < .milliseconds(500), "it took \(took)")
-        return "127.0.0.13 was silent, \(response.endpoint) answered after \(took.milliseconds) ms in total"
+        return "127.0.0.13 did not answer, \(response.endpoint) answered after \(took.milliseconds) ms in total"
     }
 
     private static func theSwitch(_ world: DemoWorld) async throws -> String {
@@ -109,7 +109,7 @@ struct DemoStory {
         world.client.isHTTPDNSEnabled = true
         let response = try await world.client.get(world.url(DemoWorld.shop, "/me"))
         try expect(try await text(response) == "ada", "the answer is wrong")
-        return "off: the impostor is refused; on: \(response.endpoint) greets ada"
+        return "off: the impostor is refused; on: \(response.endpoint) answered as user ada"
     }
 
     // MARK: Checks

@@ -8,6 +8,8 @@ import BeelineTesting
 struct DemoWorld {
     static let shop = "shop.example"
     static let blog = "blog.example"
+    /// The user that the sites answer for a request without a cookie.
+    static let noUser = "nobody"
 
     let sites: LoopbackOrigin
     let impostor: LoopbackOrigin
@@ -69,7 +71,7 @@ struct DemoWorld {
                 "session=ada; Domain=\(shop); Path=/; Secure; HttpOnly; SameSite=Lax"
             )
         case "/me":
-            return .text(request.cookies["session"] ?? "nobody")
+            return .text(request.cookies["session"] ?? Self.noUser)
         default:
             return .text("\(request.authority ?? "?") \(request.connection.serverName ?? "?")")
         }
