@@ -29,6 +29,6 @@ public struct Site: Hashable, Sendable, CustomStringConvertible {
         self.init(isSecure: scheme.isSecure, host: host)
     }
 
-    /// The serialised site, such as `https://example.com`.
+    /// The serialized site, such as `https://example.com`.
     public var description: String { (isSecure ? "https://" : "http://") + domain }
 }

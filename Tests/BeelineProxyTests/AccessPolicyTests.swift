@@ -98,7 +98,7 @@ struct AccessPolicyTests {
         }
     }
 
-    @Test("a proxy that listens on all interfaces recognises itself by every address")
+    @Test("a proxy that listens on all interfaces recognizes itself by every address")
     func everywhere() throws {
         let own = OwnEndpoints(
             listening: Endpoint(IPAddress(v4: 0), port: 8118),

@@ -240,7 +240,7 @@ struct PlaylistMapperTests {
         #expect(mapped == document("/T/https/cdn.example"))
     }
 
-    @Test("asset lists and steering manifests are recognised by the tag that names them, and mapped")
+    @Test("asset lists and steering manifests are recognized by the tag that names them, and mapped")
     func documents() throws {
         let tags = """
             #EXT-X-DATERANGE:ID="1",X-ASSET-LIST="https://cdn.example/list?a"

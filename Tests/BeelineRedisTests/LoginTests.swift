@@ -102,7 +102,7 @@ struct LoginTests {
         server.stop()
     }
 
-    @Test("a lease is recognised by its token if the reply to its request was lost")
+    @Test("a lease is recognized by its token if the reply to its request was lost")
     func requestSentTwice() async throws {
         let server = try Self.server()
         let jar = try await server.jar()

@@ -3,7 +3,7 @@
 import CookieJar
 import Testing
 
-/// Synchronisation rounds between a jar and a store, as a table: the state of both, and the side that changes.
+/// Synchronization rounds between a jar and a store, as a table: the state of both, and the side that changes.
 @Suite("Reconciliation of a jar and another store")
 struct CookieReconciliationTests {
     /// The state of one side: a value and the time when it was set.

@@ -14,7 +14,7 @@ import Foundation
 /// Inputs that an attacker makes large to cost time. In quadratic time each test would run for hours, so passing within
 /// the time limit shows that the time is linear.
 ///
-/// If `BEELINE_FUZZ` is set, files have 10 MB; otherwise 400 kB, for a build without optimisation.
+/// If `BEELINE_FUZZ` is set, files have 10 MB; otherwise 400 kB, for a build without optimization.
 @Suite(.timeLimit(.minutes(10)))
 struct LargeInputTests {
     private static let size = ProcessInfo.processInfo.environment["BEELINE_FUZZ"] == nil ? 400_000 : 10_000_000

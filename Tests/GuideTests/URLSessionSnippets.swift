@@ -17,7 +17,7 @@ func carriedSession(_ url: URL) async throws -> (Data, URLResponse) {
     return (data, response)
 }
 
-/// A library above URLSession whose initialiser takes a configuration.
+/// A library above URLSession whose initializer takes a configuration.
 struct Library {
     let session: URLSession
 

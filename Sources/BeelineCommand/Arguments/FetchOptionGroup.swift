@@ -11,7 +11,7 @@ protocol FetchOptionGroup: ParsableArguments, CustomReflectable, Hashable, Senda
 }
 
 extension FetchOptionGroup {
-    /// ArgumentParser calls this initialiser to check that every option has a key. It parses nothing.
+    /// ArgumentParser calls this initializer to check that every option has a key. It parses nothing.
     init(from decoder: any Decoder) throws {
         _ = try decoder.container(keyedBy: OptionKey.self)
         self.init()

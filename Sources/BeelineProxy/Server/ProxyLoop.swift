@@ -20,7 +20,7 @@ final class ProxyLoop {
     private(set) var counts = ProxyCounts()
     let endpoint: NIOLockedValueBox<Endpoint>
     private var listener: (any Channel)?
-    /// The last call of ``listen(at:)``. Calls are serialised, because concurrent ones would leave a listener open.
+    /// The last call of ``listen(at:)``. Calls are serialized, because concurrent ones would leave a listener open.
     private var lastListening: EventLoopFuture<Void>
     private var clients: [ObjectIdentifier: Wire] = [:]
     private var tally = Tally<IPAddress>()

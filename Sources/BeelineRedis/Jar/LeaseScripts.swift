@@ -9,7 +9,7 @@ enum LeaseScripts {
     /// Keys: lease, fence, state. Arguments: the token, the lifetime of the lease and of the fence in milliseconds.
     /// Reply: the fence, or 0 if another process has the lease; the remaining lifetime of the lease; the serial number
     /// of the jar's last change. The fence is returned as a string, because Lua would round a number.
-    /// If the script is sent again because its reply was lost, the process recognises its lease by the token.
+    /// If the script is sent again because its reply was lost, the process recognizes its lease by the token.
     static let acquire = RedisScript(
         """
         local serial = tonumber(redis.call('HGET', KEYS[3], 'serial') or '0')

@@ -170,7 +170,7 @@ public final class CookieStorageMirror: Sendable {
     }
     #endif
 
-    /// Synchronises both sides now. An observer of the storage must not call it while the mirror writes.
+    /// Synchronizes both sides now. An observer of the storage must not call it while the mirror writes.
     @discardableResult
     public func sync() -> Report { reconciliation.withLockedValue { round(&$0) } }
 }

@@ -41,7 +41,7 @@ public struct CookieChange: Hashable, Sendable {
     }
 }
 
-/// A mark that identifies the source of a change. It lets a program recognise its own changes, so that two stores that mirror
+/// A mark that identifies the source of a change. It lets a program recognize its own changes, so that two stores that mirror
 /// each other do not copy changes back and forth for ever.
 public struct ChangeSource: Hashable, Sendable {
     private final class Identity: Sendable {}

@@ -8,7 +8,7 @@ import Names
 ///
 /// A rejection applies only to the list that was offered. The public name in a list from plain DNS may be an
 /// attacker's. Its rejection must not turn off a list from an authenticated source. The retry configurations of servers
-/// are not remembered, because the RFC forbids it: a server could recognise a client by them.
+/// are not remembered, because the RFC forbids it: a server could recognize a client by them.
 struct ECHTable: Sendable {
     static let maxRejections = 128
     /// Longer lists are not remembered. Usual ones have about 70 bytes.

@@ -96,7 +96,7 @@ final class WebSocketDeflate {
         return output
     }
 
-    /// Compresses a message; nil if zlib cannot be initialised. The message is then sent uncompressed.
+    /// Compresses a message; nil if zlib cannot be initialized. The message is then sent uncompressed.
     func compress(_ message: ByteBuffer) -> ByteBuffer? {
         // RFC 7692 §7.2.3.6. zlib writes nothing for a second flush without input.
         guard message.readableBytes > 0 else { return ByteBuffer(bytes: [0]) }

@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// AES-128 in the format of upstreams: the initialisation vector precedes the ciphertext, and GCM's tag follows it.
+/// AES-128 in the format of upstreams: the initialization vector precedes the ciphertext, and GCM's tag follows it.
 package struct AESCipher: Sendable {
     /// The mode of operation.
     package enum Mode: Sendable {
@@ -29,7 +29,7 @@ package struct AESCipher: Sendable {
         self.key = SymmetricKey(data: key)
     }
 
-    /// The size of the initialisation vector, in octets.
+    /// The size of the initialization vector, in octets.
     var vectorSize: Int { mode == .cbc ? 16 : 12 }
 
     /// Encrypts with a random vector, or with `vector` in tests.

@@ -93,7 +93,7 @@ extension JSONValue: Codable {
             self = .bool(value)
         } else {
             let value = try container.decode(Double.self)
-            // Normalises integers: 6e1 becomes 60.
+            // Normalizes integers: 6e1 becomes 60.
             self = .number(Int64(exactly: value).map { "\($0)" } ?? "\(value)")
         }
     }
