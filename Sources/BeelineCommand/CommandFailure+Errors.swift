@@ -6,7 +6,9 @@ import Names
 extension CommandFailure {
     /// Makes a failure from an invalid URL argument.
     init(url error: NameError) {
-        self.init(error.code == .unsupportedScheme ? .unsupportedProtocol : .malformedURL, error.message)
+        // The command has no WebSockets.
+        let message = error.message.replacing("is not http, https, ws or wss", with: "is not http or https")
+        self.init(error.code == .unsupportedScheme ? .unsupportedProtocol : .malformedURL, message)
     }
 
     /// Makes a failure from a request without a response.

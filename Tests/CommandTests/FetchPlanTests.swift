@@ -350,6 +350,7 @@ struct FetchPlanTests {
         Wrong(.malformedURL, says: "port", "http://a.test:0/"),
         Wrong(.malformedURL, says: "scheme", "ht!tp://a.test/"),
         Wrong(.unsupportedProtocol, says: "ftp", "ftp://a.test/"),
+        Wrong(.unsupportedProtocol, says: "the scheme foo is not http or https", "foo://a.test/"),
         Wrong(.unsupportedProtocol, says: "http and https", "ws://a.test/"),
         Wrong(.malformedURL, says: "space", "http://good.test/", "http://a b/"),
     ]
