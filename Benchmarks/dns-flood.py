@@ -166,7 +166,7 @@ def memory(process):
 
 
 def processor(process):
-    """The seconds of processor time that a process has used."""
+    """The seconds of CPU time that a process has used."""
     with open(f"/proc/{process}/stat") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

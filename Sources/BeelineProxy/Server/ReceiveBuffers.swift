@@ -8,7 +8,7 @@ import NIOCore
 /// A channel that reads one message at a time keeps its first buffer. So the first buffer is just large enough for the head of a
 /// CONNECT request; later buffers are released with their content.
 ///
-/// Measured when it was made: a gigabyte through a tunnel takes a third less processor time, because one read receives
+/// Measured when it was made: a gigabyte through a tunnel takes a third less CPU time, because one read receives
 /// as much as four reads before. Without this type, a socket that has carried a large piece would keep 64 KiB.
 struct ReceiveBuffers: RecvByteBufferAllocator {
     private static let first = 256

@@ -16,7 +16,7 @@ import NIOPosix
 /// task must not block, because it would block everything else on the loop.
 ///
 /// Measurements from when both were made: if the engine dials and sends on the loop, a request on a new TLS connection
-/// takes 0.93 of the processor time. If the jobs of the executor share a turn, a request on the loop takes 0.91 of the
+/// takes 0.93 of the CPU time. If the jobs of the executor share a turn, a request on the loop takes 0.91 of the
 /// instructions.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 package final class EventLoopTaskExecutor: TaskExecutor {

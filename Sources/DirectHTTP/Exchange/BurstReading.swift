@@ -8,7 +8,7 @@ import NIOCore
 /// A burst adds no noticeable delay. At the rate that starts bursts, one is complete within milliseconds. If the rate falls, the
 /// next ``check()`` ends them, and the end of a body is read normally.
 ///
-/// Measured side by side with bodies of 32 MB on loopback: 5 to 15 % less processor time, over TLS 16 % more bodies a second. Bodies
+/// Measured side by side with bodies of 32 MB on loopback: 5 to 15 % less CPU time, over TLS 16 % more bodies a second. Bodies
 /// of 100 KB gain nothing.
 struct BurstReading {
     /// A change to how the socket is read.

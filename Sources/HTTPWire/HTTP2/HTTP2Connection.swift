@@ -108,7 +108,7 @@ package struct HTTP2Connection {
 
     var reader: HTTP2FrameReader
     var decoder: HPACKDecoder
-    /// Servers repeat their header blocks. Reading one again costs 3 of 11 µs of processor time for a request of 32 at a time (the
+    /// Servers repeat their header blocks. Reading one again costs 3 of 11 µs of CPU time for a request of 32 at a time (the
     /// client kit's case h2c32, November 2026).
     var lastBlock = LastHeaderBlock<(fields: HTTP2HeaderBlock, insertions: [HPACKField])>()
     var floodGuard = HTTP2FloodGuard()
