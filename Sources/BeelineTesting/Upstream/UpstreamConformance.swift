@@ -10,8 +10,8 @@ public import Names
 /// try server.zone.set("known.test", to: ["192.0.2.1", "2001:db8::1"])
 /// server.zone.set("silent.test", fault: .silence)
 /// let suite = UpstreamConformance(
-///     known: try Host("known.test"), v4: [IPAddress("192.0.2.1")!], v6: [IPAddress("2001:db8::1")!],
-///     unknown: try Host("unknown.test"), silent: try Host("silent.test"))
+///     known: try Host("known.test"), v4: [try IPAddress(parsing: "192.0.2.1")],
+///     v6: [try IPAddress(parsing: "2001:db8::1")], unknown: try Host("unknown.test"), silent: try Host("silent.test"))
 /// try await suite.check(MyUpstream(at: server.endpoint))
 /// ```
 public struct UpstreamConformance: Sendable {
