@@ -56,60 +56,59 @@ struct DownloadRun {
         let (notePath, url) = (notePath, url)
         var note = try await onDisk { () throws(BeelineError) in DownloadNote.read(from: notePath) }
         if note?.url != "\(url)" { note = nil }
-        var offset = note == nil ? 0 : try await onDisk { () throws(BeelineError) in try file.size() }
-        var resumedFrom = offset
-        var hasBegun = false
-        // Whether the last part was small, and whether it may have been the end because its Content-Range had no size.
-        var (wasSmall, isOpen) = (false, false)
-        var resumes = 0
+        let kept = note == nil ? 0 : try await onDisk { () throws(BeelineError) in try file.size() }
+        var progress = DownloadProgress(offset: kept)
         while true {
-            let response: Response
             do throws(BeelineError) {
-                (response, offset) = try await ask(from: offset, note: note, isOpen: isOpen)
-                let start = offset
-                if response.status != .rangeNotSatisfiable {
-                    note = try await begin(file, with: response, at: offset)
-                    hasBegun = true
-                    resumedFrom = min(resumedFrom, start)
-                    isOpen = false
-                    offset = try await write(response, to: file, from: offset)
-                    if try isPart(response, upTo: offset) {
-                        isOpen = Self.isOpen(response)
-                        let mayCount = wasSmall || !isOpen
-                        wasSmall = offset - start < Self.smallestPart
-                        // A very small part counts as a resume, with a wait and a limit. A server could otherwise cause endless
-                        // requests. Without a known size, the first small part may be the last.
-                        if wasSmall, mayCount {
-                            resumes += 1
-                            try await pause(before: resumes, after: Self.smallPart(response, size: offset - start))
-                        }
-                        continue
-                    }
+                let (response, start) = try await ask(from: progress.offset, note: note, isOpen: progress.isOpen)
+                if response.status == .rangeNotSatisfiable {
+                    return try await finish(file, with: response, after: progress)
+                }
+                note = try await begin(file, with: response, at: start)
+                progress.begin(at: start)
+                let end = try await write(response, to: file, from: start)
+                switch progress.received(response.head, upTo: end) {
+                case .complete:
+                    return try await finish(file, with: response, after: progress)
+                case .more:
+                    break
+                case .pauseThenMore(let size):
+                    let problem = "\(response.url) sends the rest in parts of \(size) bytes"
+                    let error = BeelineError(.rangeMismatch, problem, hops: response.hops)
+                    try await pause(before: progress.resumes, after: error)
+                case .mismatch(let problem):
+                    throw BeelineError(.rangeMismatch, "\(response.url) sends \(problem)", hops: response.hops)
                 }
             } catch {
                 // Resumes only with a validator. The request for the rest may fail as well, because the network may be down for
                 // longer than the first wait.
-                guard hasBegun, note != nil, Self.mayResume(after: error) else { throw error }
-                resumes += 1
-                try await pause(before: resumes, after: error)
-                offset = try await onDisk { () throws(BeelineError) in try file.size() }
-                continue
+                guard progress.hasBegun, note != nil, Self.mayResume(after: error) else { throw error }
+                let size = try await onDisk { () throws(BeelineError) in try file.size() }
+                progress.resume(at: size)
+                try await pause(before: progress.resumes, after: error)
             }
-            let size = offset
-            let destination = path
-            try await onDisk { () throws(BeelineError) in
-                try file.move(to: destination)
-                removeFile(notePath)
-            }
-            return Download(
-                path: path,
-                size: size,
-                resumedFrom: min(resumedFrom, size),
-                resumes: resumes,
-                head: response.head,
-                hops: response.hops
-            )
         }
+    }
+
+    /// Moves the complete file into place.
+    private func finish(
+        _ file: PartialFile,
+        with response: Response,
+        after progress: DownloadProgress
+    ) async throws(BeelineError) -> Download {
+        let (path, notePath) = (path, notePath)
+        try await onDisk { () throws(BeelineError) in
+            try file.move(to: path)
+            removeFile(notePath)
+        }
+        return Download(
+            path: path,
+            size: progress.offset,
+            resumedFrom: min(progress.resumedFrom, progress.offset),
+            resumes: progress.resumes,
+            head: response.head,
+            hops: response.hops
+        )
     }
 
     /// Waits before the next resume, or throws `error` if no resume is left or there is not enough time.
@@ -118,35 +117,6 @@ struct DownloadRun {
         let wait = options.backoff.wait(after: resume, chance: .random(in: 0..<1))
         if let left = limits.timeLeft(at: client.clock.now()), wait >= left { throw error }
         try await client.pause(wait, before: url)
-    }
-
-    /// The minimum size of a part. After a smaller part, the next request waits.
-    private static let smallestPart: Int64 = 64 * 1024
-
-    private static func smallPart(_ response: Response, size: Int64) -> BeelineError {
-        BeelineError(.rangeMismatch, "\(response.url) sends the rest in parts of \(size) bytes", hops: response.hops)
-    }
-
-    /// Whether the `Content-Range` of a part has no size, as in `bytes 0-99/*`. The next request then shows whether
-    /// there is more.
-    private static func isOpen(_ response: Response) -> Bool {
-        response.status == .partialContent && response.fields[.contentRange]?.hasSuffix("/*") ?? false
-    }
-
-    /// Whether the resource has, or may have, more bytes than this response: a server may send less than the requested
-    /// range (RFC 9110 §15.3.7).
-    private func isPart(_ response: Response, upTo end: Int64) throws(BeelineError) -> Bool {
-        guard response.status == .partialContent, let field = response.fields[.contentRange] else { return false }
-        let whole = ResumeDecision.size(field)
-        guard whole.map({ end < $0 }) ?? Self.isOpen(response) else { return false }
-        guard ResumeDecision.start(field).map({ $0 < end }) ?? false else {
-            throw BeelineError(
-                .rangeMismatch,
-                "\(response.url) sends none of the bytes after \(end) of \(whole.map { "\($0)" } ?? "an unknown size")",
-                hops: response.hops
-            )
-        }
-        return true
     }
 
     /// Requests the rest, or the whole resource if the rest is not available. Returns the response and the offset of its first
