@@ -7,14 +7,26 @@ public import Names
 extension BeelineClient {
     /// Sends a request that carries its own scheme, authority and path.
     ///
+    /// The three are checked each on its own, so that a path cannot change the host. The authority has no `user:password@`.
+    /// The path is empty or begins with `/`, and has no fragment.
+    ///
     /// - Throws: ``BeelineError``; `malformedURL` or `unsupportedScheme` if the three do not form a valid URL.
     public func send(
         _ request: HTTPRequest,
         body: RequestBody = .none,
         options: RequestOptions = RequestOptions()
     ) async throws(BeelineError) -> Response {
-        let url = "\(request.scheme ?? "https")://\(request.authority ?? "")\(request.path ?? "/")"
-        return try await send(request, to: try Self.parse(url), body: body, options: options)
+        let url: HTTPURL
+        do {
+            url = try HTTPURL(
+                scheme: request.scheme ?? "https",
+                authority: request.authority ?? "",
+                path: request.path ?? "/"
+            )
+        } catch {
+            throw BeelineError(error)
+        }
+        return try await send(request, to: url, body: body, options: options)
     }
 
     /// Sends a GET request.

@@ -105,6 +105,30 @@ struct ClientTests {
         await lab.stop()
     }
 
+    @Test("the path of a request cannot change its host")
+    func requestParts() async throws {
+        let site = try await LoopbackOrigin.start { .text($0.target) }
+        let other = try await LoopbackOrigin.start { _ in .text("other") }
+        let client = try plainClient()
+        func send(_ authority: String, _ path: String) async throws -> Response {
+            try await client.send(HTTPRequest(method: .get, scheme: "http", authority: authority, path: path))
+        }
+        let authority = "\(site.endpoint)"
+        let rows = [
+            (authority, "@\(other.endpoint)/"), ("127.0.0.1", ":\(other.port)/"), (authority, ".x.test/"),
+            (authority, "/a#b"), ("\(authority)/@\(other.endpoint)", "/"), ("user@\(authority)", "/"),
+        ]
+        for (authority, path) in rows {
+            let error = await #expect(throws: BeelineError.self) { _ = try await send(authority, path) }
+            #expect(error?.code == .malformedURL, "\(authority) \(path)")
+        }
+        #expect(site.requests.isEmpty && other.requests.isEmpty)
+        #expect(try await send(authority, "/a?b").text() == "/a?b")
+        await client.shutDown()
+        await site.stop()
+        await other.stop()
+    }
+
     @Test("a pinned name sends no DNS query")
     func pinned() async throws {
         let pin = ClientConfiguration.Pin(try Host("b.test"))
