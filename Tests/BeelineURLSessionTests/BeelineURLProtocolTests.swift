@@ -51,6 +51,39 @@ struct BeelineURLProtocolTests {
         #expect(URLError(BeelineError(cause, "why"), for: nil).code == code)
     }
 
+    @Test(
+        "a body is decoded although the request or the session has its own Accept-Encoding",
+        arguments: [false, true]
+    )
+    func ownCodings(inSession: Bool) async throws {
+        let lab = try await SessionLab { request in
+            if request.path == "/moved" { return .redirect(to: "/") }
+            let reply = Reply.text("squeezed")
+            let isPlain = request.fields[.acceptEncoding]?.hasPrefix("identity") ?? true
+            return isPlain ? reply : reply.compressed(.gzip)
+        }
+        let alamofire = "br;q=1.0, gzip;q=0.9, deflate;q=0.8"
+        for (codings, sent) in [
+            (alamofire, ContentCoding.offer), ("gzip", ContentCoding.offer), ("identity", "identity"),
+            ("identity, *;q=0", "identity, *;q=0"),
+        ] {
+            let session = lab.session { if inSession { $0.httpAdditionalHeaders = ["Accept-Encoding": codings] } }
+            let fields: [String: String] = inSession ? [:] : ["Accept-Encoding": codings]
+            let (text, _) = try await session.text(URLRequest("GET", try lab.url("/"), fields: fields))
+            #expect(text == "squeezed", "\(codings)")
+            #expect(lab.site.requests.last?.fields[.acceptEncoding] == sent)
+        }
+        // A delegate that is asked for a redirect gets the program's own field.
+        let recorder = Recorder()
+        let moved = URLRequest("GET", try lab.url("/moved"), fields: ["Accept-Encoding": alamofire])
+        lab.session(delegate: recorder).dataTask(with: moved).resume()
+        let story = try await recorder.end()
+        #expect(story.redirects.first?.next.value(forHTTPHeaderField: "Accept-Encoding") == alamofire)
+        #expect(String(decoding: story.body, as: UTF8.self) == "squeezed")
+        #expect(lab.site.requests.last?.fields[.acceptEncoding] == ContentCoding.offer)
+        await lab.stop()
+    }
+
     // MARK: Bodies
 
     enum Upload: String, CaseIterable {

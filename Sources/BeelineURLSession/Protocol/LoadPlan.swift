@@ -69,7 +69,8 @@ struct LoadPlan: Sendable {
         gathersBody = false
         #endif
         self.cached = try Self.cached(cached, original)
-        let fields = RequestFields(original, configuration)
+        let decodesContent = binding.client.configuration.decodesContent
+        let fields = RequestFields(original, configuration, decodesContent: decodesContent)
         var body = try RequestBody.find(in: task, insides, original, length: fields.contentLength)
         if original.httpMethod == "GET", !body.isNone {
             throw URLError(

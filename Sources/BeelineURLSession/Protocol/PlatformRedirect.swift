@@ -92,6 +92,8 @@ extension RedirectProposal {
             case "cookie": proposal.cookies = value
             case "host": proposal.authority = value
             case "content-length": break
+            // The program's own field was replaced by the codings that the client can decode.
+            case "accept-encoding" where value == told.value(forHTTPHeaderField: name): break
             default: HTTPField.Name(name).map { proposal.fields[$0] = value }
             }
         }

@@ -32,16 +32,30 @@ struct RequestFields {
         #endif
     }()
 
-    init(_ request: URLRequest, _ configuration: URLSessionConfiguration) {
+    /// - Parameter decodesContent: Whether the client decodes bodies.
+    init(_ request: URLRequest, _ configuration: URLSessionConfiguration, decodesContent: Bool) {
         if let languages = Self.languages { fields["accept-language"] = ("Accept-Language", languages) }
         for (name, value) in configuration.httpAdditionalHeaders ?? [:] {
             fields["\(name)".lowercased()] = ("\(name)", "\(value)")
         }
         for (name, value) in request.allHTTPHeaderFields ?? [:] { fields[name.lowercased()] = (name, value) }
         for name in Self.connection { fields[name] = nil }
+        // URLSession decodes the body whatever the request accepts. The client then offers the codings that it can decode.
+        if decodesContent, fields["range"] == nil, Self.asksForCoding(fields["accept-encoding"]?.value ?? "") {
+            fields["accept-encoding"] = nil
+        }
         host = fields.removeValue(forKey: "host")?.value
         contentLength = fields.removeValue(forKey: "content-length").flatMap { Int64($0.value) }
         cookie = fields.removeValue(forKey: "cookie")?.value
+    }
+
+    /// Whether an `Accept-Encoding` accepts a coding other than `identity` (RFC 9110 §12.5.3).
+    static func asksForCoding(_ field: String) -> Bool {
+        field.split(separator: ",").contains { element in
+            let parts = element.lowercased().split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard let coding = parts.first, !coding.isEmpty, coding != "identity" else { return false }
+            return !parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
+        }
     }
 
     /// - Parameter cookie: The cookies that the program set itself.
