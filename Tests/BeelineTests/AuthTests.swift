@@ -250,6 +250,19 @@ struct AuthTests {
         await site.stop()
     }
 
+    @Test("a body with progress reports is in the answer to a challenge with auth-int")
+    func progressOfDigest() async throws {
+        let server = DigestServer(qop: "auth-int")
+        let site = try await LoopbackOrigin.start { server.reply($0) }
+        let client = try plainClient { $0.credentials = [Self.origin(site): Self.ada] }
+        let body = RequestBody.bytes("body".utf8).onProgress { _ in }
+        let response = try await client.post(site.url(), body: body)
+        #expect(statuses(response) == [401, 200])
+        #expect(try await response.text() == "welcome body")
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test("a stale nonce costs one more round trip, and a next nonce costs none")
     func nonces() async throws {
         for (server, expected) in [

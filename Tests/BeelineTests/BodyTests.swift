@@ -60,6 +60,30 @@ struct BodyTests {
         await site.stop()
     }
 
+    /// Adds the number of bytes of a body in memory.
+    private struct Counting: Interceptor {
+        func intercept(_ request: ClientRequest, next: InterceptorNext) async throws -> Response {
+            var request = request
+            request.fields[.referer] = request.body.bytesInMemory.map { "\($0.readableBytes)" } ?? "none"
+            return try await next(request)
+        }
+    }
+
+    @Test("a body with progress, a pace or an unknown length is still in memory for interceptors")
+    func progressInMemory() async throws {
+        let site = try await LoopbackOrigin.start { .text("\($0.fields[.referer] ?? "-") \($0.text)") }
+        let client = try plainClient { $0.interceptors = [Counting()] }
+        let body = RequestBody.bytes("body".utf8)
+        let paced = body.paced(inPiecesOf: 2) { return { _ in } }
+        for body in [body, body.onProgress { _ in }, paced, paced.onProgress { _ in }, body.withoutLength()] {
+            #expect(try await client.post(site.url(), body: body).text() == "4 body")
+        }
+        let stream = RequestBody.stream(length: 4) { AsyncBytes(Array("body".utf8)) }.onProgress { _ in }
+        #expect(try await client.post(site.url(), body: stream).text() == "none body")
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test("the pace of an upload restarts when the body is sent again")
     func paceOfARepeatedUpload() async throws {
         let site = try await LoopbackOrigin.start { request in

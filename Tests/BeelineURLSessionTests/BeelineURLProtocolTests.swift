@@ -5,6 +5,7 @@ import BeelineTesting
 import BeelineURLSession
 import Foundation
 import NIOConcurrencyHelpers
+import NIOCore
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -120,6 +121,30 @@ struct BeelineURLProtocolTests {
         let seen = try #require(try await lab.site.requests(atLeast: 1).first)
         #expect(seen.method == .post && seen.bodySize == data.count && seen.body == Array(data))
         if upload != .asyncUpload { #expect(try await recorder.end().end != nil) }
+        await lab.stop()
+    }
+
+    /// Adds the number of bytes of a body in memory.
+    private struct Counting: Interceptor {
+        func intercept(_ request: ClientRequest, next: InterceptorNext) async throws -> Response {
+            var request = request
+            request.fields[.referer] = request.body.bytesInMemory.map { "\($0.readableBytes)" } ?? "none"
+            return try await next(request)
+        }
+    }
+
+    @Test("an interceptor sees the bytes of a body, also if the session has a delegate", arguments: [false, true])
+    func bodyForInterceptors(hasDelegate: Bool) async throws {
+        let lab = try await SessionLab(configure: { $0.interceptors = [Counting()] })
+        let request = URLRequest("POST", try lab.url("/echo"), body: "body")
+        if hasDelegate {
+            let recorder = Recorder()
+            lab.session(delegate: recorder).dataTask(with: request).resume()
+            _ = try await recorder.end()
+        } else {
+            _ = try await lab.session().text(request)
+        }
+        #expect(lab.site.requests.last?.fields[.referer] == "4")
         await lab.stop()
     }
 

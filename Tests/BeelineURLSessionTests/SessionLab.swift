@@ -21,7 +21,8 @@ struct SessionLab {
 
     init(
         names: [String] = ["a.test", "b.test"],
-        handler: @escaping LoopbackOrigin.Handler = Routes.standard
+        handler: @escaping LoopbackOrigin.Handler = Routes.standard,
+        configure: (inout ClientConfiguration) -> Void = { _ in }
     ) async throws {
         let authority = try TestAuthority()
         var tls = ServerTLS()
@@ -37,6 +38,7 @@ struct SessionLab {
         configuration.tls.trustsSystemRoots = false
         configuration.tls.rootPEMs = [authority.rootPEM]
         configuration.proxies = .none
+        configure(&configuration)
         client = try BeelineClient(configuration)
     }
 

@@ -43,14 +43,16 @@ extension RequestBody {
     /// The same body without a known length. HTTP/1.1 sends it chunked.
     package func withoutLength() -> RequestBody {
         guard !isNone else { return self }
-        let source = StreamSource(isReplayable: isReplayable, measure: { nil }) { try await forEachPiece($0) }
+        let source = StreamSource(isReplayable: isReplayable, bytes: bytesInMemory, measure: { nil }) {
+            try await forEachPiece($0)
+        }
         return with(.stream(source))
     }
 
     /// The body as a stream that is sent piece by piece. A body in memory is otherwise sent together with the head.
     var streamed: RequestBody {
         guard case .bytes(let bytes) = storage else { return self }
-        let source = StreamSource(isReplayable: true, measure: { Int64(bytes.readableBytes) }) {
+        let source = StreamSource(isReplayable: true, bytes: bytes, measure: { Int64(bytes.readableBytes) }) {
             try await forEachPiece($0)
         }
         return with(.stream(source))

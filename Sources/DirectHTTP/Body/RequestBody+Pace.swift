@@ -18,6 +18,7 @@ extension RequestBody {
         let limit = max(1, min(pieceSize, 16 * 1024))
         let source = StreamSource(
             isReplayable: isReplayable,
+            bytes: bytesInMemory,
             measure: { () throws(DirectHTTPError) in try contentLength() }
         ) { send in
             let wait = start()

@@ -21,7 +21,8 @@ extension RequestBody {
         switch storage {
         case .none: ByteBuffer()
         case .bytes(let bytes): bytes
-        case .file, .stream: nil
+        case .stream(let source): source.bytes
+        case .file: nil
         }
     }
 

@@ -89,16 +89,20 @@ struct StreamSource: Sendable {
     /// Returns the number of bytes, or nil if it is unknown. Called for each request made with the body.
     let measure: @Sendable () throws(DirectHTTPError) -> Int64?
     let isReplayable: Bool
+    /// The bytes of the body, if they are in memory although it is sent piece by piece.
+    let bytes: ByteBuffer?
     /// Reads the whole sequence and passes on each buffer.
     let forEach: @Sendable (_ body: (ByteBuffer) async throws -> Void) async throws -> Void
 
     init(
         isReplayable: Bool,
+        bytes: ByteBuffer? = nil,
         measure: @escaping @Sendable () throws(DirectHTTPError) -> Int64?,
         forEach: @escaping @Sendable (_ body: (ByteBuffer) async throws -> Void) async throws -> Void
     ) {
         self.measure = measure
         self.isReplayable = isReplayable
+        self.bytes = bytes
         self.forEach = forEach
     }
 
@@ -109,6 +113,7 @@ struct StreamSource: Sendable {
     ) where Body.Element == ByteBuffer {
         measure = { length }
         self.isReplayable = isReplayable
+        bytes = nil
         forEach = { body in
             for try await piece in try make() { try await body(piece) }
         }
