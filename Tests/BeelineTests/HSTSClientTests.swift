@@ -134,4 +134,18 @@ struct HSTSClientTests {
         await socket.close()
         await lab.stop()
     }
+
+    @Test("a WebSocket upgraded by HSTS has the Origin of its new URL, or the caller's own")
+    func webSocketOrigin() async throws {
+        let lab = try await ClientLab(handler: Routes.standard)
+        lab.client.hsts?.record("max-age=1000", of: try Host("a.test"))
+        let rows: [HTTPFields] = [[:], [.origin: "https://app.test"]]
+        for fields in rows {
+            let socket = try await lab.client.webSocket("ws://a.test:\(lab.site.port)/ws", fields: fields)
+            await socket.close()
+        }
+        let origins = lab.site.requests.map { $0.fields[.origin] }
+        #expect(origins == ["https://a.test:\(lab.site.port)", "https://app.test"])
+        await lab.stop()
+    }
 }

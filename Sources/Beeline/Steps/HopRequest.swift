@@ -26,6 +26,8 @@ struct HopRequest: Sendable {
     var cookieHost: Host?
     /// A redirect removes the request target.
     var wire: WireOptions
+    /// Whether a request without `Origin` is sent with that of the URL. True for the handshake of a WebSocket.
+    private let sendsOrigin: Bool
     /// How long the body waits for `100 Continue`, if there is an `Expect` field.
     private let continueLimit: Duration?
 
@@ -39,6 +41,7 @@ struct HopRequest: Sendable {
         url = request.url
         body = request.body
         fields = request.fields
+        sendsOrigin = !takesBody
         continueLimit = request.options.expectContinue
         explicitCookies = fields[.cookie]
         fields[.cookie] = nil
@@ -110,6 +113,8 @@ struct HopRequest: Sendable {
         traceFields: HTTPFields
     ) throws(DirectHTTPError) -> PreparedRequest {
         var fields = fields
+        // Set here, because HSTS and HTTPS records change the scheme of the URL.
+        if sendsOrigin, fields[.origin] == nil { fields[.origin] = url.origin.httpEquivalent.serialized }
         if let cookie { fields.append(cookie) }
         if let authorization { fields[.authorization] = authorization }
         // The caller's fields override those of the tracer.
