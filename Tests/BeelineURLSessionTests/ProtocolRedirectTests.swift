@@ -55,6 +55,21 @@ struct ProtocolRedirectTests {
         await lab.stop()
     }
 
+    @Test("a redirect keeps the user and password of its URL, although a delegate answers it")
+    func redirectWithUser() async throws {
+        let lab = try await SessionLab()
+        let recorder = Recorder()
+        let away = "https://bob:two@b.test:\(lab.site.port)/echo"
+        let home = "https://ada:one@a.test:\(lab.site.port)"
+        let start = try URL(fromTest: "\(home)/redirect?to=/redirect?to=\(away)")
+        lab.session(delegate: recorder).dataTask(with: start).resume()
+        let story = try await recorder.end()
+        #expect(story.redirects.map(\.next.url?.absoluteString) == ["\(home)/redirect?to=\(away)", away])
+        let (ada, bob) = ("Basic YWRhOm9uZQ==", "Basic Ym9iOnR3bw==")
+        #expect(lab.site.requests.map { $0.fields[.authorization] } == [ada, ada, bob])
+        await lab.stop()
+    }
+
     @Test("a delegate that refuses a redirect gets it as the response")
     func redirectRefused() async throws {
         let lab = try await SessionLab()

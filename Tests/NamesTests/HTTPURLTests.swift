@@ -52,6 +52,7 @@ struct HTTPURLTests {
         #expect(url.fragment == "top")
         #expect(url.target == "/a/b?q=1")
         #expect(url.description == "https://example.com:8443/a/b?q=1#top")
+        #expect(url.textWithUser == "https://us%40er:p%3Ass@example.com:8443/a/b?q=1#top")
     }
 
     @Test(
@@ -67,6 +68,7 @@ struct HTTPURLTests {
         #expect(url.host.text == "h")
         #expect(url.user == user)
         #expect(url.password == password)
+        #expect(try HTTPURL(url.textWithUser) == url)
     }
 
     @Test(

@@ -44,7 +44,7 @@ struct GatewayLinks: Sendable {
     /// - Parameter kind: the kind of the document, if the document itself does not show it.
     func path(for url: HTTPURL, as kind: PlaylistMapper.Kind? = nil) -> String? {
         guard hosts.contains(url.host) else { return nil }
-        return place(of: url.origin, as: kind, Self.userInfo(of: url)) + url.target
+        return place(of: url.origin, as: kind, url.userInfo) + url.target
     }
 
     /// The path prefix of an origin. A `ws` origin has the prefix of its `http` equivalent.
@@ -59,7 +59,7 @@ struct GatewayLinks: Sendable {
     }
 
     /// The path prefix of a URL's origin, with the URL's user and password.
-    func root(of url: HTTPURL) -> String { place(of: url.origin, Self.userInfo(of: url)) }
+    func root(of url: HTTPURL) -> String { place(of: url.origin, url.userInfo) }
 
     /// The gateway path for a link; nil if the link stays unchanged, because it is relative or its host is not listed.
     ///
@@ -93,11 +93,5 @@ struct GatewayLinks: Sendable {
     private static func scheme(_ text: Substring) -> String? {
         let name = text.lowercased()
         return name == "https" || name == "http" ? name : nil
-    }
-
-    private static func userInfo(of url: HTTPURL) -> String {
-        guard let user = url.user else { return "" }
-        let password = url.password.map { ":" + PercentEncoding.encode($0, keeping: .userInfo) } ?? ""
-        return PercentEncoding.encode(user, keeping: .userInfo) + password + "@"
     }
 }

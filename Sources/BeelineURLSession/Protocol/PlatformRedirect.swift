@@ -52,7 +52,8 @@ final class PlatformRedirect: Sendable {
 extension URLRequest {
     /// The request after a redirect, as Foundation reports it.
     fileprivate func redirected(to proposal: RedirectProposal) -> URLRequest? {
-        guard let url = URL(string: proposal.url.description) else { return nil }
+        // With the user and password, which a new load of this request, or the client after the delegate's answer, needs.
+        guard let url = URL(string: proposal.url.textWithUser) else { return nil }
         var request = self
         request.url = url
         if proposal.method.rawValue != httpMethod {
