@@ -19,7 +19,9 @@ extension BeelineClient {
     ///
     /// The request uses the client's connections, cookies, redirects, TLS and limits. A body in memory is sent with its length
     /// and can be resent. Any other body is streamed once. Its length comes from the body or from a `Content-Length` header; if
-    /// neither has one, the body is chunked.
+    /// neither has one, the body is chunked. No content coding is requested. If the server compresses the body anyway, it is
+    /// decoded, and the response has no `Content-Encoding` and no `Content-Length`. With an `Accept-Encoding` of the request,
+    /// the body is returned as received.
     ///
     /// - Parameters:
     ///   - request: The request. It must not set `tlsConfiguration` or `localAddress`, which the client's configuration
@@ -43,6 +45,8 @@ extension BeelineClient {
         var limits = configuration.limits
         limits.whole = .nanoseconds(timeout.nanoseconds)
         options.limits = limits
+        // As AsyncHTTPClient by default.
+        options.offersCodings = false
         let head = try request.head()
         let response = try await send(head, to: url, body: try await request.clientBody(), options: options)
         return HTTPClientResponse(response)

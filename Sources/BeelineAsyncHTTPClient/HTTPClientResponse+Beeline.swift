@@ -11,7 +11,12 @@ extension HTTPClientResponse {
     /// Converts a response. `history` has a request and response head for each hop; AsyncHTTPClient derives `url` from it.
     init(_ response: Response) {
         var headers = HTTPHeaders()
-        for field in response.fields { headers.add(name: field.name.rawName, value: field.value) }
+        // Without the fields of the encoded body if it is decoded: a program may relay headers and body.
+        let isDecoded = response.body.isDecoded
+        for field in response.fields
+        where !isDecoded || field.name != .contentEncoding && field.name != .contentLength {
+            headers.add(name: field.name.rawName, value: field.value)
+        }
         self.init(
             version: response.hop.version,
             status: HTTPResponseStatus(statusCode: response.status.code, reasonPhrase: response.status.reasonPhrase),

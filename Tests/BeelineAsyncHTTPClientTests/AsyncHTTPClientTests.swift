@@ -66,6 +66,29 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
+    @Test("headers and body belong together, whether the server compresses or not", arguments: ["/fair", "/always"])
+    func codings(path: String) async throws {
+        let text = String(repeating: "plain ", count: 1_000)
+        let lab = try await Lab { request in
+            let isAsked = request.fields[.acceptEncoding]?.contains("gzip") ?? false
+            let reply = Reply.text(text)
+            return isAsked || request.path == "/always" ? reply.compressed(.gzip) : reply
+        }
+        let response = try await lab.client.execute(lab.request(.GET, path), timeout: .seconds(20))
+        #expect(String(buffer: try await response.body.collect(upTo: 1 << 20)) == text)
+        #expect(response.headers.first(name: "Content-Encoding") == nil)
+        let length = path == "/fair" ? "\(text.utf8.count)" : nil
+        #expect(response.headers.first(name: "Content-Length") == length)
+        // The program decodes the body itself.
+        var asking = lab.request(.GET, path)
+        asking.headers.add(name: "Accept-Encoding", value: "gzip")
+        let coded = try await lab.client.execute(asking, timeout: .seconds(20))
+        let bytes = try await coded.body.collect(upTo: 1 << 20)
+        #expect(coded.headers.first(name: "Content-Encoding") == "gzip")
+        #expect(coded.headers.first(name: "Content-Length") == "\(bytes.readableBytes)")
+        await lab.stop()
+    }
+
     @Test("a redirect sends the body's bytes again, and appears in the history")
     func replays() async throws {
         let lab = try await Lab { request in

@@ -15,6 +15,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
     private let source: Source
     let codings: [ContentCoding]
 
+    /// Whether the pieces are decoded. `Content-Encoding` and `Content-Length` then do not describe them.
+    package var isDecoded: Bool { !codings.isEmpty }
+
     init(exchange: Exchange, codings: [ContentCoding]) {
         source = .exchange(BodyOwner(exchange: exchange))
         self.codings = codings
