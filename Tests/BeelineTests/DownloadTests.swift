@@ -22,8 +22,9 @@ struct DownloadTests {
         var breaksAt: Int?
         /// The largest part that the server sends, whatever the range; nil: no limit.
         var largestPart: Int?
-        /// The number of range requests that get no response.
+        /// The number of range requests that get no response, or `absence`.
         var absences = 0
+        var absence: Reply?
         /// The length that Content-Range claims; nil: the true length.
         var claim: Int64?
         /// The number of bytes that a part sends beyond the end of its range.
@@ -39,7 +40,7 @@ struct DownloadTests {
         var start = 0
         if request.fields[.range] != nil, server.absences > 0 {
             server.absences -= 1
-            return .raw(ending: .hangUp)
+            return server.absence ?? .raw(ending: .hangUp)
         }
         let isUnchanged = request.fields[.ifRange] == server.tag ?? server.lastModified
         if server.knowsRanges, let range = request.fields[.range], isUnchanged || server.ignoresIfRange {
@@ -78,7 +79,7 @@ struct DownloadTests {
         return reply
     }
 
-    private struct Lab {
+    struct Lab {
         let folder: TemporaryFolder
         let server = NIOLockedValueBox(Server())
         let site: LoopbackOrigin

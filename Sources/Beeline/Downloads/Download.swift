@@ -24,7 +24,8 @@ public struct DownloadOptions: Sendable {
     /// The options of its requests. The limit `whole` applies to the whole download.
     public var request = RequestOptions()
     /// How often an interrupted download resumes automatically. It resumes only if the server sends a strong validator (RFC
-    /// 9110 §8.8.1). Default 5.
+    /// 9110 §8.8.1). A temporary refusal of the rest, such as 503, counts as an interruption; the wait is at least its
+    /// `Retry-After`. Default 5.
     public var resumes = 5
     /// The waits before each resume.
     public var backoff = Backoff()

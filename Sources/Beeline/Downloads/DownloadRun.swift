@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
 import DirectHTTP
 import HTTPTypes
 import NIOCore
@@ -82,10 +83,10 @@ struct DownloadRun {
             } catch {
                 // Resumes only with a validator. The request for the rest may fail as well, because the network may be down for
                 // longer than the first wait.
-                guard progress.hasBegun, note != nil, Self.mayResume(after: error) else { throw error }
+                guard progress.hasBegun, note != nil, let least = leastWait(after: error) else { throw error }
                 let size = try await onDisk { () throws(BeelineError) in try file.size() }
                 progress.resume(at: size)
-                try await pause(before: progress.resumes, after: error)
+                try await pause(before: progress.resumes, after: error, atLeast: least)
             }
         }
     }
@@ -112,11 +113,28 @@ struct DownloadRun {
     }
 
     /// Waits before the next resume, or throws `error` if no resume is left or there is not enough time.
-    private func pause(before resume: Int, after error: BeelineError) async throws(BeelineError) {
+    private func pause(
+        before resume: Int,
+        after error: BeelineError,
+        atLeast least: Duration = .zero
+    ) async throws(BeelineError) {
         guard resume <= options.resumes else { throw error }
-        let wait = options.backoff.wait(after: resume, chance: .random(in: 0..<1))
+        let wait = max(least, options.backoff.wait(after: resume, chance: .random(in: 0..<1)))
         if let left = limits.timeLeft(at: client.clock.now()), wait >= left { throw error }
         try await client.pause(wait, before: url)
+    }
+
+    /// The shortest wait before a resume after this error; nil if a later request cannot succeed, or if the server asks for
+    /// a longer wait than the retry policy allows.
+    private func leastWait(after error: BeelineError) -> Duration? {
+        if RetryPolicy.standard.errors.contains(error.code) { return .zero }
+        guard error.code == .unexpectedStatus, let response = error.hops.last?.response,
+            RetryPolicy.standard.statuses.contains(response.status.code)
+        else { return nil }
+        let now = client.clock.date().microseconds / 1_000_000
+        let wait = RetryAfter.wait(response.headerFields, now: now) ?? .zero
+        let policy = options.request.retry ?? client.configuration.retry
+        return wait <= policy.maxRetryAfter ? wait : nil
     }
 
     /// Requests the rest, or the whole resource if the rest is not available. Returns the response and the offset of its first
@@ -147,7 +165,7 @@ struct DownloadRun {
         case .restart:
             return (response, 0)
         case .refused:
-            throw await unexpected(response)
+            throw await unexpected(response, after: start)
         case .append, .complete, .mismatch:
             // The partial file is outdated, or the server handles ranges wrongly: request the whole resource.
             await response.body.discard()
@@ -167,11 +185,13 @@ struct DownloadRun {
         return try await client.send(head, to: url, options: request)
     }
 
-    private func unexpected(_ response: Response) async -> BeelineError {
+    /// - Parameter offset: The number of bytes that the partial file has, if they are kept.
+    private func unexpected(_ response: Response, after offset: Int64 = 0) async -> BeelineError {
         await response.body.discard()
+        let outcome = offset > 0 ? "\(offset) bytes are kept in \(partialPath)" : "nothing was downloaded"
         return BeelineError(
             .unexpectedStatus,
-            "\(response.url) answered \(response.status.code): nothing was downloaded",
+            "\(response.url) answered \(response.status.code): \(outcome)",
             hops: response.hops
         )
     }
@@ -242,11 +262,6 @@ struct DownloadRun {
             }
             if piece == nil { return size }
         }
-    }
-
-    /// Whether a later request may succeed after this error.
-    private static func mayResume(after error: BeelineError) -> Bool {
-        RetryPolicy.standard.errors.contains(error.code)
     }
 
     /// Runs blocking file access on NIO's thread pool. It also runs if the task was cancelled, so that received bytes are kept

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Foundation
+import NIOConcurrencyHelpers
+import Testing
+
+@testable import Beeline
+
+/// Further tests of downloads, with the server of ``DownloadTests``.
+@Suite("Downloads: temporary statuses, fields of the request, what is left behind", .timeLimit(.minutes(1)))
+struct DownloadRuleTests {
+    private typealias Lab = DownloadTests.Lab
+    private typealias Server = DownloadTests.Server
+
+    @Test("a temporary status for the rest counts as a resume")
+    func temporaryStatus() async throws {
+        var lab = try await Lab()
+        let server = Server(breaksAt: 300_000, absences: 3, absence: .status(.badGateway))
+        lab.server.withLockedValue { $0 = server }
+        let download = try await lab.download()
+        #expect(download.resumes == 4 && download.size == 500_000)
+        #expect(lab.ranges == [nil] + [String?](repeating: "bytes=300000-", count: 4))
+        #expect(lab.folder.data("f") == Data(DownloadTests.whole))
+
+        lab.options.resumes = 2
+        lab.server.withLockedValue { $0 = server }
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+        #expect(error?.code == .unexpectedStatus)
+        #expect(error?.message.contains("answered 502: 300000 bytes are kept") == true, "\(error?.message ?? "")")
+        #expect(lab.folder.names == ["f", "f.partial", "f.partial.json"])
+        await lab.stop()
+    }
+
+    @Test(
+        "a final status for the rest, or a wait that is too long, ends the download at once",
+        arguments: [
+            Reply.status(.notFound),
+            // Longer than `RetryPolicy.maxRetryAfter`, and longer than the time that is left.
+            Reply.status(.serviceUnavailable).adding(.retryAfter, "61"),
+            Reply.status(.serviceUnavailable).adding(.retryAfter, "30"),
+        ]
+    )
+    func finalStatus(_ refusal: Reply) async throws {
+        var lab = try await Lab()
+        var limits = TimeLimits()
+        limits.whole = .seconds(20)
+        lab.options.request.limits = limits
+        lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, absences: 1, absence: refusal) }
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+        #expect(error?.code == .unexpectedStatus)
+        #expect(lab.ranges == [nil, "bytes=300000-"])
+        #expect(lab.folder.names == ["f.partial", "f.partial.json"])
+        await lab.stop()
+    }
+}
