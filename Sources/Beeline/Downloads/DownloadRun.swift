@@ -221,11 +221,11 @@ struct DownloadRun {
         to file: PartialFile,
         from offset: Int64
     ) async throws(BeelineError) -> Int64 {
-        // `Content-Length` comes from the server and may be any number.
-        let length = response.fields[.contentLength].flatMap { Int64($0) }
-        let total = length.map { $0.addingReportingOverflow(offset) }.flatMap { $0.overflow ? nil : $0.partialValue }
+        let isPart = response.status == .partialContent
+        let range = isPart ? response.fields[.contentRange] : nil
+        // The `Content-Length` of a part is that of the part. A server may send the rest in several parts.
+        let total = isPart ? range.flatMap(ResumeDecision.size) : response.fields[.contentLength].flatMap { Int64($0) }
         // The range ends where `Content-Range` says, even if the body continues.
-        let range = response.status == .partialContent ? response.fields[.contentRange] : nil
         let limit = range.flatMap(ResumeDecision.length) ?? .max
         var size = offset
         var pieces: [ByteBuffer] = []
