@@ -53,4 +53,23 @@ struct DownloadRuleTests {
         #expect(lab.folder.names == ["f.partial", "f.partial.json"])
         await lab.stop()
     }
+
+    @Test("a complete part is the file only if the refusal of the rest does not name another version")
+    func refusalOfAnotherVersion() async throws {
+        let lab = try await Lab()
+        let other = Array(DownloadTests.whole.reversed())
+        for (tag, content) in [("\"one\"", DownloadTests.whole), ("\"two\"", other)] {
+            try Data(DownloadTests.whole).write(to: lab.folder.url("f.partial"))
+            try DownloadNote(url: lab.site.url("/f"), fields: [.eTag: "\"one\""])?.write(
+                to: lab.folder.path("f.partial.json")
+            )
+            lab.server.withLockedValue {
+                $0 = Server(tag: tag, ignoresIfRange: true, refusalHasTag: true, content: content)
+            }
+            #expect(try await lab.download().size == 500_000)
+            #expect(lab.folder.data("f") == Data(content) && lab.folder.names == ["f"])
+        }
+        #expect(lab.ranges == ["bytes=500000-", "bytes=500000-", nil])
+        await lab.stop()
+    }
 }

@@ -29,8 +29,9 @@ struct DownloadTests {
         var claim: Int64?
         /// The number of bytes that a part sends beyond the end of its range.
         var excess = 0
-        /// Whether a 416 response tells the size.
+        /// Whether a 416 response tells the size, and whether it has the ETag.
         var tellsSize = true
+        var refusalHasTag = false
         /// Whether the Content-Range of a part tells the size.
         var partsTellSize = true
         var content = DownloadTests.whole
@@ -47,7 +48,8 @@ struct DownloadTests {
             start = Int(range.dropFirst(6).prefix { $0 != "-" }) ?? 0
         }
         guard start < server.content.count else {
-            let fields: HTTPFields = server.tellsSize ? [.contentRange: "bytes */\(server.content.count)"] : [:]
+            var fields: HTTPFields = server.tellsSize ? [.contentRange: "bytes */\(server.content.count)"] : [:]
+            if server.refusalHasTag { fields[.eTag] = server.tag }
             return Reply(status: .rangeNotSatisfiable, fields: fields)
         }
         let rest = Array(server.content[start...].prefix(start > 0 ? server.largestPart ?? .max : .max))

@@ -32,8 +32,8 @@ struct DownloadNote: Codable, Hashable, Sendable {
         }
     }
 
-    /// Whether a part with these fields may be of the same version. A server may ignore `If-Range`, and a part need not
-    /// have a validator.
+    /// Whether a part with these fields, or the refusal of one, may be of the same version. A server may ignore `If-Range`,
+    /// and neither need have a validator.
     func allowsPart(_ fields: HTTPFields) -> Bool {
         if let tag = fields[.eTag] { return tag == validator }
         let isDate = !validator.hasPrefix("\"")

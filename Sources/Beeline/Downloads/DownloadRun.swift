@@ -155,11 +155,13 @@ struct DownloadRun {
             return (response, 0)
         }
         let range = response.fields[.contentRange]
+        // A server may ignore `If-Range` and refuse the range of another version, too.
+        let isSameVersion = note?.allowsPart(response.fields) ?? false
         switch ResumeDecision(status: response.status.code, contentRange: range, offset: start) {
-        case .append where note?.allowsPart(response.fields) ?? false:
+        case .append where isSameVersion:
             return (response, start)
         // A 416 without a size may have another cause than a complete file.
-        case .complete where range != nil || isOpen:
+        case .complete where isSameVersion && (range != nil || isOpen):
             await response.body.discard()
             return (response, start)
         case .restart:
