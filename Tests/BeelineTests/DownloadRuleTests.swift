@@ -72,4 +72,27 @@ struct DownloadRuleTests {
         #expect(lab.ranges == ["bytes=500000-", "bytes=500000-", nil])
         await lab.stop()
     }
+
+    @Test("a Range and an If-Range of the caller are not sent")
+    func ownRange() async throws {
+        let lab = try await Lab()
+        let download = try await lab.download([.range: "bytes=1-", .ifRange: "\"one\"", .accept: "a/b"])
+        #expect(download.size == 500_000 && lab.folder.data("f") == Data(DownloadTests.whole))
+        let request = try #require(lab.site.requests.first)
+        #expect(request.fields[.range] == nil && request.fields[.ifRange] == nil)
+        #expect(request.fields[.accept] == "a/b")
+        await lab.stop()
+    }
+
+    @Test("a download that ends without a byte leaves no note behind")
+    func noteWithoutBytes() async throws {
+        var lab = try await Lab()
+        lab.options.resumes = 1
+        lab.server.withLockedValue { $0.breaksAt = 0 }
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+        #expect(error?.code == .connectionLost)
+        #expect(lab.ranges == [nil, nil], "the first response had a validator")
+        #expect(lab.folder.names.isEmpty)
+        await lab.stop()
+    }
 }

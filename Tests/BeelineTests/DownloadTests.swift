@@ -98,8 +98,8 @@ struct DownloadTests {
             options.backoff.first = .zero
         }
 
-        func download() async throws -> Download {
-            try await client.download(site.url("/f"), to: folder.path("f"), options: options)
+        func download(_ fields: HTTPFields = [:]) async throws -> Download {
+            try await client.download(site.url("/f"), to: folder.path("f"), fields: fields, options: options)
         }
 
         var ranges: [String?] { site.requests.map { $0.fields[.range] } }

@@ -22,7 +22,8 @@ extension BeelineClient {
     ///   - url: The URL.
     ///   - path: The destination. An existing file is replaced. A path that is not a regular file, such as a device, is an
     ///     error.
-    ///   - fields: Header fields of the request. `Range`, `If-Range` and `Accept-Encoding` are set by the download.
+    ///   - fields: Header fields of the request. The download replaces or removes `Range`, `If-Range` and
+    ///     `Accept-Encoding`.
     ///   - options: The options of the download.
     /// - Throws: ``BeelineError``; `unexpectedStatus` for a status that carries no file, `fileFailed` if the file cannot be
     ///   written or another download writes it. The received bytes are kept.

@@ -48,7 +48,7 @@ struct DownloadRun {
             return try await run(file)
         } catch {
             // Keeps a partial file, but removes an empty one.
-            try? await onDisk { () throws(BeelineError) in file.abandon() }
+            try? await onDisk { () throws(BeelineError) in file.abandon(note: notePath) }
             throw error
         }
     }
@@ -178,10 +178,9 @@ struct DownloadRun {
     private func send(from offset: Int64, note: DownloadNote?) async throws(BeelineError) -> Response {
         var head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil, headerFields: fields)
         head.headerFields[.acceptEncoding] = "identity"
-        if offset > 0, let note {
-            head.headerFields[.range] = "bytes=\(offset)-"
-            head.headerFields[.ifRange] = note.validator
-        }
+        let resumed = offset > 0 ? note : nil
+        head.headerFields[.range] = resumed == nil ? nil : "bytes=\(offset)-"
+        head.headerFields[.ifRange] = resumed?.validator
         var request = options.request
         request.limits = limits.left(at: client.clock.now())
         return try await client.send(head, to: url, options: request)

@@ -108,9 +108,15 @@ final class PartialFile: Sendable {
         guard rename(path, destination) == 0 else { throw Self.failed(destination, problem: "cannot be put in place") }
     }
 
-    /// Releases the lock and removes an empty file. Nothing may write to it afterwards.
-    func abandon() {
-        if let size = try? size(), size == 0 { removeFile(path) }
+    /// Releases the lock and removes an empty file with its note. Nothing may write to it afterwards.
+    ///
+    /// - Parameter note: The path of the note.
+    func abandon(note: String) {
+        if let size = try? size(), size == 0 {
+            // The file last: once it is gone, another download may create it and its note anew.
+            removeFile(note)
+            removeFile(path)
+        }
         // Closing would release the lock too, but the time of the last reference's release is not known.
         _ = flock(number, LOCK_UN)
     }
