@@ -52,6 +52,7 @@ struct KeepingTests {
                     == AnswerCache.Kept(
                         addresses: [],
                         absence: .noRecord,
+                        isConfirmed: false,
                         storedAt: now,
                         expiresAt: now + .seconds(seconds)
                     )

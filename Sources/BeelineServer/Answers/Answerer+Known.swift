@@ -25,7 +25,7 @@ extension Answerer {
             let answer =
                 switch cached {
                 case .success(let found): answer(from: found, by: backend.resolver, name: name, family: family)
-                case .failure(let error): ServerAnswer(error)
+                case .failure(let error): ServerAnswer(error, name: name)
                 }
             guard needsSynthesis(answer, by: backend.resolver, family: family) else {
                 return answer.isFailure ? answer : prepending(step.finding, to: answer)

@@ -87,7 +87,7 @@ struct Answerer: Sendable {
             let resolution = try await resolver.resolve(host, families: Families(family), subnet: subnet)
             return answer(from: resolution, by: resolver, name: name, family: family)
         } catch {
-            return ServerAnswer(error)
+            return ServerAnswer(error, name: name)
         }
     }
 
@@ -197,10 +197,12 @@ struct Answerer: Sendable {
 
 extension ServerAnswer {
     /// The answer for a name whose addresses could not be found.
-    init(_ error: ResolutionError) {
+    init(_ error: ResolutionError, name: DNSName) {
+        // Rounds to the nearest second, as the TTL of addresses.
+        let ttl = error.ttl.map { UInt32(clamping: ($0 + .milliseconds(500)).components.seconds) }
         switch error.code {
-        case .noSuchName: self.init(.noSuchName, source: "upstream")
-        case .noAddress: self.init(.noError, source: "upstream")
+        case .noSuchName: self.init(absenceOf: name, .noSuchName, ttl: ttl, source: "upstream")
+        case .noAddress: self.init(absenceOf: name, ttl: ttl, source: "upstream")
         default:
             let reasons = [ExtendedError(error.code)].compactMap(\.self)
             self.init(.serverFailure, source: error.code.description, errors: reasons)

@@ -61,18 +61,17 @@ struct NameRules: Sendable {
     /// The answer for a name whose host is known; nil if no rule applies.
     func answer(_ name: DNSName, host key: NameHost, _ type: DNSType) -> ServerAnswer? {
         guard count > 0, let addresses = (key.isName ? names[key.host] : nil) ?? domains[key.host] else { return nil }
-        var answer = ServerAnswer()
-        answer.source = UpstreamKind.fixed.description
-        if addresses.isEmpty {
-            answer.code = .noSuchName
-            return answer
-        }
-        let isBlocked = addresses.allSatisfy(\.isUnspecified)
-        if isBlocked { answer.errors = [.blocked] }
-        if isBlocked, !blockedAnswer.hasAddress {
-            answer.code = .noSuchName
-            return answer
-        }
+        let isBlocked = !addresses.isEmpty && addresses.allSatisfy(\.isUnspecified)
+        let isAbsent = addresses.isEmpty || isBlocked && !blockedAnswer.hasAddress
+        // For clients, the list is the zone of its names: it confirms that there is no record.
+        var answer = ServerAnswer(
+            absenceOf: name,
+            isAbsent ? .noSuchName : .noError,
+            ttl: Self.ttl,
+            source: UpstreamKind.fixed.description,
+            errors: isBlocked ? [.blocked] : []
+        )
+        if isAbsent { return answer }
         let found: [IPAddress] =
             switch type {
             case .a: isBlocked ? [IPAddress(v4: 0)] : addresses.filter { $0.family == .v4 }
@@ -80,6 +79,7 @@ struct NameRules: Sendable {
             default: []
             }
         answer.answers = found.map { DNSRecord(name, ttl: Self.ttl, .address($0)) }
+        if !found.isEmpty { answer.authorities = [] }
         return answer
     }
 }

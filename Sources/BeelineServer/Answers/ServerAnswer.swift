@@ -32,6 +32,34 @@ struct ServerAnswer: Sendable {
         self.errors = errors
     }
 
+    /// An answer without records, with an SOA that says how long it may be cached (RFC 2308 §5). The zone is the name
+    /// itself, with the fields of RFC 6303 §3.
+    ///
+    /// - Parameter ttl: The time in seconds. Nil for an absence that no zone confirms: such an answer has no SOA.
+    init(
+        absenceOf name: DNSName,
+        _ code: DNSResponseCode = .noError,
+        ttl: UInt32?,
+        source: String = "-",
+        errors: [ExtendedError] = []
+    ) {
+        self.init(code, source: source, errors: errors)
+        guard let ttl else { return }
+        let soa = DNSRecord.StartOfAuthority(
+            primary: name,
+            mailbox: Self.mailbox,
+            serial: 1,
+            refresh: 3_600,
+            retry: 1_200,
+            expire: 604_800,
+            minimum: ttl
+        )
+        authorities = [DNSRecord(name, ttl: ttl, .authority(soa))]
+    }
+
+    /// The mailbox in an SOA that is made here: `nobody.invalid`.
+    private static let mailbox = DNSName(wire: [6] + Array("nobody".utf8) + [7] + Array("invalid".utf8) + [0])
+
     /// The answer of an upstream's response.
     init(_ message: DNSMessage) {
         code = message.flags.responseCode

@@ -6,19 +6,21 @@ import Names
 /// Names that are never sent to upstreams (RFC 6761, RFC 6303, RFC 7686, RFC 9462).
 enum SpecialName {
     private static let absent: DomainSet = ["invalid", "onion", "resolver.arpa"]
+    /// The TTL of answers for special names, in seconds.
+    private static let ttl: UInt32 = 3_600
 
     /// The answer to a question for a special name. Nil for other names, and for `localhost`, which the resolver
     /// answers.
     static func answer(_ name: DNSName, host: Host, type: DNSType) -> ServerAnswer? {
-        if absent.contains(host) { return ServerAnswer(.noSuchName) }
+        if absent.contains(host) { return ServerAnswer(absenceOf: name, .noSuchName, ttl: ttl) }
         guard let (network, isWhole) = ReverseName.network(name), isLocal(network) else { return nil }
         if type == .pointer, isWhole, network.first.isLoopback, network.prefixLength >= 32 {
             var answer = ServerAnswer()
             let target = DNSName(wire: [9] + Array("localhost".utf8) + [0])
-            answer.answers = [DNSRecord(name, ttl: 3_600, .other(.pointer, target.wire))]
+            answer.answers = [DNSRecord(name, ttl: ttl, .other(.pointer, target.wire))]
             return answer
         }
-        return ServerAnswer(.noSuchName)
+        return ServerAnswer(absenceOf: name, .noSuchName, ttl: ttl)
     }
 
     private static func isLocal(_ network: IPNetwork) -> Bool {

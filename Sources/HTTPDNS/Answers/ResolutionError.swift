@@ -50,12 +50,15 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
     public var message: String
     /// The failures of the upstreams that were asked, in the order in which they occurred.
     public var failures: [Failure]
+    /// How long the absence may be cached; nil for other errors, and if the upstream did not confirm it by an SOA.
+    package let ttl: Duration?
 
     /// An error with a code, a message and the failures of upstreams.
-    package init(_ code: Code, _ message: String, failures: [Failure] = []) {
+    package init(_ code: Code, _ message: String, failures: [Failure] = [], ttl: Duration? = nil) {
         self.code = code
         self.message = message
         self.failures = failures
+        self.ttl = ttl
     }
 
     /// The text for logs.
@@ -86,22 +89,26 @@ extension ResolutionError {
     }
 
     /// The error for a name if its cached answer has no address of the families.
-    static func absent(_ request: LookupRequest, entry: AnswerCache.Entry) -> ResolutionError {
+    static func absent(_ request: LookupRequest, entry: AnswerCache.Entry, now: Moment) -> ResolutionError {
         let (host, families) = (request.host, request.families)
         let failures = entry.provenance.failures
         let name = entry.provenance.upstream
         let upstream = name == "system" ? "the system's resolver" : name
+        let isConfirmed = families.members.allSatisfy { entry[$0]?.isConfirmed ?? false }
+        let ttl = isConfirmed ? max(.zero, entry.knownExpiry(of: families) - now) : nil
         if families.members.contains(where: { entry[$0]?.absence == .noName }) {
             return ResolutionError(
                 .noSuchName,
                 "\(host): the name does not exist, according to \(upstream); check the spelling",
-                failures: failures
+                failures: failures,
+                ttl: ttl
             )
         }
         return ResolutionError(
             .noAddress,
             "\(host): the name has \(families.absence), according to \(upstream)",
-            failures: failures
+            failures: failures,
+            ttl: ttl
         )
     }
 }

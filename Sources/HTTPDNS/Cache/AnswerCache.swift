@@ -71,6 +71,8 @@ struct AnswerCache {
         var addresses: [IPAddress]
         /// The reason that there are no addresses.
         var absence: Answer.Absence?
+        /// Whether the upstream confirmed the absence by a TTL (RFC 2308 §5).
+        var isConfirmed = true
         var storedAt: Moment
         var expiresAt: Moment
     }

@@ -92,6 +92,8 @@ extension StoredAnswer.Part {
         return AnswerCache.Kept(
             addresses: checked.addresses,
             absence: checked.addresses.isEmpty ? .noRecord : nil,
+            // The store does not say whether an upstream confirmed it.
+            isConfirmed: !checked.addresses.isEmpty,
             storedAt: now + .seconds(-age),
             expiresAt: min(now + .seconds(left), now + longest)
         )

@@ -39,13 +39,25 @@ struct KeepingRules {
                     storedAt: now,
                     expiresAt: now + clamped(ttl ?? defaultTTL)
                 )
-            case .absent(let absence, let ttl):
-                let ttl = min(ttl ?? partner ?? defaultNegativeTTL, maxNegativeTTL)
-                return AnswerCache.Kept(addresses: [], absence: absence, storedAt: now, expiresAt: now + ttl)
+            case .absent(let absence, let confirmed):
+                let ttl = min(confirmed ?? partner ?? defaultNegativeTTL, maxNegativeTTL)
+                return AnswerCache.Kept(
+                    addresses: [],
+                    absence: absence,
+                    isConfirmed: confirmed != nil,
+                    storedAt: now,
+                    expiresAt: now + ttl
+                )
             case nil:
                 guard let partner else { return nil }
                 let ttl = min(partner, defaultTTL, maxNegativeTTL)
-                return AnswerCache.Kept(addresses: [], absence: .noRecord, storedAt: now, expiresAt: now + ttl)
+                return AnswerCache.Kept(
+                    addresses: [],
+                    absence: .noRecord,
+                    isConfirmed: false,
+                    storedAt: now,
+                    expiresAt: now + ttl
+                )
             }
         }
         return (part(.v4), part(.v6))

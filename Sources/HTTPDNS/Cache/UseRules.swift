@@ -33,7 +33,7 @@ struct UseRules {
                     now: now,
                     ranking: ranking
                 )
-            else { return .absent(.absent(request, entry: entry)) }
+            else { return .absent(.absent(request, entry: entry, now: now)) }
             let isDue = entry.uses >= refreshUses && now >= entry.retryAt && entry.isNearlyOver(expiry, now: now)
             // The pause excludes no family, because nothing has failed. After the TTL, callers join the refresh that is
             // under way.

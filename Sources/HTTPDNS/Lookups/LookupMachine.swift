@@ -119,7 +119,7 @@ struct LookupMachine {
         port: UInt16
     ) throws(ResolutionError) -> Resolution {
         let ordered = result.entry.ordered(request.families, port: port, now: result.time, by: ranking).addresses
-        guard !ordered.isEmpty else { throw .absent(request, entry: result.entry) }
+        guard !ordered.isEmpty else { throw .absent(request, entry: result.entry, now: result.time) }
         return Resolution(
             of: result.entry,
             addresses: ordered,
