@@ -140,7 +140,8 @@ struct AliyunTests {
             ("ServiceLevelDeny", 403, .rateLimited), ("InvalidHost", 400, .questionRefused),
             ("MissingArgument", 400, .questionRefused), ("LimitExceeded", 400, .questionRefused),
             ("MethodNotAllowed", 405, .questionRefused), ("InternalError", 500, .serverFailure),
-            ("SomethingNew", 400, .serverFailure), ("InvalidAccount", 200, .accountRefused),
+            ("LookupFailed", 500, .lookupFailed), ("SomethingNew", 400, .serverFailure),
+            ("InvalidAccount", 200, .accountRefused),
         ]
     )
     func errors(_ code: String, _ status: Int, _ meaning: UpstreamError.Code) async throws {

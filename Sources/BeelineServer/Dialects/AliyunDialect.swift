@@ -21,6 +21,9 @@ struct AliyunDialect: Sendable {
         /// The account has asked as often as its quota allows.
         static let overQuota = Refusal("QuotaExceeded", 429)
         static let internalError = Refusal("InternalError", 500)
+        /// No upstream gave an answer. With `InternalError`, clients would take the whole server for broken because of
+        /// a few names. Aliyun's SDKs treat both alike.
+        static let lookupFailed = Refusal("LookupFailed", 500)
     }
 
     // MARK: Version 1
@@ -44,7 +47,7 @@ struct AliyunDialect: Sendable {
             guard let all else { return Self.refusal(.overQuota, form: .aliyun, account: account) }
             // Omits names with a failed lookup, as if the question had not asked for them.
             let answers = all.filter { !$0.isFailure }
-            guard !answers.isEmpty else { return Self.refusal(.internalError, form: .aliyun, account: account) }
+            guard !answers.isEmpty else { return Self.refusal(.lookupFailed, form: .aliyun, account: account) }
             let entries = answers.map { Self.entry($0, client) }
             let text = isBatch ? "{\"dns\":[\(entries.joined(separator: ","))]}" : entries[0]
             return Self.reply(text, form: .aliyun, account: account, answers: answers, families: families)
@@ -122,7 +125,7 @@ struct AliyunDialect: Sendable {
         return router.lookUp(names, families: families, subnet: fields["cip"], for: client, of: account) { all in
             guard let all else { return Self.refusal(.overQuota, form: .aliyun2, account: id) }
             let answers = all.filter { !$0.saysNothing }
-            guard !answers.isEmpty else { return Self.refusal(.internalError, form: .aliyun2, account: id) }
+            guard !answers.isEmpty else { return Self.refusal(.lookupFailed, form: .aliyun2, account: id) }
             let entries = answers.map { Self.entry2($0) }.joined(separator: ",")
             var data = "{\"cip\":\"\(client)\",\"answers\":[\(entries)]}"
             if let cipher {

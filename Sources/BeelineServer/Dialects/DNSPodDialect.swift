@@ -130,7 +130,8 @@ struct DNSPodDialect: Sendable {
     }
 
     private static func failure(_ answers: [HostAnswer], _ account: String?) -> ServerReply {
-        var reply = refusal("no upstream gave an answer", 502)
+        // With a status of the class 5xx, clients would take the whole server for broken because of a few names.
+        var reply = refusal("no upstream gave an answer", 422)
         reply.account = account
         reply.names = answers.map(\.name)
         return reply

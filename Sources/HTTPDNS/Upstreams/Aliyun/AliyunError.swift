@@ -13,6 +13,8 @@ enum AliyunError {
         case "SignatureExpired", "InvalidDuration": .signatureExpired
         case "InvalidSignature", "UnsignedInterfaceDisabled", "InvalidAccount", "AccountNotExists": .accountRefused
         case "ServiceLevelDeny": .rateLimited
+        // Of `beeline serve`.
+        case "LookupFailed": .lookupFailed
         case "MissingArgument", "InvalidHost", "LimitExceeded", "TooManyHosts", "SdnsNotSupported",
             "MethodNotAllowed":
             .questionRefused
