@@ -364,6 +364,8 @@ struct AliyunTests {
             AliyunSchedule.target(account: "1", secret: "secret", region: "cn", nonce: "ab", time: 5)
                 == "/1/ss?region=cn&n=ab&t=5&s=\(Digests.md5("ab-secret-5"))"
         )
+        let escaped = AliyunSchedule.target(account: "team 1/b", secret: nil, region: "cn", nonce: "ab", time: 5)
+        #expect(escaped == "/team%201%2Fb/ss?region=cn", "the account is escaped as in lookups")
     }
 
     @Test("if the addresses from scheduling fail, the configured addresses are asked at once")

@@ -30,7 +30,7 @@ struct AliyunSchedule: Hashable, Sendable {
             // accepts it.
             query.add("s", Digests.md5("\(nonce)-\(secret)-\(time)"))
         }
-        return "/\(account)/ss?\(query.text)"
+        return "/\(PercentEncoding.encode(account, keeping: .unreserved))/ss?\(query.text)"
     }
 
     /// Parses an answer: `{"service_ip":[…],"service_ipv6":[…],"service_ip_port":[…],"service_status":"disable"}`.
