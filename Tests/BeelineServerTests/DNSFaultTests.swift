@@ -2,6 +2,7 @@
 
 import BeelineTesting
 import HTTPDNS
+import NIOConcurrencyHelpers
 import Names
 import Testing
 
@@ -165,6 +166,30 @@ struct DNSFaultTests {
             return .init(datagrams: [message.datagram()])
         }
         try await Self.expectFailure(lab)
+        await lab.stop()
+    }
+
+    @Test("while upstreams fail, a name keeps its IPv4 address and its lack of IPv6 addresses")
+    func staleFamilies() async throws {
+        let works = NIOLockedValueBox(true)
+        let lab = try await FaultyDNS { query in
+            var message = FaultyDNS.response(to: query, FaultyDNS.correct)
+            for index in message.answers.indices { message.answers[index].ttl = 0 }
+            if message.answers.isEmpty { message.authorities = [FaultyDNS.authority(of: .root, minimum: 0)] }
+            if !works.withLockedValue({ $0 }) {
+                (message.answers, message.authorities) = ([], [])
+                message.flags.responseCode = .serverFailure
+            }
+            return .init(datagrams: [message.datagram()])
+        }
+        for type in [DNSType.a, .aaaa] { _ = try await lab.ask("www.example.com", type) }
+        works.withLockedValue { $0 = false }
+        // The last questions come while the failure is cached.
+        for type in [DNSType.a, .aaaa, .aaaa, .a] {
+            let reply = try await lab.ask("www.example.com", type)
+            #expect(reply.flags.responseCode == .noError && ExtendedError.errors(in: reply) == [.staleAnswer])
+            #expect(reply.answers.count == (type == .a ? 1 : 0) && ServerAnswer(reply).ttl == 30)
+        }
         await lab.stop()
     }
 

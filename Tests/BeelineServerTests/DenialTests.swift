@@ -18,15 +18,6 @@ struct DenialTests {
         _ change: (inout DNSServerConfiguration) -> Void = { _ in }
     ) async throws -> FaultyDNS {
         let zone = try #require(DNSName("test"))
-        let soa = DNSRecord.StartOfAuthority(
-            primary: zone,
-            mailbox: zone,
-            serial: 1,
-            refresh: 1,
-            retry: 1,
-            expire: 1,
-            minimum: 120
-        )
         return try await FaultyDNS(change: change) { query in
             var message = FaultyDNS.response(to: query, FaultyDNS.correct)
             if hasName.withLockedValue({ $0 }) {
@@ -34,7 +25,7 @@ struct DenialTests {
             } else {
                 message.answers = []
                 message.flags.responseCode = .noSuchName
-                message.authorities = [DNSRecord(zone, ttl: 3_600, .authority(soa))]
+                message.authorities = [FaultyDNS.authority(of: zone, minimum: 120)]
             }
             return FaultyDNS.Replies(datagrams: [message.datagram()], stream: message.encoded())
         }

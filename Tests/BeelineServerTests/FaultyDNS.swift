@@ -105,6 +105,20 @@ final class FaultyDNS: Sendable {
         }
         return message
     }
+
+    /// The SOA of a zone whose denials may be cached for `minimum` seconds.
+    static func authority(of zone: DNSName, minimum: UInt32) -> DNSRecord {
+        let soa = DNSRecord.StartOfAuthority(
+            primary: zone,
+            mailbox: zone,
+            serial: 1,
+            refresh: 1,
+            retry: 1,
+            expire: 1,
+            minimum: minimum
+        )
+        return DNSRecord(zone, ttl: 3_600, .authority(soa))
+    }
 }
 
 extension DNSMessage {

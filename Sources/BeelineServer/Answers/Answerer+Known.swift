@@ -25,7 +25,8 @@ extension Answerer {
             let answer =
                 switch cached {
                 case .success(let found): answer(from: found, by: backend.resolver, name: name, family: family)
-                case .failure(let error): ServerAnswer(error, name: name)
+                case .failure(let error):
+                    failure(error, by: backend.resolver, host, name: name, family: family, subnet: subnet)
                 }
             guard needsSynthesis(answer, by: backend.resolver, family: family) else {
                 return answer.isFailure ? answer : prepending(step.finding, to: answer)
@@ -70,7 +71,7 @@ extension Answerer {
             return answer(from: found, by: resolver, name: name, family: family)
         }
         let hadNone = resolver.hadNone(host, family, subnet: subnet)
-        let absence = hadNone ? ServerAnswer(.noError, source: "stale", errors: [.staleAnswer]) : nil
+        let absence = hadNone ? Self.staleAbsence(of: name) : nil
         // IPv6 addresses may be made from IPv4 ones.
         guard synthesizes, family == .v6, !resolver.network.nat64.isEmpty else { return absence }
         var originals = resolver.stale(host, families: .v4, subnet: subnet)

@@ -87,8 +87,28 @@ struct Answerer: Sendable {
             let resolution = try await resolver.resolve(host, families: Families(family), subnet: subnet)
             return answer(from: resolution, by: resolver, name: name, family: family)
         } catch {
-            return ServerAnswer(error, name: name)
+            return failure(error, by: resolver, host, name: name, family: family, subnet: subnet)
         }
+    }
+
+    /// The answer for a failed lookup. While the upstreams fail, a name that had no address of a family still has none:
+    /// some clients ask for both families and use neither if the answer for one is a failure.
+    func failure(
+        _ error: ResolutionError,
+        by resolver: Resolver,
+        _ host: Host,
+        name: DNSName,
+        family: IPAddress.Family,
+        subnet: IPNetwork?
+    ) -> ServerAnswer {
+        let isOutage = error.code == .allUpstreamsFailed || error.code == .timeLimit
+        guard isOutage, resolver.hadNone(host, family, subnet: subnet) else { return ServerAnswer(error, name: name) }
+        return Self.staleAbsence(of: name)
+    }
+
+    /// The answer that a name has no address, past its TTL.
+    static func staleAbsence(of name: DNSName) -> ServerAnswer {
+        ServerAnswer(absenceOf: name, ttl: staleTTL, source: "stale", errors: [.staleAnswer])
     }
 
     /// Whether an answer without IPv6 addresses gets synthesized ones.
