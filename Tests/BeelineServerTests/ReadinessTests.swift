@@ -44,14 +44,18 @@ struct ReadinessTests {
         #expect(service.readiness == .noUpstream)
     }
 
-    @Test("a server whose upstreams are down is not ready, and becomes ready again without clients")
-    func upstreamsDown() async throws {
+    @Test(
+        "a server whose upstreams are down is not ready, also with a table, and becomes ready again without clients",
+        arguments: [false, true]
+    )
+    func upstreamsDown(_ hasTable: Bool) async throws {
         let isUp = NIOLockedValueBox(false)
         let upstream = ScriptedUpstream("away") { question in
             guard isUp.withLockedValue({ $0 }) else { return .fail(UpstreamError(.unreachable, "is away")) }
             return .answer(Answer(v4: .addresses([IPAddress(v4: 0xc000_0201)], ttl: .seconds(60)), v6: nil))
         }
-        let lab = try await ServerLab(carrier: upstream) { $0.zones = [] }
+        let table = hasTable ? FixedUpstream(HostsTable(parsing: "192.0.2.9 t.test")) : nil
+        let lab = try await ServerLab(carrier: upstream, table: table) { $0.zones = [] }
         #expect(try await lab.get("/ready").status == 200)
         for number in 0..<4 { _ = try await lab.get("/resolve?name=n\(number).test") }
         let reply = try await lab.get("/ready")

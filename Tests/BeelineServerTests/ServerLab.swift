@@ -43,9 +43,12 @@ final class ServerLab: Sendable {
 
         """
 
-    /// - Parameter carrier: An upstream in place of the scripted one.
+    /// - Parameters:
+    ///   - carrier: An upstream in place of the scripted one.
+    ///   - table: A table that is asked first.
     init(
         carrier: (any Upstream)? = nil,
+        table: (any Upstream)? = nil,
         _ change: (inout ServerConfiguration) throws -> Void = { _ in }
     ) async throws {
         folder = NSTemporaryDirectory() + "/beeline-server-\(UUID().uuidString)"
@@ -54,7 +57,9 @@ final class ServerLab: Sendable {
         let certificate = try authority.certificate(for: "dns.test", "127.0.0.1").write(to: folder)
         try Data(Self.zone.utf8).write(to: URL(fileURLWithPath: "\(folder)/corp.zone"))
         upstream = ScriptedUpstream("script") { .answerFor($0) }
-        var settings = ResolverConfiguration(upstreams: [carrier ?? upstream], system: nil)
+        var upstreams: [any Upstream] = [carrier ?? upstream]
+        if let table { upstreams.insert(table, at: 0) }
+        var settings = ResolverConfiguration(upstreams: upstreams, system: nil)
         settings.network.monitor = nil
         resolver = Resolver(settings)
         var configuration = ServerConfiguration()

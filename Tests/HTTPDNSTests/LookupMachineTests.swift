@@ -49,6 +49,41 @@ struct LookupMachineTests {
         )
     }
 
+    /// A table with `t.example`, after the upstreams `a` and `b` in the configuration.
+    private static func withTable(_ order: UpstreamOrder) -> MachineScript {
+        MachineScript(["a", "b"]) {
+            $0.upstreams.append(FixedUpstream(HostsTable(parsing: "192.0.2.9 t.example"), name: "table"))
+            $0.order = order
+        }
+    }
+
+    @Test("a race begins after the tables, so that no service learns a name in a table")
+    func raceAfterTables() {
+        Self.play(
+            Self.withTable(.race(2)),
+            [
+                (0, .ask(1, "t.example"), ["wake 2000", "ask table t.example"]),
+                (1, .answer("table", v4("192.0.2.9")), ["resume 1: fixed 192.0.2.9"]),
+                (2, .ask(2, "n.example"), ["ask table n.example"]),
+                (3, .fail("table", .unsupported), ["ask a n.example", "wake 3"]),
+                (3, .time, ["ask b n.example", "wake 2003"]),
+                (10, .answer("b", Self.two), ["stop a", "resume 2: fresh 192.0.2.2"]),
+            ]
+        )
+    }
+
+    @Test("in the weighted order, tables come before services, also after they were measured")
+    func weightedAfterTables() {
+        Self.play(
+            Self.withTable(.weighted),
+            [
+                (0, .ask(1, "t.example"), ["wake 2000", "ask table t.example"]),
+                (10, .answer("table", v4("192.0.2.9")), ["resume 1: fixed 192.0.2.9"]),
+                (70_000, .ask(2, "t.example"), ["ask table t.example"]),
+            ]
+        )
+    }
+
     @Test("the next upstream is asked after a failure, and after the time limit of the first")
     func failOver() {
         Self.play(

@@ -23,6 +23,8 @@ extension LookupMachine {
         case missed(LookupRequest)
         /// A cached answer is in frequent use and about to expire.
         case refreshDue(LookupRequest)
+        /// No upstream answers, and one may be asked whether it works again.
+        case probeDue
         /// An upstream answered or failed. `after`: its response time; nil: the answer is from another resolver.
         case answered(UpstreamQuestion, Result<Answer, UpstreamError>, after: Duration?)
         /// An upstream answered several names, or failed.

@@ -101,7 +101,7 @@ extension LookupMachine {
     }
 
     /// Asks an upstream that is down, only to see whether it works again.
-    private mutating func startProbe(of upstream: Int, with request: LookupRequest, now: Moment) {
+    mutating func startProbe(of upstream: Int, with request: LookupRequest, now: Moment) {
         let route = Route(candidates: [upstream], scope: .probe(upstream))
         // The last probe may still be waiting.
         guard lookups[LookupKey(request, scope: route.scope)] == nil else { return }

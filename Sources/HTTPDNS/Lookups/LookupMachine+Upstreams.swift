@@ -29,11 +29,24 @@ extension LookupMachine {
     /// The scope for new answers.
     var scope: CacheScope { isOn ? scopes.current : .system }
 
-    /// Whether a name that is not in the cache can be looked up: an upstream is neither down nor paused.
+    /// Whether a name that is in no table and not in the cache can be looked up: an upstream is neither down nor paused.
     func canAsk(now: Moment) -> Bool {
         guard !isClosed else { return false }
         guard isOn, !configuration.upstreams.isEmpty else { return configuration.system != nil }
-        return configuration.upstreams.indices.contains { !health.isDown($0, now: now) }
+        let asked = notTables
+        return asked.isEmpty || asked.contains { !health.isDown($0, now: now) }
+    }
+
+    /// The upstreams that are not tables. A table says nothing about other names, and is never down.
+    private var notTables: [Int] { configuration.upstreams.indices.filter { upstreams[$0].kind != .fixed } }
+
+    /// Asks an upstream that is due for a probe, if all are down. The name policy does not apply: the name belongs to
+    /// the DNS itself.
+    mutating func probe(now: Moment) {
+        guard isOn, !isClosed, !canAsk(now: now), let host = try? Host("a.root-servers.net"),
+            let upstream = health.choose(among: notTables, now: now).upstreams.first
+        else { return }
+        startProbe(of: upstream, with: LookupRequest(host: host, families: .v4), now: now)
     }
 
     /// Chooses the upstreams for a name, and the probe that is due.
@@ -47,10 +60,13 @@ extension LookupMachine {
             return Route(candidates: tables + system, scope: scopes.current, isTrusted: true)
         }
         if count == 0 { return Route(candidates: system, scope: scopes.current) }
+        let tables = configuration.order.asksTablesFirst ? (0..<count).filter { upstreams[$0].kind == .fixed } : []
+        let others = tables.isEmpty ? Array(0..<count) : notTables
         let health = health
-        let order = configuration.order.arrange(count, roundTrip: { health.roundTrip($0) }, random: random)
-        let choice = self.health.choose(among: order, now: now)
-        return Route(candidates: choice.upstreams, probe: choice.probe, scope: scopes.current)
+        let order = configuration.order
+            .arrange(others.count, roundTrip: { health.roundTrip(others[$0]) }, random: random)
+        let choice = self.health.choose(among: order.map { others[$0] }, now: now)
+        return Route(candidates: tables + choice.upstreams, probe: choice.probe, scope: scopes.current)
     }
 
     /// Whether an upstream is a service that must not be asked for a name now.
@@ -66,7 +82,8 @@ extension LookupMachine {
                 answersOneFamily: upstreams[index].answersOneFamily,
                 budget: configuration.limits.upstream
             )
-            if configuration.order == .hedge {
+            // A name in a table is sent to no service, however long the table takes.
+            if configuration.order == .hedge, upstreams[index].kind != .fixed {
                 let usual = health.usualTime(index) ?? UpstreamOrder.firstHedge
                 candidate.hedgeAfter = max(usual, UpstreamOrder.shortestHedge)
             }
@@ -77,7 +94,16 @@ extension LookupMachine {
             limit: configuration.limits.whole,
             resolutionDelay: configuration.limits.resolutionDelay
         )
-        if case .race(let width) = configuration.order.kind { plan.atOnce = width }
+        guard case .race(let width) = configuration.order.kind else { return plan }
+        let tables = candidates.prefix { upstreams[$0.upstream].kind == .fixed }.count
+        if tables == 0 {
+            plan.atOnce = width
+        } else {
+            // The race begins after the tables: each of its upstreams is followed by the next without a pause.
+            for index in candidates.indices.dropFirst(tables).prefix(width - 1) {
+                plan.candidates[index].hedgeAfter = .zero
+            }
+        }
         return plan
     }
 

@@ -77,6 +77,7 @@ struct LookupMachine {
         case .refreshDue(let request):
             lookUp(request, for: nil, checksCache: false, isFresh: false, now: now)
             refreshServices(of: request, now: now)
+        case .probeDue: probe(now: now)
         case .answered(let question, let result, let time): answered(question, with: result, after: time, now: now)
         case .batchAnswered(let batch, let result): batchAnswered(batch, with: result, now: now)
         case .timePassed: timePassed(now: now)

@@ -15,14 +15,14 @@ public struct UpstreamOrder: Hashable, Sendable, CustomStringConvertible {
     public static let sequence = UpstreamOrder(kind: .sequence)
 
     /// `width` upstreams at once, in the configured order. The first good answer wins and cancels the others. After a
-    /// failure, the next upstream is asked.
+    /// failure, the next upstream is asked. Tables are asked before the race.
     public static func race(_ width: Int) -> UpstreamOrder { UpstreamOrder(kind: .race(max(1, width))) }
 
     /// In the configured order; if an upstream is slower than usual, the next is asked too.
     public static let hedge = UpstreamOrder(kind: .hedge)
 
     /// In random order, weighted towards fast upstreams; those never asked come first. The next is asked after a
-    /// failure.
+    /// failure. Tables are asked before all others.
     public static let weighted = UpstreamOrder(kind: .weighted)
 
     /// The order's name.
@@ -37,6 +37,15 @@ public struct UpstreamOrder: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension UpstreamOrder {
+    /// Whether tables come before the services, in whatever order the configuration has them: a name in a table is sent
+    /// to no service.
+    var asksTablesFirst: Bool {
+        switch kind {
+        case .sequence, .hedge: false
+        case .race, .weighted: true
+        }
+    }
+
     /// The time after which the next upstream is asked too, for an upstream without a measured time.
     static let firstHedge = Duration.milliseconds(250)
     /// The minimum time before the next upstream is asked too.

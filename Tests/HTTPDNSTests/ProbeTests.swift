@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Probes of upstreams that are down", .timeLimit(.minutes(1)))
+struct ProbeTests {
+    /// A resolver with an upstream that fails while `isUp` is false.
+    private static func resolver(
+        isUp: NIOLockedValueBox<Bool>,
+        table: FixedUpstream? = nil,
+        system: ScriptedUpstream? = nil,
+        clock: ManualClock,
+        _ change: (inout ResolverConfiguration) -> Void = { _ in }
+    ) -> Resolver {
+        let upstream = ScriptedUpstream("away") { _ in
+            isUp.withLockedValue { $0 }
+                ? .answer(v4("192.0.2.1")) : .fail(UpstreamError(.unreachable, "is away"))
+        }
+        var upstreams: [any Upstream] = [upstream]
+        if let table { upstreams.insert(table, at: 0) }
+        var configuration = ResolverConfiguration(upstreams: upstreams, system: system)
+        configuration.families = .v4
+        configuration.network.monitor = nil
+        change(&configuration)
+        return Resolver(configuration, clock: clock)
+    }
+
+    @Test("a table does not make a resolver able to ask while its services are down")
+    func table() async throws {
+        let isUp = NIOLockedValueBox(false)
+        let clock = ManualClock()
+        let table = FixedUpstream(HostsTable(parsing: "192.0.2.9 t.example"))
+        let resolver = Self.resolver(isUp: isUp, table: table, clock: clock)
+        #expect(resolver.canAsk)
+        for number in 0..<3 { _ = try? await resolver.resolve(host("n\(number).example")) }
+        #expect(!resolver.canAsk)
+        #expect(try await resolver.resolve(host("t.example")).addresses == addresses("192.0.2.9"))
+        #expect(!resolver.canAsk)
+        isUp.withLockedValue { $0 = true }
+        clock.advance(by: .seconds(1))
+        resolver.probe()
+        await until { resolver.canAsk }
+        await resolver.shutDown()
+    }
+
+    @Test("a probe reaches the upstream although the policy keeps other names from it, and not the system")
+    func policy() async throws {
+        let isUp = NIOLockedValueBox(false)
+        let clock = ManualClock()
+        let system = ScriptedUpstream("system", kind: .system)
+        let resolver = Self.resolver(isUp: isUp, system: system, clock: clock) {
+            $0.names.allowed = ["corp.example"]
+        }
+        for number in 0..<3 { _ = try? await resolver.resolve(host("n\(number).corp.example")) }
+        #expect(!resolver.canAsk)
+        isUp.withLockedValue { $0 = true }
+        clock.advance(by: .seconds(1))
+        resolver.probe()
+        await until { resolver.canAsk }
+        #expect(system.questions.isEmpty)
+        await resolver.shutDown()
+    }
+}
