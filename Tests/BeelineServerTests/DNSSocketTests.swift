@@ -62,6 +62,30 @@ struct DNSSocketTests {
         await resolver.shutDown()
     }
 
+    @Test("a server limited to IPv4 and without HTTPS records denies the other records without asking an upstream")
+    func recordsThatAreTurnedOff() async throws {
+        let double = MessageDouble { query in
+            MessageDouble.reply(query, [DNSRecord(query.question.name, ttl: 60, .address(IPAddress(v4: 0xc000_0201)))])
+        }
+        var settings = ResolverConfiguration(upstreams: [double], system: nil)
+        (settings.families, settings.usesHTTPSRecords) = (.v4, false)
+        let resolver = Resolver(settings)
+        var configuration = DNSServerConfiguration()
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
+        let server = try DNSServer(configuration, resolver: resolver)
+        let client = try DNSUpstream(at: [try await server.start().plain[0]])
+        let name = try #require(DNSName("a.example"))
+        for type in [DNSType.aaaa, .https] {
+            let reply = try await client.response(to: MessageQuery(DNSQuestion(name, type)))
+            #expect(reply.flags.responseCode == .noError && reply.answers.isEmpty && reply.authorities.count == 1)
+        }
+        #expect(double.questions.isEmpty)
+        let reply = try await client.response(to: MessageQuery(DNSQuestion(name, .a)))
+        #expect(ServerAnswer(reply).addresses == [IPAddress(v4: 0xc000_0201)])
+        await server.stop()
+        await resolver.shutDown()
+    }
+
     @Test("new addresses get sockets, lost ones lose theirs, and the other family has none on 0.0.0.0")
     func plans() throws {
         func address(_ text: String, _ port: Int = 53) throws -> SocketAddress {

@@ -71,6 +71,9 @@ extension Answerer {
             guard backend.resolver.hasTables else { return .here(ServerAnswer(.refused, errors: [.prohibited])) }
             return .tables(backend, host)
         }
+        if isTurnedOff(type, by: backend.resolver), !query.wantsSignatures, !query.isUnchecked {
+            return .here(ServerAnswer(absenceOf: name, ttl: Self.turnedOffTTL))
+        }
         // Validators need the signatures, which only messages have.
         let needsMessage = family == nil || query.wantsSignatures || query.isUnchecked || !key.isName
         if needsMessage, !isKept, !host.isLocalhost, backend.isForwarding {
@@ -81,6 +84,14 @@ extension Answerer {
         if let family { return .addresses(backend, asked, family) }
         if isKept || host.isLocalhost { return .existence(backend, asked) }
         return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
+    }
+
+    /// Whether the resolver uses no records of a type: addresses of the other family with `-4` and `-6`, and HTTPS records
+    /// with `--no-https-records`. Clients then get none. Validators would refuse a denial without signatures.
+    private func isTurnedOff(_ type: DNSType, by resolver: Resolver) -> Bool {
+        let configuration = resolver.configuration
+        guard let family = Self.family(type) else { return type == .https && !configuration.usesHTTPSRecords }
+        return !configuration.families.contains(Families(family))
     }
 
     /// Whether a table or this machine's resolver has the answer, so that a flood of the upstreams does not affect it.

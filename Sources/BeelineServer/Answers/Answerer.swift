@@ -35,6 +35,9 @@ struct Answerer: Sendable {
     /// The TTL of a stale answer, in seconds (RFC 8767 §4).
     static let staleTTL: UInt32 = 30
 
+    /// The TTL of the answer for records that the resolver does not use, in seconds.
+    static let turnedOffTTL: UInt32 = 60
+
     func serving(_ client: IPAddress) -> Answerer {
         var answerer = self
         answerer.asksSystem = privateNames.includes(client)
