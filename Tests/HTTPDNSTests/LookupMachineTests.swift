@@ -36,15 +36,32 @@ struct LookupMachineTests {
         )
     }
 
-    @Test("an answer of a service that arrives after the name was denied is not kept")
+    @Test("the lookup of a name that was denied meanwhile asks no further service, and starts again with the system")
     func deniedMeanwhile() {
+        Self.play(
+            MachineScript(["a", "b"]),
+            [
+                (0, .ask(1, "n.example"), ["wake 2000", "ask a n.example"]),
+                (1, .ask(2, "n.example"), []),
+                (2, .ask(3, "other.example"), ["ask a other.example"]),
+                (5, .denied("n.example"), ["stop a", "ask system n.example"]),
+                (6, .lateAnswer("a", Self.one), []),
+                (7, .ask(4, "n.example"), []),
+                (10, .answer("system", Self.two), ["resume 1,2,4: system 192.0.2.2"]),
+                (11, .use("n.example"), ["cached 192.0.2.2"]),
+                (12, .answer("a", Self.one), ["resume 3: fresh 192.0.2.1"]),
+            ]
+        )
+    }
+
+    @Test("the lookup of a denied name for which no caller waits ends")
+    func deniedWithoutCallers() {
         Self.play(
             MachineScript(["a"]),
             [
-                (0, .ask(1, "n.example"), ["wake 2000", "ask a n.example"]),
-                (5, .denied("n.example"), []),
-                (10, .answer("a", Self.one), ["resume 1: fresh 192.0.2.1"]),
-                (11, .ask(2, "n.example"), ["ask system n.example"]),
+                (0, .use("n.example"), ["unknown", "ask a n.example", "wake 2000"]),
+                (5, .denied("n.example"), ["stop a"]),
+                (6, .ask(1, "n.example"), ["ask system n.example"]),
             ]
         )
     }

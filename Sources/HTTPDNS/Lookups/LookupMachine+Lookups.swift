@@ -194,23 +194,9 @@ extension LookupMachine {
     /// Delivers the family that has arrived; the lookup continues for the cache.
     private mutating func deliver(_ outcome: UpstreamSchedule.Outcome, to id: LookupID, now: Moment) {
         guard let context = lookups[id]?.context, context.scope.isKept else { return }
-        let result = keep(outcome, of: context, now: now)
+        let result = answers.keep(outcome, of: context, now: now)
         lookups.change(id) { $0.isForCache = true }
         resume(lookups.takeCallers(of: id), with: result)
-    }
-
-    /// Stores the outcome of a lookup, and returns it for the callers. The remote switch may have denied the name since
-    /// the service was asked: its answer is then not kept.
-    private mutating func keep(
-        _ outcome: UpstreamSchedule.Outcome,
-        of context: LookupContext,
-        now: Moment
-    ) -> Result<LookupResult, ResolutionError> {
-        let result = answers.keep(outcome, of: context, now: now)
-        if let upstream = outcome.upstream, isDenied(context.request.host, to: upstream) {
-            answers.cache.remove(AnswerCache.Key(context.request, scope: context.scope))
-        }
-        return result
     }
 
     /// Delivers a stale answer to callers that have waited ``ResolverConfiguration/Cache/staleAnswerDelay`` for a new one
@@ -225,7 +211,7 @@ extension LookupMachine {
 
     private mutating func end(_ id: LookupID, with outcome: UpstreamSchedule.Outcome, now: Moment) {
         guard let lookup = remove(id), lookup.context.scope.isKept else { return }
-        resume(lookup.callers.map(\.id), with: keep(outcome, of: lookup.context, now: now))
+        resume(lookup.callers.map(\.id), with: answers.keep(outcome, of: lookup.context, now: now))
     }
 
     /// Removes a cancelled caller. The lookup ends with its last caller, unless it also runs for the cache.
@@ -243,6 +229,19 @@ extension LookupMachine {
         for lookup in lookups.ids.compactMap({ remove($0) }) {
             let error = ResolutionError(.shutDown, "\(lookup.context.request.host): the resolver was shut down")
             resume(lookup.callers.map(\.id), with: .failure(error))
+        }
+    }
+
+    /// Ends the lookups of names that services must not be asked for any more. For the callers that wait, they start
+    /// again by the new route.
+    mutating func restartDeniedLookups(now: Moment) {
+        for id in lookups.ids {
+            guard let context = lookups[id]?.context, context.scope.isKept, !context.isTrusted,
+                !policy.isForUpstreams(context.request.host), let lookup = remove(id)
+            else { continue }
+            for caller in lookup.callers {
+                lookUp(context.request, for: caller.id, checksCache: false, isFresh: context.isFresh, now: now)
+            }
         }
     }
 

@@ -35,17 +35,18 @@ extension LookupMachine {
         answers.use(scope, network: ranking.network.id)
     }
 
-    mutating func documentReceived(_ document: RemoteDocument, wall: Int64) {
-        if remote.received(document, now: wall) { applyRemote() }
+    mutating func documentReceived(_ document: RemoteDocument, wall: Int64, now: Moment) {
+        if remote.received(document, now: wall) { applyRemote(now: now) }
     }
 
-    mutating func documentChecked(wall: Int64) {
-        if remote.expire(now: wall) { applyRemote() }
+    mutating func documentChecked(wall: Int64, now: Moment) {
+        if remote.expire(now: wall) { applyRemote(now: now) }
     }
 
-    private mutating func applyRemote() {
+    private mutating func applyRemote(now: Moment) {
         policy = remote.applied(to: configuration.names)
         answers.use(scope, network: ranking.network.id)
         answers.apply(policy)
+        restartDeniedLookups(now: now)
     }
 }

@@ -86,9 +86,9 @@ struct LookupMachine {
         case .nat64Found(let prefixes, let network): nat64Found(prefixes, in: network)
         case .answeredAgain(let host): unanswered.removeAll { $0 == host }
         case .switched(let isOn): switched(on: isOn)
-        case .documentReceived(let document, let wall): documentReceived(document, wall: wall)
+        case .documentReceived(let document, let wall): documentReceived(document, wall: wall, now: now)
         case .documentMissed: remote.failed()
-        case .documentChecked(let wall): documentChecked(wall: wall)
+        case .documentChecked(let wall): documentChecked(wall: wall, now: now)
         case .restored(let stored, let wall):
             for answer in stored { answers.restore(answer, policy: policy, scopes: &scopes, wall: wall, now: now) }
         case .forgotten(let host?): answers.forget(host)
