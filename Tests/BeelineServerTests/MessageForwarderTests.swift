@@ -25,6 +25,26 @@ struct MessageForwarderTests {
         #expect(double.questions.count == 2)
     }
 
+    @Test("the SOA of a negative answer has the time that is left, and not the MINIMUM, which does not age")
+    func agedDenial() async throws {
+        let zone = try #require(DNSName("example"))
+        let double = MessageDouble { query in
+            var message = MessageDouble.reply(query, code: .noSuchName)
+            message.authorities = [FaultyDNS.authority(of: zone, minimum: 120)]
+            return message
+        }
+        let forwarder = MessageForwarder(ResolverConfiguration(upstreams: [double], system: nil))
+        let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
+        var answer = await forwarder.answer(query)
+        #expect(answer.authorities.map(\.ttl) == [120] && answer.ttl == 120)
+        answer.age(by: 100)
+        #expect(answer.authorities.map(\.ttl) == [20] && answer.ttl == 20)
+        // The same for a message that a cache on the way has aged.
+        var message = try await double.response(to: query)
+        message.age(by: 100)
+        #expect(ServerAnswer(message).ttl == 20)
+    }
+
     @Test(
         "after a failure, the preferred upstream is asked first again when the failover ends",
         arguments: [true, false]

@@ -121,6 +121,11 @@ extension DNSMessage {
     /// Subtracts seconds from the TTLs of all records, down to 0.
     package mutating func age(by seconds: UInt32) {
         guard seconds > 0 else { return }
+        // The MINIMUM of an SOA bounds the TTL of a negative answer, and does not age itself (RFC 2308 §5).
+        for index in authorities.indices {
+            guard case .authority(let soa) = authorities[index].data else { continue }
+            authorities[index].ttl = min(authorities[index].ttl, soa.minimum)
+        }
         answers.age(by: seconds)
         authorities.age(by: seconds)
         additionals.age(by: seconds)
