@@ -169,6 +169,14 @@ struct DialectTests {
         await paid.stop()
     }
 
+    @Test("an alias of a zone that was asked for may be cached for its TTL, as an answer and not as a lack of one")
+    func aliasInAZone() async throws {
+        let lab = try await ServerLab()
+        let reply = try await lab.get("/resolve?name=alias.corp.test&type=CNAME")
+        #expect(reply.fields[.cacheControl] == "max-age=60")
+        await lab.stop()
+    }
+
     @Test("an answer with the client's address is not for caches, which would give it to other clients")
     func answerWithClientAddress() async throws {
         let lab = try await ServerLab()

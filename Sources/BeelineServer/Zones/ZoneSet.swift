@@ -38,6 +38,7 @@ struct ZoneSet: Sendable {
     func lookUp(_ name: DNSName, _ type: DNSType) -> Finding? {
         var finding = Finding()
         finding.answer.isAuthoritative = true
+        finding.answer.answeredType = type
         var name = name
         for step in 0...Self.maxAliases {
             guard let zone = zone(of: name) else {
