@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import HTTPDNS
 import NIOCore
 import NIOEmbedded
@@ -82,6 +83,33 @@ struct DNSSocketTests {
         #expect(double.questions.isEmpty)
         let reply = try await client.response(to: MessageQuery(DNSQuestion(name, .a)))
         #expect(ServerAnswer(reply).addresses == [IPAddress(v4: 0xc000_0201)])
+        await server.stop()
+        await resolver.shutDown()
+    }
+
+    @Test("a connection is not idle while a question of it waits for an upstream")
+    func waitingConnection() async throws {
+        let gate = Gate()
+        let found = Answer(v4: .addresses([IPAddress(v4: 0xc000_0201)], ttl: .seconds(60)), v6: nil)
+        let resolver = Resolver(
+            ResolverConfiguration(upstreams: [ScriptedUpstream("slow", .hold(gate, found))], system: nil)
+        )
+        var configuration = DNSServerConfiguration()
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
+        configuration.idleTimeout = .milliseconds(100)
+        let server = try DNSServer(configuration, resolver: resolver)
+        let endpoint = try await server.start().plain[0]
+        let connection = try await RawConnection.connect(to: endpoint)
+        let query = DNSLab.query("a.test", .a)
+        try await connection.send([0, UInt8(query.count)] + query)
+        try await gate.arrivals(atLeast: 1)
+        // The idle time of a connection that was opened later passes first.
+        let idle = try await RawConnection.connect(to: endpoint)
+        #expect(try await idle.drain() == 0)
+        gate.open()
+        #expect(try await connection.receive(count: 4)[2...] == [0x12, 0x34])
+        // Without a question, the connection is idle again.
+        #expect(try await connection.drain() > 0)
         await server.stop()
         await resolver.shutDown()
     }

@@ -140,6 +140,7 @@ final class StreamHandler: ChannelInboundHandler {
         write(octets, context)
         flush(context)
         if isEnding, waiting == 0 { return context.close(promise: nil) }
+        if waiting == 0, timer == nil { watch(context) }
         resume(context)
     }
 
@@ -171,12 +172,14 @@ final class StreamHandler: ChannelInboundHandler {
         context.channel.setOption(.autoRead, value: true).whenFailure { _ in }
     }
 
-    /// Closes the connection if nothing has happened on it for the idle time.
+    /// Closes the connection if nothing has happened on it for the idle time. While questions wait for their answers, it is
+    /// not idle (RFC 7766 §3).
     private func watch(_ context: ChannelHandlerContext) {
         let idle = TimeAmount(limit: service.configuration.idleTimeout)
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         timer = context.eventLoop.scheduleTask(deadline: lastUse + idle) {
             let (handler, context) = bound.value
+            guard handler.waiting == 0 else { return handler.timer = nil }
             if context.eventLoop.now - handler.lastUse >= idle { return context.close(promise: nil) }
             handler.watch(context)
         }
