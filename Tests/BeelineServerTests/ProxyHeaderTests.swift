@@ -211,6 +211,32 @@ struct ProxyHeaderTests {
         await resolver.shutDown()
     }
 
+    @Test("DNS over TCP on a listener for both families takes an IPv4 proxy as such, and logs IPv4 addresses")
+    func dnsOfBothFamilies() async throws {
+        let log = NIOLockedValueBox<[String]>([])
+        var configuration = DNSServerConfiguration()
+        configuration.listen = [Endpoint(IPAddress(v6: 0, 0), port: 0)]
+        configuration.proxyProtocol = Self.networks
+        configuration.accessLog = { record in log.withLockedValue { $0.append("\(record.client)") } }
+        let upstream = ScriptedUpstream("a") { _ in
+            .answer(Answer(v4: .addresses([IPAddress(v4: 0xc000_0201)], ttl: .seconds(60)), v6: nil))
+        }
+        let resolver = Resolver(ResolverConfiguration(upstreams: [upstream], system: nil))
+        let server = try DNSServer(configuration, resolver: resolver)
+        // Some machines have no IPv6.
+        guard let port = try? await server.start().plain[0].port else { return await resolver.shutDown() }
+        let query = DNSLab.query("a.test", .a)
+        for header in [Self.header(Self.addresses), Self.header(command: 0x20, [])] {
+            let connection = try await RawConnection.connect(to: Endpoint(DNSLab.loopback, port: port))
+            try await connection.send(header + [0, UInt8(query.count)] + query)
+            #expect(try await connection.receive(count: 4)[2...] == [0x12, 0x34])
+            await connection.close()
+        }
+        #expect(log.withLockedValue { $0 } == ["192.0.2.7", "127.0.0.1"])
+        await server.stop()
+        await resolver.shutDown()
+    }
+
     @Test("DNS over TCP takes the client from the header, too")
     func dns() async throws {
         let log = NIOLockedValueBox<[String]>([])
