@@ -75,7 +75,7 @@ public struct DNSServerConfiguration: Sendable {
     /// The maximum number of questions of one connection to answer at the same time. Further questions are read later.
     /// Default: 64.
     package var questionsPerConnection = 64
-    /// The time that a connection may stay open without a question, and that a client may take to read a reply.
+    /// The time that a connection may stay open without a pending question, and that a client may take to read a reply.
     /// Default: 10 s.
     public var idleTimeout = Duration.seconds(10)
     /// The time for which ``DNSServer/stop()`` first answers all questions, and `/ready` with 503, so that load
