@@ -239,11 +239,13 @@ struct DNSServerTests {
         #expect(reply.flags.responseCode == .noSuchName && double.questions.isEmpty)
     }
 
-    @Test("where NAT64 is known, a name without IPv6 addresses gets synthesized ones, but not for validators")
+    @Test("where NAT64 is known, a name without IPv6 addresses gets synthesized ones, unless the client sets CD")
     func dns64() async throws {
         let double = MessageDouble { query in
-            let record = DNSRecord(query.question.name, ttl: 60, .address(IPAddress(v4: 0xc000_0201)))
-            return MessageDouble.reply(query, query.question.type == .a ? [record] : [])
+            let name = query.question.name
+            var records = [DNSRecord(name, ttl: 60, .address(IPAddress(v4: 0xc000_0201)))]
+            if query.wantsSignatures { records.append(DNSRecord(name, ttl: 60, .other(.signature, [0]))) }
+            return MessageDouble.reply(query, query.question.type == .a ? records : [])
         }
         let clock = ManualClock()
         let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil), clock: clock)
@@ -258,8 +260,15 @@ struct DNSServerTests {
         // A flood must not cost it: it needs no upstream any more.
         let step = answerer.step(MessageQuery(DNSQuestion(try #require(DNSName("a.example")), .aaaa)))
         #expect(answerer.known(step)?.addresses == ServerAnswer(reply).addresses)
-        let signed = query("a.example", .aaaa, edns: [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0])
-        #expect(try DNSMessage(octets: try #require(await ask(service, signed))).answers.isEmpty)
+        // With DO, without the signatures of the IPv4 addresses (RFC 6147 §5.5).
+        let options: [UInt8] = [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0]
+        let signed = query("a.example", .aaaa, edns: options)
+        #expect(try DNSMessage(octets: try #require(await ask(service, signed))).answers == reply.answers)
+        var signedQuery = step.query
+        signedQuery.wantsSignatures = true
+        #expect(answerer.known(answerer.step(signedQuery))?.addresses == ServerAnswer(reply).addresses)
+        let unchecked = query("a.example", .aaaa, edns: options, flags: [1, 0x10])
+        #expect(try DNSMessage(octets: try #require(await ask(service, unchecked))).answers.isEmpty)
         // Nor does it past the TTL of the answers.
         clock.advance(by: .seconds(120))
         #expect(answerer.known(step) == nil && answerer.stale(step)?.addresses == ServerAnswer(reply).addresses)

@@ -15,7 +15,12 @@ extension Answerer {
         case .message(let backend, let host):
             // Reading a table may take time.
             if host != nil, backend.resolver.hasTables { return nil }
-            return backend.forwarder.known(step.query).map { prepending(step.finding, to: $0) }
+            guard let answer = backend.forwarder.known(step.query) else { return nil }
+            guard let original = originalQuery(of: step.query, answer, by: backend.resolver) else {
+                return prepending(step.finding, to: answer)
+            }
+            guard let v4 = backend.forwarder.known(original) else { return nil }
+            return prepending(step.finding, to: synthesized(v4, by: backend.resolver) ?? answer)
         case .addresses(let backend, let host, let family):
             let subnet = step.query.subnet
             let name = step.query.question.name
@@ -52,7 +57,10 @@ extension Answerer {
         case .message(let backend, let host):
             // A table may have the host. Its addresses are then the only ones.
             if host != nil, backend.resolver.hasTables { return nil }
-            return backend.forwarder.stale(step.query).map { prepending(step.finding, to: $0) }
+            guard let answer = backend.forwarder.stale(step.query) else { return nil }
+            let original = originalQuery(of: step.query, answer, by: backend.resolver)
+            let v4 = original.flatMap { backend.forwarder.stale($0) }
+            return prepending(step.finding, to: v4.flatMap { synthesized($0, by: backend.resolver) } ?? answer)
         case .addresses(let backend, let host, let family):
             let answer = staleAnswer(to: step, by: backend.resolver, host: host, family: family)
             return answer.map { prepending(step.finding, to: $0) }

@@ -59,7 +59,12 @@ struct Answerer: Sendable {
             if let host, let answer = await tableAnswer(backend.resolver, host, name: name, type: type) {
                 return prepending(step.finding, to: answer)
             }
-            return prepending(step.finding, to: await backend.forwarder.answer(step.query))
+            let answer = await backend.forwarder.answer(step.query)
+            guard let original = originalQuery(of: step.query, answer, by: backend.resolver) else {
+                return prepending(step.finding, to: answer)
+            }
+            let v4 = await backend.forwarder.answer(original)
+            return prepending(step.finding, to: synthesized(v4, by: backend.resolver) ?? answer)
         case .tables(let backend, let host):
             let answer = await tableAnswer(backend.resolver, host, name: name, type: step.query.question.type)
             return answer ?? ServerAnswer(.refused, errors: [.prohibited])
@@ -118,6 +123,16 @@ struct Answerer: Sendable {
     func needsSynthesis(_ answer: ServerAnswer, by resolver: Resolver, family: IPAddress.Family) -> Bool {
         synthesizes && family == .v6 && answer.code == .noError && answer.addresses.isEmpty
             && !resolver.network.nat64.isEmpty
+    }
+
+    /// The query for the IPv4 addresses to make IPv6 ones from; nil if the answer needs none. A client that checks
+    /// answers itself (CD) gets the upstream's (RFC 6147 §5.5).
+    func originalQuery(of query: MessageQuery, _ answer: ServerAnswer, by resolver: Resolver) -> MessageQuery? {
+        guard query.question.type == .aaaa, !query.isUnchecked, needsSynthesis(answer, by: resolver, family: .v6)
+        else { return nil }
+        var query = query
+        query.question = DNSQuestion(query.question.name, .a)
+        return query
     }
 
     /// An answer with IPv6 addresses made from IPv4 ones; nil if there are none.
@@ -232,10 +247,13 @@ extension ServerAnswer {
         }
     }
 
-    /// The answer with IPv6 addresses in place of IPv4 ones (RFC 6147 §5.1.7).
+    /// The answer with IPv6 addresses in place of IPv4 ones (RFC 6147 §5.1.7). They have no signatures and are not
+    /// validated.
     func synthesized(with prefixes: [NAT64Prefix]) -> ServerAnswer {
         var answer = self
-        answer.answers = answers.flatMap { record -> [DNSRecord] in
+        answer.isVerified = false
+        answer.authorities = []
+        answer.answers = answers.filter { $0.type != .signature }.flatMap { record -> [DNSRecord] in
             guard case .address(let address) = record.data else { return [record] }
             return prefixes.compactMap { $0.synthesize(address) }.map {
                 DNSRecord(record.name, ttl: min(record.ttl, 600), .address($0))
