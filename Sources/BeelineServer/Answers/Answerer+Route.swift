@@ -86,8 +86,8 @@ extension Answerer {
         return .here(ServerAnswer(.notImplemented, errors: [.unsupported]))
     }
 
-    /// Whether the resolver uses no records of a type: addresses of the other family with `-4` and `-6`, and HTTPS records
-    /// with `--no-https-records`. Clients then get none. Validators would refuse a denial without signatures.
+    /// Whether the resolver uses no records of a type: addresses of the other family with `-4` and `-6`, and HTTPS
+    /// records with `--no-https-records`. Clients get none then. Validators would refuse a denial without signatures.
     private func isTurnedOff(_ type: DNSType, by resolver: Resolver) -> Bool {
         let configuration = resolver.configuration
         guard let family = Self.family(type) else { return type == .https && !configuration.usesHTTPSRecords }

@@ -172,8 +172,8 @@ final class StreamHandler: ChannelInboundHandler {
         context.channel.setOption(.autoRead, value: true).whenFailure { _ in }
     }
 
-    /// Closes the connection if nothing has happened on it for the idle time. While questions wait for their answers, it is
-    /// not idle (RFC 7766 §3).
+    /// Closes the connection if nothing has happened on it for the idle time. While questions wait for their answers,
+    /// it is not idle (RFC 7766 §3).
     private func watch(_ context: ChannelHandlerContext) {
         let idle = TimeAmount(limit: service.configuration.idleTimeout)
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)

@@ -29,7 +29,8 @@ extension LookupMachine {
     /// The scope for new answers.
     var scope: CacheScope { isOn ? scopes.current : .system }
 
-    /// Whether a name that is in no table and not in the cache can be looked up: an upstream is neither down nor paused.
+    /// Whether a name that is in no table and not in the cache can be looked up: an upstream is neither down nor
+    /// paused.
     func canAsk(now: Moment) -> Bool {
         guard !isClosed else { return false }
         guard isOn, !configuration.upstreams.isEmpty else { return configuration.system != nil }

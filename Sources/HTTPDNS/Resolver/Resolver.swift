@@ -242,12 +242,13 @@ public final class Resolver: Sendable {
     /// Whether names go to the upstreams now: both switches are on.
     package var isActive: Bool { state.withLockedValue { $0.machine.isOn } }
 
-    /// Whether names that are in no table and not in the cache can be looked up: at least one upstream is neither down nor
-    /// paused. An upstream that was never asked counts as working.
+    /// Whether names that are in no table and not in the cache can be looked up: at least one upstream is neither down
+    /// nor paused. An upstream that was never asked counts as working.
     package var canAsk: Bool { state.withLockedValue { $0.machine.canAsk(now: time.now()) } }
 
-    /// If ``canAsk`` is false, asks an upstream for a name of the root servers in the background, so that a resolver without
-    /// other questions notices an upstream that works again. The health of the upstreams bounds how often one is asked.
+    /// If ``canAsk`` is false, asks an upstream for a name of the root servers in the background, so that a resolver
+    /// without other questions notices an upstream that works again. The health of the upstreams bounds how often one
+    /// is asked.
     package func probe() { handle(.probeDue, now: time.now()) }
 
     /// The network that the resolver assumes.
