@@ -8,8 +8,7 @@ extension CookieJar {
     /// ``header(for:context:now:)``, because the script runs after it.
     ///
     /// The script omits HttpOnly cookies, which scripts can neither read nor set. It also omits cookies that `document.cookie`
-    /// cannot set: cookies that are not UTF-8, Partitioned cookies, and cookies with a path of more than 1,024 octets. The script
-    /// is safe to embed between `<script>` tags.
+    /// cannot set: cookies that are not UTF-8, and Partitioned cookies. The script is safe to embed between `<script>` tags.
     ///
     /// - Parameter url: The URL of the page.
     /// - Parameter now: The time. Default: the time of the jar's clock.
@@ -18,7 +17,6 @@ extension CookieJar {
         for cookie in cookies(for: url, context: CookieContext(api: .dom), now: now) {
             // A widening filter lets HttpOnly cookies through.
             guard cookie.partition == nil, !cookie.isHTTPOnly,
-                cookie.path.utf8.count <= SetCookieParser.maxAttributeLength,
                 let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
             else { continue }
             script += "document.cookie=\(Self.literal(field));\n"
@@ -46,7 +44,7 @@ extension CookieJar {
         let cookies = allCookies(now: now).sorted { ($0.created, $0.name, $0.path) < ($1.created, $1.name, $1.path) }
         for cookie in cookies where !cookie.isHTTPOnly && cookie.partition == nil {
             guard let host = try? Host(cookie.domain), Site(isSecure: site.isSecure, host: host) == site,
-                cookie.path.utf8.count <= SetCookieParser.maxAttributeLength, passes(cookie, host),
+                passes(cookie, host),
                 let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
             else { continue }
             let texts = [cookie.domain, cookie.name, field].map(Self.literal).joined(separator: ",")

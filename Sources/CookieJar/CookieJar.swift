@@ -15,7 +15,7 @@ public import Names
 /// jar.header(for: url)                           // "id=42"
 /// ```
 public final class CookieJar: Sendable {
-    let configuration: CookieJarConfiguration
+    package let configuration: CookieJarConfiguration
     let state: NIOLockedValueBox<CookieStore>
     let clock: @Sendable () -> CookieTime
 

@@ -43,8 +43,8 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
     package static let foreignDomain = CookieRejection("the host is not within the Domain attribute (§5.7 step 10)")
     /// The Path attribute has octets that are not ASCII (web platform tests of 2026).
     package static let nonASCIIPath = CookieRejection("the Path attribute is not ASCII")
-    /// The path has more than 65,535 octets.
-    package static let pathTooLong = CookieRejection("the path is longer than a cookie can hold")
+    /// The path has more than 1024 octets. Firefox has this limit for default paths too.
+    package static let pathTooLong = CookieRejection("the path is more than 1024 octets")
     /// A Secure cookie from an insecure connection (§5.7 step 13).
     package static let secureFromInsecureOrigin = CookieRejection("Secure needs a secure connection (§5.7 step 13)")
     /// An HttpOnly cookie from a script (§5.7 step 15).

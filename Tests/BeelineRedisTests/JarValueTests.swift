@@ -87,6 +87,29 @@ struct JarValueTests {
         }
     }
 
+    @Test("a jar that is full of the longest cookies can be read again", arguments: [1, 20_000, 80_000])
+    func fullJar(_ maxRecords: Int) throws {
+        let label = String(repeating: "a", count: 63)
+        let domain = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
+        var cookie = Cookie(String(repeating: "n", count: 4_096), "", domain: domain)
+        cookie.path = "/" + String(repeating: "p", count: 1_023)
+        cookie.isSecure = true
+        cookie.partition = Site("https://\(domain)")
+        #expect(CookieJar().insert(cookie) == .kept)
+        var configuration = RedisJarConfiguration(name: "shop")
+        configuration.maxRecords = maxRecords
+        let entry = PendingChanges.Entry(cookie: cookie, kind: .stored, updated: JarUpdate.maxVersion, order: 0)
+        for key in [nil, RedisJarKey(Array(repeating: 7, count: 32))] {
+            let coding = JarCoding(place: "shop", cipher: key.map { JarCipher($0) })
+            let sealed = coding.record(of: entry)
+            let (field, record) = (try #require(sealed?.field), try #require(sealed?.record))
+            #expect(record.count <= JarCoding.maxRecord)
+            #expect((field.count + record.count) * maxRecords <= configuration.maxJarOctets)
+        }
+        configuration.maxRecords = .max
+        #expect(configuration.maxJarOctets == 1 << 30)
+    }
+
     @Test("keys with the same text at different borders have different fields")
     func fields() {
         let coding = JarCoding(place: "p", cipher: nil)

@@ -5,6 +5,7 @@ import CookieJar
 import Foundation
 import GRDB
 import HTTPDNS
+import Names
 import Testing
 
 @testable import BeelineStore
@@ -276,6 +277,47 @@ struct HostileFileTests {
         #expect(throws: DatabaseError.self) { try octets.take(1) }
         var row = ReadBudget()
         #expect(throws: DatabaseError.self) { try row.take(ReadBudget.maxRowOctets + 1) }
+    }
+
+    @Test("a jar that is full of the longest cookies can be read again", arguments: [3_000, 100_000])
+    func fullJar(_ maxCookies: Int) async throws {
+        let label = String(repeating: "a", count: 63)
+        let domain = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
+        let url = try HTTPURL("https://\(domain)/\(String(repeating: "p", count: 1_023))/page")
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        let name = String(repeating: "n", count: 4_096)
+        #expect(first.jar.store("\(name)=; Max-Age=60; Secure; Partitioned", from: url) == .kept)
+        try await first.close()
+        let sql = "SELECT length(domain) + length(path) + length(partition) + length(name) + length(value) FROM cookie"
+        let found = try folder.look { try Int.fetchOne($0, sql: sql) }
+        let size = try #require(found)
+        #expect((4_096 + 1_024 + 253...Cookie.maxOctets).contains(size))
+        // The file would have 18 MB, or 560 MB, so this only calculates.
+        var limits = CookieJarConfiguration()
+        limits.maxCookies = maxCookies
+        #expect((maxCookies + maxCookies / 10) * size <= ReadBudget(for: limits).maxOctets)
+        let second = try await CookieDatabase.open(folder, jar: limits)
+        #expect(second.report.loaded == 1)
+        try await second.close()
+        limits.maxCookies = .max
+        #expect(ReadBudget(for: limits).maxOctets == ReadBudget.maxOctetsOfJar)
+    }
+
+    @Test("cookies with long paths of an earlier version are removed from the file, and the others are read")
+    func longPaths() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        for name in ["a", "b"] { first.jar.put(name, "1") }
+        try await first.close()
+        try folder.look { db in
+            let path = "/" + String(repeating: "p", count: 60_000)
+            try db.execute(sql: "UPDATE cookie SET path = ? WHERE name = ?", arguments: [path, Data("a".utf8)])
+        }
+        let second = try await CookieDatabase.open(folder)
+        #expect(second.jar.allCookies().map(\.name) == ["b"] && second.report.skipped == 0)
+        try await second.close()
+        #expect(try folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie") } == 1)
     }
 
     @Test("a jar file with more cookies than can be read is not set aside as damaged")

@@ -44,6 +44,30 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("redirects to long URLs leave a jar readable, with the cookies of other sites")
+        func redirectsToLongURLs() async throws {
+            let lab = try await CommandLab { request in
+                let authority = request.authority ?? ""
+                let number = Int(authority.dropFirst().prefix { $0.isNumber }) ?? 0
+                let port = authority.split(separator: ":").last ?? ""
+                let path = "/" + String(repeating: "x", count: 59_000) + "/"
+                var reply = Reply.text("end\n")
+                if number < 13 { reply = .redirect(to: "http://h\(number + 1).evil.example:\(port)\(path)") }
+                for cookie in 0..<180 { reply = reply.adding(.setCookie, "c\(cookie)=1") }
+                return reply
+            }
+            let jar = ["--jar", "jar.sqlite"]
+            let login = ["cookies", "set"] + jar + ["https://www.example.com/", "login=1; Max-Age=1000"]
+            #expect(try await lab.beeline(login).status == 0)
+            let names = ["--resolve", "*:\(lab.plain.port):127.0.0.1"]
+            let run = try await lab.beeline(["-L"] + jar + names + ["http://h0.evil.example:\(lab.plain.port)/"])
+            #expect(run.status == 0 && run.text == "end\n", "\(run.errors)")
+            #expect(lab.plain.requests.count == 14)
+            let header = try await lab.beeline(["cookies", "header"] + jar + ["https://www.example.com/"])
+            #expect(header.status == 0 && header.text == "login=1\n", "\(header.errors)")
+            await lab.stop()
+        }
+
         @Test func aDamagedJarIsSetAsideWithAWord() async throws {
             let lab = try await CommandLab()
             let url = lab.plainURL("/set-cookie?value=a%3Db")

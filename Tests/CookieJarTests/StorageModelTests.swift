@@ -256,6 +256,19 @@ struct StorageModelTests {
             ]
         ),
         Story(
+            "a default path of 1024 octets fits, one more does not",
+            [
+                .set("a=1", from: "https://example.com/\(String(repeating: "x", count: 1023))/y", .kept),
+                .get("https://example.com/\(String(repeating: "x", count: 1023))/z", "a=1"),
+                .set(
+                    "b=1",
+                    from: "https://example.com/\(String(repeating: "x", count: 1024))/y",
+                    .rejected(.pathTooLong)
+                ),
+                .set("c=1; Path=/", from: "https://example.com/\(String(repeating: "x", count: 1024))/y", .kept),
+            ]
+        ),
+        Story(
             "a path matches the paths below it",
             [
                 .set("a=1; Path=/x", from: "https://example.com/", .kept),

@@ -38,8 +38,6 @@ final class JarReader: Sendable {
     private static let feedCount = 256
     /// The number of records in one read of the whole jar, which the server treats as a hint.
     private static let scanCount = 256
-    /// The maximum size of a jar to read in octets.
-    private static let maxOctets = 128 << 20
 
     private let context: JarContext
     private let position = NIOLockedValueBox(Position())
@@ -141,6 +139,7 @@ final class JarReader: Sendable {
         var cursor = "0"
         // A server may send empty replies without an end.
         let limit = context.configuration.surveyLimit
+        let maxOctets = context.configuration.maxJarOctets
         let start = ContinuousClock.now
         repeat {
             guard start.duration(to: .now) < limit else { throw RedisFault(reason: "HSCAN has no end within \(limit)") }
@@ -148,7 +147,7 @@ final class JarReader: Sendable {
             let words = command.map { $0.map { Array($0.utf8) } ?? context.keys.cookies }
             // The server returns a small hash (up to 512 short fields) whole, whatever the count.
             let most = context.configuration.boundedMaxRecords
-            let limits = RedisReplyReader.Limits(octets: Self.maxOctets, elements: max(8 * most, 8_192))
+            let limits = RedisReplyReader.Limits(octets: maxOctets, elements: max(8 * most, 8_192))
             let reply = try session.call([words], limits: limits).first
             guard let parts = reply?.elements, parts.count == 2, let next = parts[0].text,
                 let fields = parts[1].elements,
@@ -164,8 +163,8 @@ final class JarReader: Sendable {
                     reason: "the jar on the server has more than \(4 * most) records, four times maxRecords"
                 )
             }
-            guard size <= Self.maxOctets else {
-                throw RedisFault(reason: "the jar on the server is larger than \(Self.maxOctets >> 20) MiB; delete it")
+            guard size <= maxOctets else {
+                throw RedisFault(reason: "the jar on the server is larger than \(maxOctets >> 20) MiB; delete it")
             }
             cursor = next
         } while cursor != "0"

@@ -6,7 +6,8 @@ import CookieJar
 /// A cookie as octets: a format number, flags, SameSite, times, and five texts with their lengths. Numbers are
 /// big-endian.
 enum JarRow {
-    /// The maximum size of a row: a path of 65,535 octets, a name and a value of 4,096, and the rest.
+    /// The maximum size of a row: a name and a value of 4,096 octets, a path, and the rest. Earlier versions kept paths of
+    /// up to 65,535 octets.
     static let maxOctets = 72_000
     private static let format: UInt8 = 1
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
+import CookieJar
+
 /// The place of a shared jar, and the limits of its use.
 public struct RedisJarConfiguration: Sendable {
     /// The name of the jar: 1 to 200 letters, digits and `-_.@/`.
@@ -58,6 +60,14 @@ public struct RedisJarConfiguration: Sendable {
 
     /// ``maxRecords`` within its bounds.
     var boundedMaxRecords: Int { min(max(maxRecords, 1), 1_000_000) }
+
+    /// The maximum size of a jar to read, in octets: ``maxRecords`` of the longest cookies, within 128 MiB and 1 GiB.
+    var maxJarOctets: Int {
+        let most = 1 << 30
+        // The texts are in the record, and those of its key also in its field, with numbers and lengths beside them.
+        let record = 2 * Cookie.maxOctets + 256
+        return boundedMaxRecords > most / record ? most : max(128 << 20, boundedMaxRecords * record)
+    }
 
     /// ``leaseLifetime`` within its bounds.
     var boundedLeaseLifetime: Duration { min(max(leaseLifetime, .milliseconds(100)), .seconds(86_400)) }

@@ -45,6 +45,8 @@ final class CookieExchange: Sendable {
         progress = NIOLockedValueBox(Progress(revision: revision, accessed: now, written: now))
     }
 
+    private func rows(_ db: Database) -> CookieRows { CookieRows(db, budget: ReadBudget(for: jar.configuration)) }
+
     // MARK: Looking
 
     /// Reads the changes of other processes if there are any.
@@ -54,7 +56,7 @@ final class CookieExchange: Sendable {
         guard progress.withLockedValue({ $0.dataVersion != version }) else { return }
         var others = Others()
         try db.inTransaction(.deferred) {
-            others = try self.others(CookieRows(db), isOverrun: recorder.isOverrun)
+            others = try self.others(rows(db), isOverrun: recorder.isOverrun)
             return .commit
         }
         progress.withLockedValue {
@@ -90,7 +92,7 @@ final class CookieExchange: Sendable {
         var changes: [CookieRows.Change] = []
         // Immediate: otherwise another process could write between the reads and the writes of this transaction.
         try db.inTransaction(.immediate) {
-            let rows = CookieRows(db)
+            let rows = rows(db)
             others = try self.others(rows, isOverrun: batch == .everything)
             let settled = try reconcile(batch, rows, others: others.changes)
             changes = settled.takenOver

@@ -130,6 +130,7 @@ struct FileOpening: Sendable {
             try connection.perform { db in
                 try db.inTransaction(.immediate) {
                     let rows = CookieRows(db)
+                    try rows.deleteLongPaths()
                     report.expired = try rows.deleteExpired(at: now)
                     try rows.limitExpiry(to: lastExpiry)
                     if !restoresSession { report.endedSession = try rows.deleteSession() }
@@ -181,7 +182,7 @@ struct FileOpening: Sendable {
         try connection.perform { db in
             var contents: Contents?
             try db.inTransaction(.deferred) {
-                let rows = CookieRows(db)
+                let rows = CookieRows(db, budget: ReadBudget(for: jar))
                 var (report, state) = (report, try rows.state())
                 let (cookies, skipped) = try rows.cookies()
                 report.skipped = skipped

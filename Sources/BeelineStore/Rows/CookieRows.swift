@@ -24,8 +24,13 @@ struct CookieRows {
     }
 
     private let db: Database
+    /// The budget of each query.
+    private let budget: ReadBudget
 
-    init(_ db: Database) { self.db = db }
+    init(_ db: Database, budget: ReadBudget = ReadBudget()) {
+        self.db = db
+        self.budget = budget
+    }
 
     // MARK: Reading
 
@@ -51,7 +56,7 @@ struct CookieRows {
         let sql = "SELECT \(CookieRow.columns) FROM cookie WHERE revision > ? ORDER BY created, id"
         let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [revision])
         var (rows, skipped): ([CookieRow], Int) = ([], 0)
-        var budget = ReadBudget()
+        var budget = budget
         while let row = try cursor.next() {
             var reader = RowReader(row)
             if let row = CookieRow(&reader) { rows.append(row) } else { skipped += 1 }
@@ -65,7 +70,7 @@ struct CookieRows {
         let sql = "SELECT \(CookieRow.keyColumns), updated FROM deletion WHERE revision > ?"
         let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [revision])
         var changes: [Change] = []
-        var budget = ReadBudget()
+        var budget = budget
         while let row = try cursor.next() {
             var reader = RowReader(row)
             if let key = CookieKey(&reader), let updated = reader.integer() {
@@ -144,6 +149,12 @@ struct CookieRows {
     func limitExpiry(to limit: CookieTime) throws {
         let sql = "UPDATE cookie SET expires = ? WHERE expires > ?"
         try db.execute(sql: sql, arguments: [limit.microseconds, limit.microseconds])
+    }
+
+    /// Deletes cookies whose path is too long for a jar. Earlier versions kept such cookies, and many of them make the file too
+    /// large to be read.
+    func deleteLongPaths() throws {
+        try db.execute(sql: "DELETE FROM cookie WHERE length(path) > ?", arguments: [Cookie.maxPathOctets])
     }
 
     /// Deletes the session cookies. Only for a process that has the file alone.

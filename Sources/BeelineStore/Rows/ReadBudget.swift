@@ -1,19 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
 import GRDB
 
 /// Limits the rows and octets that are read from a file. A small file could otherwise fill the memory with a column whose
 /// default value repeats in each row.
 struct ReadBudget {
-    /// The maximum size of a row. A cookie has 4,096 octets of name and value and 65,535 of path, so a larger row is damage.
+    /// The maximum size of a row. A cookie has less than 6 KiB, and earlier versions kept paths of up to 65,535 octets, so a
+    /// larger row is damage.
     static let maxRowOctets = 256 << 10
     /// The maximum number of rows. A browser keeps some thousands of cookies.
     static let maxRows = 1_000_000
-    /// The maximum size of all values together.
+    /// The maximum size of all values together, unless a jar may hold more.
     static let maxOctets = 128 << 20
+    /// The maximum size for a jar of any number of cookies.
+    static let maxOctetsOfJar = 1 << 30
 
+    /// The maximum size of all values together.
+    let maxOctets: Int
     private var rows = 0
     private var octets = 0
+
+    init() { maxOctets = Self.maxOctets }
+
+    /// Allows as many of the longest cookies as a jar may hold.
+    init(for jar: CookieJarConfiguration) {
+        let most = min(jar.maxCookies, Self.maxRows)
+        // A jar evicts cookies when it holds over 10% more.
+        let cookies = most + most / 10
+        let isHuge = cookies > Self.maxOctetsOfJar / Cookie.maxOctets
+        maxOctets = isHuge ? Self.maxOctetsOfJar : max(Self.maxOctets, cookies * Cookie.maxOctets)
+    }
 
     /// Counts a row.
     ///
@@ -26,7 +43,7 @@ struct ReadBudget {
         guard size <= Self.maxRowOctets else {
             throw DatabaseError(resultCode: .SQLITE_TOOBIG, message: "a row has \(size) octets")
         }
-        guard rows <= Self.maxRows, octets <= Self.maxOctets else {
+        guard rows <= Self.maxRows, octets <= maxOctets else {
             throw DatabaseError(
                 resultCode: .SQLITE_NOMEM,
                 message: "it is too large to be read, with at least \(rows) rows, \(octets) octets"

@@ -63,7 +63,7 @@ package enum SetCookieLines {
     package static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         var octets: [UInt8] = []
         var last = ""
-        for cookie in cookies where cookie.path.utf8.count <= SetCookieParser.maxAttributeLength {
+        for cookie in cookies where cookie.path.utf8.count <= Cookie.maxPathOctets {
             let source = "# https://\(cookie.domain)/" + (cookie.partition.map { " partition=\($0)" } ?? "")
             if source != last { octets += Array("\(source)\n".utf8) }
             last = source

@@ -64,7 +64,8 @@ struct ReceivedCookie {
         sameSite = parsed.sameSite
         (created, accessed, isOfThisSession) = (nil, nil, true)
         guard path.isASCII else { throw .nonASCIIPath }
-        guard path.count <= UInt16.max else { throw .pathTooLong }
+        // A server chooses its URLs too. Long default paths would make the jar larger than what is read of a file.
+        guard path.count <= Cookie.maxPathOctets else { throw .pathTooLong }
         // Step 13.
         guard !isSecure || request.isSecure else { throw .secureFromInsecureOrigin }
         // Step 15.
@@ -102,7 +103,7 @@ struct ReceivedCookie {
             let host = try? Host(key.domain), host.urlForm == key.domain, !key.domain.hasPrefix(".")
         else { throw .malformed }
         guard path.isASCII else { throw .nonASCIIPath }
-        guard path.count <= UInt16.max else { throw .pathTooLong }
+        guard path.count <= Cookie.maxPathOctets else { throw .pathTooLong }
         guard isHostOnly || !PublicSuffixList.isPublicSuffix(host) else { throw .publicSuffix }
         try checkFlags(configuration, hasRootPath: path.count == 1)
     }
