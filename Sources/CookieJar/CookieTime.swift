@@ -32,6 +32,10 @@ public struct CookieTime: Hashable, Comparable, Sendable {
     /// Later than every expiry.
     public static let distantFuture = CookieTime(microseconds: .max)
 
+    /// Whether a clock with this time may be right. On a device without a battery for its clock, it is 1970 until the clock is
+    /// set. This code was written after 1 January 2026.
+    package var isPlausible: Bool { microseconds >= 1_767_225_600_000_000 }
+
     /// Whether `left` is earlier than `right`.
     public static func < (left: CookieTime, right: CookieTime) -> Bool {
         left.microseconds < right.microseconds

@@ -206,6 +206,26 @@ struct CookieDatabaseTests {
         try await last.close()
     }
 
+    @Test("an opening before the clock is set shortens the life of no cookie, in the file or in the jar")
+    func clockAt1970() async throws {
+        let folder = try Folder()
+        let expiry = CookieTime.after(300 * 86_400)
+        let first = try await CookieDatabase.open(folder)
+        first.jar.put("a", "1", seconds: 300 * 86_400)
+        try await first.close()
+        let early = try await CookieDatabase.open(
+            folder.file(),
+            configuration: .onDemand,
+            clock: { CookieTime(secondsSince1970: 60) }
+        )
+        early.jar.put("b", "1", seconds: 300 * 86_400)
+        #expect(early.jar.allCookies().map(\.expires) == [expiry, expiry])
+        try await early.close()
+        let last = try await CookieDatabase.open(folder)
+        #expect(last.jar.allCookies().map(\.expires) == [expiry, expiry])
+        try await last.close()
+    }
+
     @Test("a cookie that leaves the jar in any way is removed from the file")
     func removals() async throws {
         let folder = try Folder()

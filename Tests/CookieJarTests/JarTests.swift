@@ -125,6 +125,18 @@ struct JarTests {
         #expect(CookieJar().insert(long, now: noon) == .rejected(.pathTooLong))
     }
 
+    @Test func aClockAt1970ShortensTheLifeOfNoLoadedCookie() {
+        let jar = CookieJar()
+        var cookie = Cookie("a", "1", domain: "example.com")
+        cookie.expires = .after(300 * 86_400)
+        #expect(jar.insert(cookie, now: CookieTime(secondsSince1970: 60)) == .kept)
+        #expect(jar.allCookies(now: noon).map(\.expires) == [.after(300 * 86_400)])
+        // A plausible clock limits it.
+        cookie.expires = .after(500 * 86_400)
+        #expect(jar.insert(cookie, now: noon) == .replaced)
+        #expect(jar.allCookies(now: noon).map(\.expires) == [.after(400 * 86_400)])
+    }
+
     @Test func rehomingToTheAddressItselfMovesAndDeletesNothing() throws {
         let address = try #require(IPAddress("192.0.2.1"))
         let jar = CookieJar()

@@ -132,7 +132,7 @@ struct FileOpening: Sendable {
                     let rows = CookieRows(db)
                     try rows.deleteLongPaths()
                     report.expired = try rows.deleteExpired(at: now)
-                    try rows.limitExpiry(to: lastExpiry)
+                    if now.isPlausible { try rows.limitExpiry(to: lastExpiry) }
                     if !restoresSession { report.endedSession = try rows.deleteSession() }
                     try rows.countOpening()
                     return .commit

@@ -37,7 +37,8 @@ extension CookieStore {
 
     /// Stores a cookie value.
     mutating func insert(_ cookie: Cookie, isOfThisSession: Bool, now: CookieTime) -> CookieOutcome {
-        let limit = now.advanced(bySeconds: configuration.maxAge.components.seconds)
+        // A clock that is not set yet must not end the cookies of the right time.
+        let limit = now.isPlausible ? now.advanced(bySeconds: configuration.maxAge.components.seconds) : .distantFuture
         let received = ReceivedCookie(cookie, isOfThisSession: isOfThisSession, expiryLimit: limit)
         do throws(CookieRejection) {
             try received.check(configuration)
