@@ -64,8 +64,8 @@ extension Host {
         PercentEncoding.Allowed.unreserved.contains(byte)
     }
 
-    /// The lower-case domain if it needs no conversion: letters, digits, hyphens and underscores, no A-labels, and a last label
-    /// that does not start with a digit. Nil means that the full parser must read it.
+    /// The lower-case domain if it needs no conversion: letters, digits, hyphens and underscores, and a last label that does
+    /// not start with a digit. Nil means that the full parser must read it.
     private static func plainDomain(_ bytes: Octets) -> String? {
         guard bytes.count <= maxLength else { return nil }
         var labelStart = 0
@@ -83,8 +83,6 @@ extension Host {
             default:
                 return nil
             }
-            // "xn--", and the few other labels with hyphens in both positions.
-            if index == labelStart + 3, byte == UInt8(ascii: "-"), bytes[index - 1] == byte { return nil }
         }
         guard labelStart < bytes.count, bytes.count - labelStart <= maxLabelLength,
             !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[labelStart])
@@ -95,7 +93,7 @@ extension Host {
         }
     }
 
-    /// Percent-decodes the host, then applies UTS #46.
+    /// Percent-decodes the host, then applies UTS #46 if it is not ASCII.
     private static func toASCII(_ bytes: Octets) throws(NameError) -> [UInt8] {
         var decoded = Array(bytes)
         if bytes.contains(UInt8(ascii: "%")) {
@@ -104,8 +102,8 @@ extension Host {
             }
             decoded = octets
         }
-        // Pure ASCII without A-labels needs no table (WHATWG URL §3.3).
-        if decoded.allSatisfy({ $0 < 0x80 }), !hasALabel(decoded) { return decoded.map(lowercased) }
+        // A domain in ASCII is only lower-cased (WHATWG URL §3.3, since June 2026): sites have A-labels that are not valid IDNA.
+        if decoded.allSatisfy({ $0 < 0x80 }) { return decoded.map(lowercased) }
         guard let text = PercentEncoding.validated(decoded) else {
             throw malformed(bytes, "it is not UTF-8")
         }
@@ -114,10 +112,6 @@ extension Host {
         } catch {
             throw malformed(bytes, error.reason)
         }
-    }
-
-    private static func hasALabel(_ domain: [UInt8]) -> Bool {
-        domain.split(separator: UInt8(ascii: ".")).contains { $0.prefix(4).map(lowercased).elementsEqual("xn--".utf8) }
     }
 
     /// Rejects the forbidden domain code points (WHATWG URL §3.1). A control character or space would allow header injection.

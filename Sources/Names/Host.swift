@@ -37,7 +37,8 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Reads the host of a URL (WHATWG URL §3.5): a domain (UTS #46 converts other scripts to A-labels), an IPv4 address in any
-    /// form that browsers read, or an IPv6 address with or without brackets. Percent-encoded octets are decoded.
+    /// form that browsers read, or an IPv6 address with or without brackets. Percent-encoded octets are decoded. The A-labels of
+    /// a domain in ASCII are not checked, as in browsers and curl.
     ///
     /// A label has at most 63 octets. A domain has at most 253 octets, plus an optional trailing dot. Empty labels (`a..b`) are
     /// accepted, as in browsers and curl, because cookies may be stored under such names; DNS has no such names. Only a

@@ -31,12 +31,12 @@ struct ForwardTests {
 
     @Test("the origin gets the canonical host, however the client spells it")
     func spellings() async throws {
-        let lab = try await ProxyLab(names: ["a.test", "xn--bcher-kva.test"])
+        let lab = try await ProxyLab(names: ["a.test", "xn--bcher-kva.test", "xn--8i7caa.test"])
         let connection = try await lab.connect()
         let port = lab.plain.port
         for (written, host) in [
             ("a.test", "a.test"), ("A.Test", "a.test"), ("%61.test", "a.test"), ("127.1", "127.0.0.1"),
-            ("b\u{fc}cher.test", "xn--bcher-kva.test"),
+            ("b\u{fc}cher.test", "xn--bcher-kva.test"), ("xn--8i7caa.test", "xn--8i7caa.test"),
         ] {
             try await connection.send("GET http://\(written):\(port)/echo HTTP/1.1\r\nHost: a.test\r\n\r\n")
             #expect(try await connection.receiveResponse().head.hasPrefix("HTTP/1.1 200 "), "\(written)")

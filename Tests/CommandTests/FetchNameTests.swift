@@ -71,6 +71,17 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("a name in ASCII is connected to although its A-label is not valid IDNA, as in browsers and curl")
+        func invalidALabel() async throws {
+            let lab = try await CommandLab()
+            let (port, host) = (lab.plain.port, "xn--8i7caa.test")
+            let line = ["--resolve", "\(host):\(port):127.0.0.1", "http://\(host):\(port)/status/200"]
+            let run = try await lab.beeline(line)
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(lab.plain.requests.map(\.authority) == ["\(host):\(port)"])
+            await lab.stop()
+        }
+
         @Test func aDeadFirstAddressIsPassedOver() async throws {
             let lab = try await CommandLab()
             let dead = try RefusedEndpoint(address: "127.0.0.3", port: lab.site.port)
