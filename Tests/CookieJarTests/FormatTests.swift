@@ -339,6 +339,15 @@ struct FormatTests {
         #expect(String(decoding: written, as: UTF8.self).contains(#""expires":-1"#))
     }
 
+    @Test(arguments: ["127.0.0.1", "[2001:db8::1]"])
+    func anAddressThatTheServerNamedHasNoLeadingDotInAStorageState(_ address: String) throws {
+        let url = try HTTPURL("http://\(address)/")
+        let cookie = try Cookie(setCookie: "a=1; Domain=\(address)", from: url, now: noon)
+        #expect(!cookie.isHostOnly)
+        let written = String(decoding: CookieFormat.storageState.write([cookie]), as: UTF8.self)
+        #expect(written.contains(#""domain":"\#(address)""#), "\(written)")
+    }
+
     @Test func cookieQuickManagersExportIsRead() throws {
         let file = """
             [{"Host raw": "https://.example.com/", "Name raw": "a", "Path raw": "/x", "Content raw": "1",
