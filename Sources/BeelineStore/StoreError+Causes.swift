@@ -36,6 +36,9 @@ extension StoreError {
             case .SQLITE_READONLY: (.notAccessible, "the file and its directory must be writable")
             case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
                 (.notAccessible, "the file and its directory must be readable and writable")
+            // The shared memory file is the first that needs room.
+            case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
+                (.diskFull, "make room on the disk; what is not written yet is tried again")
             case .SQLITE_IOERR: (.inputOutput, "check the disk; what is not written yet is tried again")
             case .SQLITE_MISUSE: (.closed, "it is closed; open it again")
             default: (.failed, "examine the file with `sqlite3`, or move it away")

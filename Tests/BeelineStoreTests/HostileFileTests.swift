@@ -389,6 +389,14 @@ struct HostileFileTests {
         #expect(StoreError(DatabaseError(resultCode: .SQLITE_ERROR), path: "jar.sqlite").isOfSchema)
     }
 
+    @Test("a full disk is reported as full, also when there is no room for SQLite's shared memory file")
+    func fullDisk() {
+        for code in [ResultCode.SQLITE_FULL, .SQLITE_IOERR_SHMSIZE] {
+            #expect(StoreError(DatabaseError(resultCode: code), path: "jar.sqlite").code == .diskFull)
+        }
+        #expect(StoreError(DatabaseError(resultCode: .SQLITE_IOERR_READ), path: "jar.sqlite").code == .inputOutput)
+    }
+
     @Test("durations of any length are accepted without a trap")
     func forever() async throws {
         let folder = try Folder()
