@@ -66,6 +66,29 @@ struct JarClockTests {
     }
 
     @Test(
+        "a jar that is opened before the clock is set gets its cookies when it is set",
+        .enabled(if: !RedisServer.programs.isEmpty)
+    )
+    func clockAt1970() async throws {
+        let server = try RedisServer(try #require(RedisServer.programs.first))
+        let one = try await server.jar()
+        one.set("a", "1")
+        try await one.synchronize(within: .seconds(30))
+        let clock = Clock()
+        clock.set(aheadBy: 60 - Int64(CookieTime.now.secondsSince1970))
+        var configuration = server.jarConfiguration()
+        configuration.surveyInterval = .seconds(3_600)
+        let two = try RedisJar(configuration, clock: clock.now)
+        try await two.synchronize(within: .seconds(30))
+        #expect(two.pairs.isEmpty && two.state.unreadableRecords == 1)
+        clock.set(aheadBy: 0)
+        try await two.has("a=1")
+        #expect(two.state.unreadableRecords == 0)
+        for jar in [one, two] { try await jar.close(within: .seconds(10)) }
+        server.stop()
+    }
+
+    @Test(
         "a deletion of the future leaves no mark that keeps processes from believing in deletions",
         .enabled(if: !RedisServer.programs.isEmpty),
         arguments: [true, false]

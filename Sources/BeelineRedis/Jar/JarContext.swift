@@ -46,7 +46,10 @@ struct JarContext: Sendable {
         if let update = coding.update(field: field, record: record) {
             // A version in the future would outrank every change until that time, in each process that accepts it.
             if update.version <= latestVersion { return update }
-            progress.update { $0.unreadable += 1 }
+            progress.update { values in
+                values.unreadable += 1
+                values.nextVersion = min(values.nextVersion ?? .max, update.version)
+            }
             report("the jar \(configuration.name) has changes of the future; a machine's clock is wrong")
             return nil
         }

@@ -19,6 +19,8 @@ final class JarProgress: Sendable {
         var surveys = 0
         /// The number of records that could not be read in the last survey, and since.
         var unreadable = 0
+        /// The lowest version of the future among them, which can be read as soon as the clock has reached it.
+        var nextVersion: Int64?
         /// Whether some of them are encrypted, and this process has no key.
         var isEncrypted = false
         /// Why the server cannot be used. Each direction removes its own reason when it works again.
