@@ -198,8 +198,49 @@ struct PlaylistMapperTests {
         for (link, mapped) in [
             ("../1.ts", "../1.ts"), ("../../1.ts?x=../..", "/T/https/live.example/1.ts?x=../.."),
             ("b/../../../../c/1.ts", "/T/https/live.example/c/1.ts"), ("b/../../1..ts", "b/../../1..ts"),
+            ("data:../../x", "data:../../x"), ("https://elsewhere.example/../x", "https://elsewhere.example/../x"),
         ] {
             #expect(try map(link, .hls) == mapped)
+        }
+    }
+
+    @Test(
+        "a link above the root is resolved as players resolve it, whatever its form",
+        arguments: [
+            "../../../1.ts?t=12:30", "../../1.ts#t=1:2", "/../1.ts", "/a/../../1.ts?x", "//cdn.example/../1.ts",
+            "https://cdn.example/../b/1.ts", "https://cdn.example/a/../../1.ts#x", "HTTPS://cdn.example:8443/../1.ts",
+        ]
+    )
+    func formsAboveRoot(_ link: String) throws {
+        let base = try HTTPURL("https://live.example/a/index")
+        let expected = try #require(Self.links.path(for: try base.resolving(link)))
+        for (kind, before, after) in [
+            (PlaylistMapper.Kind.hls, "", "\n"), (.hls, "#EXT-X-MAP:URI=\"", "\""),
+            (.dash, "<MPD><Period><SegmentTemplate initialization='", "'/></Period></MPD>"),
+            (.dash, "<MPD><BaseURL>", "</BaseURL><Period/></MPD>"),
+            (.dash, "<MPD><BaseURL>b/</BaseURL><BaseURL><![CDATA[", "]]></BaseURL></MPD>"),
+        ] {
+            #expect(try map(before + link + after, kind) == before + expected + after)
+        }
+    }
+
+    @Test("a link below a BaseURL does not have the manifest as its base")
+    func belowABaseURL() throws {
+        let text = "<MPD><BaseURL>v/w/x/</BaseURL><Period><BaseURL>../../</BaseURL><S media='../../1'/></Period></MPD>"
+        #expect(try map(text, .dash) == text)
+    }
+
+    @Test("a combining character after a delimiter does not hide it")
+    func combiningCharacters() throws {
+        for mark in ["\u{301}", "\u{200d}", "\u{fe0f}"] {
+            let (old, new) = ("https://cdn.example/\(mark)a/1.ts", "/T/https/cdn.example/\(mark)a/1.ts")
+            for (kind, before, after) in [
+                (PlaylistMapper.Kind.hls, "", "\n\(mark)"), (.hls, "#EXT-X-MAP:X=\"\(mark)\",URI=\"", "\"\(mark)"),
+                (.dash, "<MPD>\(mark)<BaseURL>", "<\(mark)"), (.dash, "<S a='\(mark)' media='", "'\(mark)>"),
+            ] {
+                #expect(try map(before + old + after, kind).utf8.elementsEqual((before + new + after).utf8))
+            }
+            #expect(try map("/\(mark)/1.ts", .hls) == "/T/https/live.example/\(mark)/1.ts")
         }
     }
 

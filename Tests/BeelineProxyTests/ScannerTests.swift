@@ -92,6 +92,30 @@ struct ScannerTests {
         #expect(try mapper.mapped(text, as: .hls).utf8.count < 2 * text.utf8.count)
     }
 
+    #if DEBUG
+    /// The size of a document, and the time in which it is mapped. An unoptimized build is much slower.
+    private static let work = (size: PlaylistMapper.sizeLimit / 8, time: Duration.seconds(60))
+    #else
+    private static let work = (size: PlaylistMapper.sizeLimit, time: Duration.seconds(2))
+    #endif
+
+    @Test(
+        "documents of short lines are mapped in reasonable time",
+        arguments: [
+            (.hls, "\n"), (.hls, "a\n"), (.hls, "..:\n"), (.hls, "a://\n"), (.hls, "http://x\n"),
+            (.hls, "#EXT:URI=\"\"\n"), (.hls, "\u{301}"), (.hls, "\""), (.dash, "<a>"), (.dash, "<a b=''>"),
+            (.dash, "<Laurl>//x<"), (.dash, "\u{301}"),
+        ] as [(PlaylistMapper.Kind, String)]
+    )
+    func shortLines(_ kind: PlaylistMapper.Kind, piece: String) throws {
+        let mapper = try mapper("https://live.example/a/b")
+        let text = "#EXT" + String(repeating: piece, count: Self.work.size / piece.utf8.count)
+        let start = ContinuousClock.now
+        // A document whose links would take too long is refused.
+        if let mapped = try? mapper.mapped(text, as: kind) { #expect(mapped.utf8.elementsEqual(text.utf8)) }
+        #expect(ContinuousClock.now - start < Self.work.time)
+    }
+
     @Test("a long list in Connection is matched against many fields in linear time")
     func listedFields() throws {
         let url = try HTTPURL("https://live.example/")

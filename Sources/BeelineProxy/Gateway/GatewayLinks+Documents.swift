@@ -6,19 +6,36 @@ extension GatewayLinks {
     /// The query parameter that holds the host of a pathway clone; see ``steered(_:)``.
     static let hostParameter = "_beeline_host"
 
-    /// Whether a relative link has more `..` segments than its base has directories. Players would resolve it outside the
+    /// Whether a link has more `..` segments than there are directories before them. Players would resolve it outside the
     /// origin's path at the gateway, although RFC 3986 §5.2.4 stops at the origin's root.
     ///
     /// - Parameter depth: the number of directories in the document's path.
     func leadsAboveRoot(_ link: Substring, depth: Int) -> Bool {
-        guard link.contains(".."), !link.contains(":"), !link.hasPrefix("/") else { return false }
+        guard link.firstOctets(of: "..") != nil else { return false }
+        let slash = UInt8(ascii: "/")
+        var path = link[..<(link.utf8.firstIndex { "?#".utf8.contains($0) } ?? link.endIndex)]
         var depth = depth
-        let path = link.prefix { $0 != "?" && $0 != "#" }
-        for segment in path.split(separator: "/", omittingEmptySubsequences: false) {
+        // A colon before the first slash ends a scheme.
+        if let end = path.utf8.firstIndex(where: { ":/".utf8.contains($0) }), path.utf8[end] != slash {
+            path = path[end...].droppingOctets(1)
+            guard path.beginsExactly(with: "//") else { return false }
+        }
+        if path.beginsExactly(with: "//") {
+            path = path.droppingOctets(2)
+            path = path[(path.utf8.firstIndex(of: slash) ?? path.endIndex)...]
+        }
+        if path.beginsExactly(with: "/") {
+            path = path.droppingOctets(1)
+            depth = 0
+        }
+        while true {
+            let end = path.utf8.firstIndex(of: slash) ?? path.endIndex
+            let segment = path[..<end]
             depth += segment == ".." ? -1 : segment == "." ? 0 : 1
             if depth < 0 { return true }
+            guard end < path.endIndex else { return false }
+            path = path[end...].droppingOctets(1)
         }
-        return false
     }
 
     /// The gateway path for a link after resolution; nil if it is not mapped. The cost is linear in the length of the base.

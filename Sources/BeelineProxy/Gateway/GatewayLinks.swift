@@ -69,24 +69,24 @@ struct GatewayLinks: Sendable {
     ///   - baseRoot: ``root(of:)`` of the base, to avoid computing it for each link.
     ///   - isBeginning: whether more of the link follows, so that no slash is added after the host.
     func mapped(_ link: Substring, base: HTTPURL, baseRoot: String? = nil, isBeginning: Bool = false) -> String? {
-        if link.hasPrefix("//") {
-            return mapped(link.dropFirst(2), scheme: base.origin.scheme.name, isBeginning: isBeginning)
+        if link.beginsExactly(with: "//") {
+            return mapped(link.droppingOctets(2), scheme: base.origin.scheme.name, isBeginning: isBeginning)
         }
-        if link.hasPrefix("/") {
+        if link.beginsExactly(with: "/") {
             guard hosts.contains(base.host) else { return nil }
             return (baseRoot ?? root(of: base)) + link
         }
-        guard let colon = link.firstIndex(of: ":"), link[colon...].hasPrefix("://"),
+        guard let colon = link.utf8.firstIndex(of: UInt8(ascii: ":")), link[colon...].beginsExactly(with: "://"),
             let scheme = Self.scheme(link[..<colon])
         else { return nil }
-        return mapped(link[colon...].dropFirst(3), scheme: scheme, isBeginning: isBeginning)
+        return mapped(link[colon...].droppingOctets(3), scheme: scheme, isBeginning: isBeginning)
     }
 
     private func mapped(_ rest: Substring, scheme: String, isBeginning: Bool) -> String? {
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        guard let url = try? HTTPURL("\(scheme)://\(authority)/"), hosts.contains(url.host) else { return nil }
-        let tail = rest[authority.endIndex...]
-        let needsSlash = !tail.hasPrefix("/") && !(isBeginning && tail.isEmpty)
+        let end = rest.utf8.firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
+        guard let url = try? HTTPURL("\(scheme)://\(rest[..<end])/"), hosts.contains(url.host) else { return nil }
+        let tail = rest[end...]
+        let needsSlash = !tail.beginsExactly(with: "/") && !(isBeginning && tail.isEmpty)
         return root(of: url) + (needsSlash ? "/" : "") + tail
     }
 

@@ -32,19 +32,37 @@ struct MappingBudget {
     }
 }
 
-/// The text of a mapped document, limited by a budget.
+/// A document while its links are replaced from its beginning to its end, limited by a budget. The text between the links is
+/// copied as it is.
 struct MappedText {
-    private(set) var text = ""
-    private(set) var budget = MappingBudget()
+    private let source: String
+    private var text = ""
+    /// The end of the part of the source that is in `text`.
+    private var position: String.Index
+    private var budget = MappingBudget()
 
-    /// - Parameter size: the size of the document in bytes, used to reserve capacity.
-    init(size: Int) { text.reserveCapacity(size) }
+    init(_ source: String) {
+        self.source = source
+        position = source.startIndex
+        text.reserveCapacity(source.utf8.count)
+    }
 
-    mutating func append(_ piece: some StringProtocol) throws(MappingBudget.Fault) {
-        try budget.take(piece.utf8.count)
-        text += piece
+    /// Replaces a part of the source. It must follow the parts that were replaced before.
+    mutating func replace(_ part: Substring, with replacement: String) throws(MappingBudget.Fault) {
+        let before = source[position..<part.startIndex]
+        try budget.take(before.utf8.count + replacement.utf8.count)
+        text.append(contentsOf: before)
+        text.append(replacement)
+        position = part.endIndex
     }
 
     /// Deducts bytes that are read but not written.
     mutating func charge(_ bytes: Int) throws(MappingBudget.Fault) { try budget.take(bytes) }
+
+    /// The whole text.
+    mutating func finished() throws(MappingBudget.Fault) -> String {
+        let rest = source[position...]
+        try budget.take(rest.utf8.count)
+        return text + rest
+    }
 }

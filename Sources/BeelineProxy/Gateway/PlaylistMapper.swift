@@ -33,6 +33,9 @@ struct PlaylistMapper: Sendable {
     /// The maximum size of a document in bytes: 8 MiB. Larger documents are an error, because their unmapped links would bypass
     /// the gateway.
     static let sizeLimit = 8 << 20
+    /// The bytes that reading the host of a link is charged as, because it takes as long as copying more bytes than a link may
+    /// have. This bounds the time for a document of short links.
+    private static let linkCost = 32
 
     private let links: GatewayLinks
     private let base: HTTPURL
@@ -50,19 +53,17 @@ struct PlaylistMapper: Sendable {
         root = links.root(of: base)
     }
 
-    private func mapped(_ link: Substring) -> String? { links.mapped(link, base: base, baseRoot: root) }
-
     /// The text with its links mapped.
     ///
     /// - Throws: ``MappingBudget/Fault`` if the text grows too large or the task is cancelled.
     func mapped(_ text: String, as kind: Kind) throws(MappingBudget.Fault) -> String {
-        var result = MappedText(size: text.utf8.count)
+        var result = MappedText(text)
         switch kind {
         case .hls: try mapHLS(text, to: &result)
         case .dash: try mapDASH(text, to: &result)
         case .assets, .steering: return text
         }
-        return result.text
+        return try result.finished()
     }
 
     /// The document with its links mapped. A document in another encoding than UTF-8 or UTF-16 is mapped byte by byte, so that
@@ -80,25 +81,47 @@ struct PlaylistMapper: Sendable {
         )
     }
 
+    // MARK: Links
+
+    /// The link mapped to the gateway; nil if it stays unchanged. Its base is not the document if the manifest has another.
+    private func mapped(
+        _ link: Substring,
+        charging result: inout MappedText
+    ) throws(MappingBudget.Fault) -> String? {
+        if link.firstOctets(of: "//") != nil { try result.charge(Self.linkCost) }
+        return links.mapped(link, base: base, baseRoot: root)
+    }
+
+    /// The link mapped to the gateway; nil if it stays unchanged. Its base is the document.
+    private func mappedLink(
+        _ link: Substring,
+        charging result: inout MappedText
+    ) throws(MappingBudget.Fault) -> String? {
+        if links.leadsAboveRoot(link, depth: depth) {
+            try result.charge(baseLength + Self.linkCost)
+            if let target = links.resolved(link, base: base) { return target }
+        }
+        return try mapped(link, charging: &result)
+    }
+
     // MARK: HLS
 
     private func mapHLS(_ text: String, to result: inout MappedText) throws(MappingBudget.Fault) {
         var variables = PlaylistVariables()
-        var rest = text[...]
-        while !rest.isEmpty {
-            // Swift treats CR LF as one character.
-            let end = rest.firstIndex { $0 == "\n" || $0 == "\r\n" } ?? rest.endIndex
-            let line = rest[..<end]
-            if line.hasPrefix("#") {
+        var start = text.startIndex
+        while start < text.endIndex {
+            let end = text.utf8[start...].firstIndex(of: UInt8(ascii: "\n")) ?? text.endIndex
+            var line = text[start..<end]
+            if line.utf8.last == UInt8(ascii: "\r") { line = line[..<line.utf8.index(before: end)] }
+            start = end < text.endIndex ? text.utf8.index(after: end) : end
+            if line.utf8.first == UInt8(ascii: "#") {
                 try mapTag(line, variables: &variables, to: &result)
+                variables.recordDefinition(in: line)
             } else {
-                let link = line.drop { $0 == " " || $0 == "\t" }
-                try result.append(mappedLink(link, variables: &variables, charging: &result) ?? String(line))
+                let link = line[(line.utf8.firstIndex { !$0.isBlank } ?? line.endIndex)...]
+                let target = try mappedLink(link, variables: &variables, charging: &result)
+                if let target { try result.replace(line, with: target) }
             }
-            variables.recordDefinition(in: line)
-            let next = end < rest.endIndex ? rest.index(after: end) : end
-            try result.append(rest[end..<next])
-            rest = rest[next...]
         }
     }
 
@@ -109,11 +132,7 @@ struct PlaylistMapper: Sendable {
         charging result: inout MappedText
     ) throws(MappingBudget.Fault) -> String? {
         let resolved = variables.resolved(link)
-        let reference = resolved?[...] ?? link
-        if let mapped = mapped(reference) { return mapped }
-        guard links.leadsAboveRoot(reference, depth: depth) else { return resolved }
-        try result.charge(baseLength)
-        return links.resolved(reference, base: base) ?? resolved
+        return try mappedLink(resolved?[...] ?? link, charging: &result) ?? resolved
     }
 
     /// Maps a link to a document when only the tag shows the document's kind.
@@ -123,7 +142,7 @@ struct PlaylistMapper: Sendable {
         variables: inout PlaylistVariables,
         charging result: inout MappedText
     ) throws(MappingBudget.Fault) -> String? {
-        try result.charge(baseLength)
+        try result.charge(baseLength + Self.linkCost)
         let resolved = variables.resolved(link)
         return links.resolved(resolved?[...] ?? link, base: base, as: kind) ?? resolved
     }
@@ -131,7 +150,7 @@ struct PlaylistMapper: Sendable {
     /// Maps the value of a variable that is the beginning of a link, which other playlists may import. No slash is added at its
     /// end, because the text after the variable begins with one.
     private func mappedValue(_ value: Substring, variables: inout PlaylistVariables) -> String? {
-        guard value.contains("://") else { return nil }
+        guard value.firstOctets(of: "://") != nil else { return nil }
         let resolved = variables.resolved(value)
         return links.mapped(resolved?[...] ?? value, base: base, baseRoot: root, isBeginning: true) ?? resolved
     }
@@ -143,31 +162,23 @@ struct PlaylistMapper: Sendable {
         variables: inout PlaylistVariables,
         to result: inout MappedText
     ) throws(MappingBudget.Fault) {
-        let isDefinition = line.hasPrefix("#EXT-X-DEFINE:")
-        let hasLink = line.contains("URI=\"") || line.contains("X-ASSET-LIST=\"")
-        guard isDefinition || line.hasPrefix("#EXT") && hasLink else { return try result.append(line) }
+        guard line.beginsExactly(with: "#EXT") else { return }
+        let isDefinition = line.beginsExactly(with: "#EXT-X-DEFINE:")
         var rest = line
-        while let quote = rest.firstIndex(of: "\"") {
-            let before = rest[...quote]
-            let inside = rest[rest.index(after: quote)...]
-            guard let end = inside.firstIndex(of: "\"") else { break }
-            let value = inside[..<end]
-            try result.append(before)
-            var mapped: String?
+        while let (before, value, after) = rest.firstQuoted() {
+            var target: String?
             if isDefinition {
-                if before.hasSuffix("VALUE=\"") { mapped = mappedValue(value, variables: &variables) }
-            } else if before.hasSuffix("X-ASSET-LIST=\"") {
-                mapped = try mappedDocument(value, as: .assets, variables: &variables, charging: &result)
-            } else if before.hasSuffix("SERVER-URI=\"") {
-                mapped = try mappedDocument(value, as: .steering, variables: &variables, charging: &result)
-            } else if before.hasSuffix("URI=\"") {
-                mapped = try mappedLink(value, variables: &variables, charging: &result)
+                if before.endsExactly(with: "VALUE=\"") { target = mappedValue(value, variables: &variables) }
+            } else if before.endsExactly(with: "X-ASSET-LIST=\"") {
+                target = try mappedDocument(value, as: .assets, variables: &variables, charging: &result)
+            } else if before.endsExactly(with: "SERVER-URI=\"") {
+                target = try mappedDocument(value, as: .steering, variables: &variables, charging: &result)
+            } else if before.endsExactly(with: "URI=\"") {
+                target = try mappedLink(value, variables: &variables, charging: &result)
             }
-            try result.append(mapped ?? String(value))
-            try result.append("\"")
-            rest = inside[inside.index(after: end)...]
+            if let target { try result.replace(value, with: target) }
+            rest = after
         }
-        try result.append(rest)
     }
 
     // MARK: DASH
@@ -182,123 +193,134 @@ struct PlaylistMapper: Sendable {
         "Authzurl", "Certurl",
     ]
 
+    /// An element whose text is a link.
+    private struct LinkElement {
+        let name: String
+        /// Whether the base of its link is certainly the document, and not a BaseURL.
+        let isRelativeToDocument: Bool
+    }
+
     private func mapDASH(_ text: String, to result: inout MappedText) throws(MappingBudget.Fault) {
+        let hasBase = text[...].firstOctets(of: "BaseURL") != nil
         var rest = text[...]
         /// The element whose text follows.
-        var element = ""
-        while let open = rest.firstIndex(of: "<") {
-            let content = rest[..<open]
-            let isLinked = Self.elements.contains(element)
-            try result.append(isLinked ? mappedContent(content, of: element, charging: &result) : String(content))
+        var element: LinkElement?
+        var openElements = 0
+        while let open = rest.utf8.firstIndex(of: UInt8(ascii: "<")) {
+            if let element { try mapContent(rest[..<open], of: element, to: &result) }
             let tag = rest[open...]
-            let end: Substring.Index?
-            if tag.hasPrefix("<!--") {
-                end = tag.firstRange(of: "-->")?.upperBound
-            } else if tag.hasPrefix("<![CDATA[") {
-                end = tag.firstRange(of: "]]>")?.upperBound
-            } else {
-                end = Self.endOfTag(tag)
-            }
-            guard let end else { return try result.append(tag) }
+            guard let end = Self.endOfMarkup(tag) else { return }
             let markup = tag[..<end]
             rest = tag[end...]
-            if markup.hasPrefix("<!") {
+            if markup.beginsExactly(with: "<!") {
                 // CDATA is part of the element's text, and comments do not end it.
-                let isLink = markup.hasPrefix("<![CDATA[") && Self.elements.contains(element)
-                let data = markup.dropFirst("<![CDATA[".count).dropLast("]]>".count)
-                try result.append(
-                    isLink ? "<![CDATA[\(mappedContent(data, of: element, charging: &result))]]>" : String(markup)
-                )
+                if let element, markup.beginsExactly(with: Self.dataStart) {
+                    let data = markup[..<markup.utf8.index(end, offsetBy: -Self.dataEnd.utf8.count)]
+                    try mapContent(data.droppingOctets(Self.dataStart.utf8.count), of: element, to: &result)
+                }
                 continue
             }
-            let isElement = !markup.hasPrefix("<?") && !markup.hasPrefix("</")
+            element = nil
+            if markup.beginsExactly(with: "</") { openElements -= 1 }
+            if markup.beginsExactly(with: "</") || markup.beginsExactly(with: "<?") { continue }
             let name = Self.localName(markup)
-            element = isElement && !markup.hasSuffix("/>") ? name : ""
-            if isElement {
-                try mapAttributes(markup, isClock: name == "UTCTiming", to: &result)
-            } else {
-                try result.append(markup)
+            if !markup.endsExactly(with: "/>") {
+                if Self.elements.contains(name) {
+                    element = LinkElement(name: name, isRelativeToDocument: !hasBase || openElements <= 1)
+                }
+                openElements += 1
             }
+            try mapAttributes(markup, isClock: name == "UTCTiming", hasBase: hasBase, to: &result)
         }
-        try result.append(rest)
     }
 
-    private func mappedContent(
+    private func mapContent(
         _ content: Substring,
-        of element: String,
-        charging result: inout MappedText
-    ) throws(MappingBudget.Fault) -> String {
-        let leading = content.prefix { $0.isWhitespace }
-        var link = content.dropFirst(leading.count)
-        guard element == "ContentSteering", !link.isEmpty else {
-            return mapped(link).map { leading + $0 } ?? String(content)
+        of element: LinkElement,
+        to result: inout MappedText
+    ) throws(MappingBudget.Fault) {
+        let link = content.withoutBlanks
+        guard !link.isEmpty else { return }
+        var target: String?
+        if element.name == "ContentSteering" {
+            try result.charge(baseLength + Self.linkCost)
+            target = links.resolved(link, base: base, as: .steering)
+        } else if element.isRelativeToDocument {
+            target = try mappedLink(link, charging: &result)
+        } else {
+            target = try mapped(link, charging: &result)
         }
-        while link.last?.isWhitespace == true { link = link.dropLast() }
-        try result.charge(baseLength)
-        return links.resolved(link, base: base, as: .steering) ?? String(content)
+        if let target { try result.replace(link, with: target) }
     }
 
-    /// The index after a tag's `>`. A `>` in an attribute's value does not count.
-    private static func endOfTag(_ tag: Substring) -> Substring.Index? {
-        var quote: Character?
-        var index = tag.startIndex
-        while index < tag.endIndex {
-            let character = tag[index]
-            index = tag.index(after: index)
+    private static let dataStart = "<![CDATA["
+    private static let dataEnd = "]]>"
+
+    /// The index after a tag, a comment or a CDATA section at the start of a text; nil if it does not end.
+    private static func endOfMarkup(_ text: Substring) -> Substring.Index? {
+        if text.beginsExactly(with: "<!--") { return text.firstOctets(of: "-->")?.upperBound }
+        if text.beginsExactly(with: dataStart) { return text.firstOctets(of: dataEnd)?.upperBound }
+        // A `>` in an attribute's value does not end the tag.
+        var quote: UInt8?
+        for index in text.utf8.indices {
+            let octet = text.utf8[index]
             if let open = quote {
-                if character == open { quote = nil }
-            } else if character == "\"" || character == "'" {
-                quote = character
-            } else if character == ">" {
-                return index
+                if octet == open { quote = nil }
+            } else if octet == UInt8(ascii: "\"") || octet == UInt8(ascii: "'") {
+                quote = octet
+            } else if octet == UInt8(ascii: ">") {
+                return text.utf8.index(after: index)
             }
         }
         return nil
     }
 
     private static func localName(_ tag: Substring) -> String {
-        let name = tag.dropFirst().prefix { !$0.isWhitespace && $0 != ">" && $0 != "/" }
-        return String(name.split(separator: ":").last ?? "")
+        let text = tag.droppingOctets(1)
+        let end = text.utf8.firstIndex { $0.isBlank || $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "/") }
+        let name = text[..<(end ?? text.endIndex)]
+        let colon = name.utf8.lastIndex(of: UInt8(ascii: ":"))
+        return String(colon.map { name[name.utf8.index(after: $0)...] } ?? name)
     }
 
-    /// - Parameter isClock: whether the tag's `value` is a list of time server URLs, separated by spaces.
+    /// - Parameters:
+    ///   - isClock: whether the tag's `value` is a list of time server URLs, separated by spaces.
+    ///   - hasBase: whether a BaseURL may be the base of the links, and not the document.
     private func mapAttributes(
         _ tag: Substring,
         isClock: Bool,
+        hasBase: Bool,
         to result: inout MappedText
     ) throws(MappingBudget.Fault) {
         var rest = tag
-        while let quote = rest.firstIndex(where: { $0 == "\"" || $0 == "'" }) {
-            let before = rest[...quote]
-            let inside = rest[rest.index(after: quote)...]
-            guard let end = inside.firstIndex(of: rest[quote]) else { break }
-            let value = inside[..<end]
-            try result.append(before)
-            let name = Self.attributeName(before.dropLast())
+        while let (before, value, after) = rest.firstQuoted(by: "\"'") {
+            let name = Self.attributeName(before)
             if isClock, name == "value" {
-                var isFirst = true
-                for link in value.split(separator: " ", omittingEmptySubsequences: false) {
-                    if !isFirst { try result.append(" ") }
-                    isFirst = false
-                    try result.append(mapped(link) ?? String(link))
-                }
-            } else {
-                let isLink = Self.attributes.contains(name)
-                try result.append(isLink ? mapped(value) ?? String(value) : String(value))
+                try mapList(value, to: &result)
+            } else if Self.attributes.contains(name) {
+                let target = try hasBase ? mapped(value, charging: &result) : mappedLink(value, charging: &result)
+                if let target { try result.replace(value, with: target) }
             }
-            let next = inside.index(after: end)
-            try result.append(inside[end..<next])
-            rest = inside[next...]
+            rest = after
         }
-        try result.append(rest)
     }
 
-    /// The attribute name before the `=` at the end of a text.
+    /// Maps a list of links that are separated by spaces.
+    private func mapList(_ list: Substring, to result: inout MappedText) throws(MappingBudget.Fault) {
+        var rest = list
+        while !rest.isEmpty {
+            let end = rest.utf8.firstIndex(of: UInt8(ascii: " ")) ?? rest.endIndex
+            let link = rest[..<end]
+            if let target = try mapped(link, charging: &result) { try result.replace(link, with: target) }
+            rest = end < rest.endIndex ? rest[rest.utf8.index(after: end)...] : rest[end...]
+        }
+    }
+
+    /// The attribute name before the `=` and the quote at the end of a text.
     private static func attributeName(_ text: Substring) -> String {
-        var text = text
-        while let last = text.last, last.isWhitespace || last == "=" { text = text.dropLast() }
-        return String(
-            text.suffix(from: text.lastIndex(where: \.isWhitespace).map(text.index(after:)) ?? text.startIndex)
-        )
+        let octets = text.utf8.dropLast()
+        guard let last = octets.lastIndex(where: { !$0.isBlank && $0 != UInt8(ascii: "=") }) else { return "" }
+        let start = octets[...last].lastIndex { $0.isBlank }.map { octets.index(after: $0) } ?? octets.startIndex
+        return String(text[start..<octets.index(after: last)])
     }
 }

@@ -10,48 +10,51 @@ struct PlaylistVariables {
     /// Records the variable that a line defines; ignores other lines. Variables imported or taken from the URL are known only to
     /// the player.
     mutating func recordDefinition(in line: Substring) {
-        guard line.hasPrefix("#EXT-X-DEFINE:") else { return }
+        guard line.beginsExactly(with: "#EXT-X-DEFINE:") else { return }
         guard let name = Self.attribute("NAME", of: line), let value = Self.attribute("VALUE", of: line) else { return }
         let text = resolved(value) ?? String(value)
         // A variable that depends on an unknown one is unknown.
-        values[String(name)] = text.contains("{$") ? nil : text
+        values[String(name)] = text[...].firstOctets(of: "{$") != nil ? nil : text
     }
 
     /// The text with its known variables replaced; nil if it contains none.
     mutating func resolved(_ text: Substring) -> String? {
-        guard !values.isEmpty, text.contains("{$") else { return nil }
+        guard !values.isEmpty else { return nil }
         var result = ""
-        var isChanged = false
-        var rest = text
-        while let brace = rest.firstIndex(of: "{") {
-            result += rest[..<brace]
-            rest = rest[brace...]
-            // A name ends at the first invalid character, so the text after a brace is scanned once.
-            let name = rest.dropFirst(2).prefix { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
-            let behind = rest[name.endIndex...]
-            if rest.hasPrefix("{$"), behind.first == "}", let value = values[String(name)], value.utf8.count <= left {
-                result += value
-                left -= value.utf8.count
-                isChanged = true
-                rest = behind.dropFirst()
-            } else {
-                result += rest.prefix(1)
-                rest = rest.dropFirst()
-            }
+        /// The text that is not in the result, and the part of it that was not searched.
+        var (rest, unread) = (text, text)
+        while let mark = unread.firstOctets(of: "{$") {
+            // A name ends at the first invalid octet, so the text after a brace is scanned once.
+            let name = unread[mark.upperBound...]
+            let end = name.utf8.firstIndex { !Self.isNameOctet($0) } ?? name.endIndex
+            unread = name[end...]
+            guard unread.utf8.first == UInt8(ascii: "}"), let value = values[String(name[..<end])],
+                value.utf8.count <= left
+            else { continue }
+            result += rest[..<mark.lowerBound]
+            result += value
+            left -= value.utf8.count
+            unread = unread.droppingOctets(1)
+            rest = unread
         }
-        return isChanged ? result + rest : nil
+        return rest.startIndex == text.startIndex ? nil : result + rest
+    }
+
+    private static func isNameOctet(_ octet: UInt8) -> Bool {
+        switch octet {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
     }
 
     /// The value of a quoted attribute.
     private static func attribute(_ name: String, of line: Substring) -> Substring? {
+        let beginnings = [":\(name)=\"", ",\(name)=\""]
         var rest = line
-        while let quote = rest.firstIndex(of: "\"") {
-            let inside = rest[rest.index(after: quote)...]
-            guard let end = inside.firstIndex(of: "\"") else { return nil }
-            if rest[...quote].hasSuffix(":\(name)=\"") || rest[...quote].hasSuffix(",\(name)=\"") {
-                return inside[..<end]
-            }
-            rest = inside[inside.index(after: end)...]
+        while let (before, value, after) = rest.firstQuoted() {
+            if beginnings.contains(where: before.endsExactly) { return value }
+            rest = after
         }
         return nil
     }
