@@ -143,6 +143,40 @@ struct OriginTests {
         await lab.stop()
     }
 
+    /// A connection that has little room, and that reads nothing yet.
+    private static func connect(_ slow: SlowClient, to lab: ProxyLab) async throws -> any Channel {
+        try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .channelOption(.socketOption(.so_rcvbuf), value: 4_096)
+            .channelInitializer { channel in channel.pipeline.addHandler(slow) }
+            .connect(host: "127.0.0.1", port: Int(lab.proxy.endpoint.port)).get()
+    }
+
+    @Test("a client that stops reading a body without a length is reset, so that its part does not look complete")
+    func stalledClient() async throws {
+        let lab = try await Self.lab { $0.reply = .milliseconds(300) }
+        let count = 256 * 1024
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.1 200 OK\r\n\r\n")
+            try await connection.send([UInt8](repeating: 1, count: count))
+        }
+        let slow = SlowClient()
+        let client = try await Self.connect(slow, to: lab)
+        let head = "GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a.test\r\n\r\n"
+        try await client.writeAndFlush(ByteBuffer(string: head))
+        try await server.connections { $0.accepted == 1 }
+        while await lab.proxy.counts().connections > 0 { await Task.yield() }
+        // The client may have noticed the reset already.
+        try? await client.setOption(.autoRead, value: true).get()
+        client.read()
+        try await client.closeFuture.get()
+        let (bytes, isReset) = slow.got.withLockedValue { $0 }
+        #expect(bytes.readableBytes < count && isReset)
+        await server.stop()
+        await lab.stop()
+    }
+
     @Test("a slow client gets all that a server sent through a tunnel before its reset, and then the reset")
     func deliveryBeforeReset() async throws {
         let lab = try await ProxyLab()
@@ -157,11 +191,7 @@ struct OriginTests {
             isCut.open()
         }
         let slow = SlowClient()
-        let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelOption(.autoRead, value: false)
-            .channelOption(.socketOption(.so_rcvbuf), value: 4_096)
-            .channelInitializer { channel in channel.pipeline.addHandler(slow) }
-            .connect(host: "127.0.0.1", port: Int(lab.proxy.endpoint.port)).get()
+        let client = try await Self.connect(slow, to: lab)
         let head = "CONNECT a.test:\(server.port) HTTP/1.1\r\nHost: a.test:\(server.port)\r\n\r\ngo"
         try await client.writeAndFlush(ByteBuffer(string: head))
         try await isCut.wait()

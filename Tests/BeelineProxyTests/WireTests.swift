@@ -158,6 +158,42 @@ struct WireTests {
         lab.end()
     }
 
+    @Test(
+        "the last response stays in an open socket until the client has received it, or is reset after 10 minutes",
+        arguments: [false, true],
+        [false, true]
+    )
+    func undeliveredLastResponse(isFlushed: Bool, isReceived: Bool) throws {
+        let waiting = NIOLockedValueBox(100)
+        let lab = try Lab(unacknowledgedBytes: { _ in waiting.withLockedValue { $0 } })
+        lab.stopper.isOpen = isFlushed
+        // An embedded channel would close both directions.
+        lab.stopper.delaysClose = true
+        lab.reader.close(saying: ByteBuffer(string: "x"))
+        let loop = lab.channel.embeddedEventLoop
+        func check(after time: TimeAmount) {
+            loop.advanceTime(by: time)
+            lab.reader.check(lab.wire, now: loop.now)
+        }
+        check(after: .zero)
+        check(after: .minutes(9))
+        waiting.withLockedValue { $0 -= 1 }
+        check(after: .minutes(1))
+        check(after: .minutes(9))
+        #expect(lab.channel.isActive)
+        if isReceived {
+            waiting.withLockedValue { $0 = 0 }
+            lab.stopper.isOpen = true
+            lab.wire.flush()
+        }
+        lab.stopper.delaysClose = false
+        check(after: .seconds(1))
+        #expect(lab.channel.isActive)
+        check(after: .seconds(59))
+        #expect(!lab.channel.isActive && lab.wire.hasFailed == !isReceived)
+        lab.end()
+    }
+
     /// A tunnel whose server has ended, and whose client has not received `waiting` bytes.
     private func slowDownload(
         first: String = ""

@@ -31,7 +31,7 @@ final class RequestReader: WireOwner {
     private var since: NIODeadline
     private var isFirst = true
     private var isProceeding = false
-    /// Whether the last response was written.
+    /// Whether the kernel has accepted the last response.
     private var isFlushed = false
 
     init(_ server: ProxyLoop, client: Wire, refusal: Refusal?) {
@@ -134,11 +134,14 @@ final class RequestReader: WireOwner {
             if let limit = limits.reply, client.isStalled(for: TimeAmount(limit: limit), now: now) { client.close() }
         case .resting where !isFirst:
             if now - since >= TimeAmount(limit: limits.keepIdle) { client.close() }
+        case .lingering where isFlushed && client.hasDelivered:
+            if now - since >= .seconds(2) { client.close() }
         case .lingering:
-            if isFlushed {
-                if now - since >= .seconds(2) { client.close() }
-            } else if let limit = limits.reply, client.isStalled(for: TimeAmount(limit: limit), now: now) {
-                client.close()
+            // The kernel soon gives up the rest for a client that does not read, if the socket is closed.
+            since = now
+            // The client must not mistake a response that ends with the connection for a complete one.
+            if let limit = limits.reply, client.isDeliveryStalled(for: TimeAmount(limit: limit), now: now) {
+                client.reset()
             }
         case .resting, .head, .socks:
             guard let limit = limits.head, now - since >= TimeAmount(limit: limit) else { return }

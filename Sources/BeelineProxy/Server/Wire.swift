@@ -56,7 +56,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private var pieces = 0
     private var hasManyPieces = false
     private static let maxPieces = 1024
-    /// The number of bytes sent, and the time since that number has not changed.
+    /// The number of bytes sent or received by the peer, and the time since that number has not changed.
     private var stall: (sent: Int64, since: NIODeadline)?
     /// The number of bytes that the peer had not received at the last call of ``noteDelivery(now:)``.
     private var undelivered = 0
@@ -96,7 +96,15 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
 
     /// Whether bytes have waited for `limit` without the peer reading any. Must be called periodically.
     func isStalled(for limit: TimeAmount, now: NIODeadline) -> Bool {
-        let waiting = waitingBytes
+        isStalled(waiting: waitingBytes, for: limit, now: now)
+    }
+
+    /// Whether the peer has received none of the last bytes for `limit`. Must be called periodically.
+    func isDeliveryStalled(for limit: TimeAmount, now: NIODeadline) -> Bool {
+        isStalled(waiting: undeliveredBytes, for: limit, now: now)
+    }
+
+    private func isStalled(waiting: Int, for limit: TimeAmount, now: NIODeadline) -> Bool {
         guard waiting > 0 else {
             stall = nil
             return false
@@ -108,6 +116,9 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         }
         return now - stall.since >= limit
     }
+
+    /// Whether the peer has received all written bytes, as far as the system knows it.
+    var hasDelivered: Bool { undeliveredBytes == 0 }
 
     /// Counts as activity that the peer has received bytes since the last call. Must be called periodically.
     func noteDelivery(now: NIODeadline) {
