@@ -210,6 +210,28 @@ struct RefusalTests {
         await lab.stop()
     }
 
+    @Test("SOCKS4 and TLS are refused at their first bytes, and not when the time for a head has passed")
+    func otherProtocols() async throws {
+        let lab = try await ProxyLab(configure: { $0.limits.head = nil })
+        let socks4: [UInt8] = [4, 1, 0, 80, 0, 0, 0, 1, 0] + Array("a.test".utf8) + [0]
+        let old = try await lab.connect()
+        try await old.send(socks4)
+        #expect(try await old.receive(count: 8) == [0, 0x5b, 0, 0, 0, 0, 0, 0])
+        #expect(try await old.receive() == nil)
+        await old.close()
+        let secure = try await lab.connect()
+        try await secure.send([0x16, 3, 1, 2, 0, 1, 0])
+        #expect(try await secure.receiveAll().hasPrefix("HTTP/1.1 400 "))
+        await secure.close()
+        let later = try await lab.connect()
+        try await later.send("GET /x HTTP/1.1\r\nHost: a\r\n\r\n\u{5}\u{1}\u{0}")
+        #expect(try await later.receiveResponse().head.hasPrefix("HTTP/1.1 404 "))
+        #expect(try await later.receiveAll().hasPrefix("HTTP/1.1 400 "))
+        await later.close()
+        #expect(await lab.proxy.counts().refused == 4)
+        await lab.stop()
+    }
+
     @Test("a proxy for other machines does not start without credentials")
     func needsCredentials() async throws {
         let client = try BeelineClient()

@@ -19,6 +19,7 @@ public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
 
     static func malformed(_ what: String) -> Refusal { Refusal(400, "this is not a valid proxy request: \(what)") }
     static func badOrigin(_ what: String) -> Refusal { Refusal(502, "the server's response is not HTTP: \(what)") }
+    static let unknownProtocol: Refusal = .malformed("this port speaks HTTP and SOCKS5, without TLS")
     static let timedOut = Refusal(408, "the request did not arrive in time")
     static let ended = Refusal(503, "the proxy is shutting down")
     static let unauthenticated = Refusal(407, "the proxy requires user and password")

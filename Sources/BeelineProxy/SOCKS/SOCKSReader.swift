@@ -39,6 +39,9 @@ struct SOCKSReader {
         var bytes: [UInt8] { [5, rawValue, 0, 1, 0, 0, 0, 0, 0, 0] }
     }
 
+    /// The reply of SOCKS4 for a rejected request.
+    static let version4Refusal: [UInt8] = [0, 0x5b, 0, 0, 0, 0, 0, 0]
+
     private enum State {
         case greeting
         case password

@@ -199,10 +199,13 @@ final class RequestReader: WireOwner {
         if input.readableBytes == 1, input.getInteger(at: input.readerIndex, as: UInt8.self) == 0x0d { return }
         guard let first = input.getInteger(at: input.readerIndex, as: UInt8.self) else { return }
         since = server.loop.now
-        if first == 5, isFirst {
-            state = .socks(SOCKSReader(credentials: server.configuration.credentials))
-        } else {
+        switch first {
+        case 5 where isFirst: state = .socks(SOCKSReader(credentials: server.configuration.credentials))
+        case 4 where isFirst: socks(.refuse(SOCKSReader.version4Refusal, .unknownProtocol))
+        case _ where HTTPCharacters.isToken(first):
             state = .head(HTTP1HeadReader(.request, limit: RequestHead.lengthLimit))
+        // A client of another protocol would wait for a response until the limit.
+        default: refuse(.unknownProtocol, to: nil)
         }
     }
 
