@@ -210,6 +210,20 @@ struct RefusalTests {
         await lab.stop()
     }
 
+    @Test("an HTTP/1.0 client is told whether its connection is kept after a refusal")
+    func keepAliveOfHTTP10() async throws {
+        let lab = try await ProxyLab()
+        let connection = try await lab.connect()
+        for (option, expected) in [("Connection: keep-alive\r\n", "keep-alive"), ("", "close")] {
+            try await connection.send("GET /elsewhere HTTP/1.0\r\n\(option)\r\n")
+            let head = try await connection.receiveResponse().head
+            #expect(head.hasPrefix("HTTP/1.1 404 ") && head.contains("\r\nConnection: \(expected)\r\n"), "\(head)")
+        }
+        #expect(try await connection.receive() == nil)
+        await connection.close()
+        await lab.stop()
+    }
+
     @Test("SOCKS4 and TLS are refused at their first bytes, and not when the time for a head has passed")
     func otherProtocols() async throws {
         let lab = try await ProxyLab(configure: { $0.limits.head = nil })

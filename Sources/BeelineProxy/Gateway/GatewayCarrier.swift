@@ -19,6 +19,8 @@ struct GatewayCarrier: Sendable {
     let body: RequestBody
     /// Whether the player uses HTTP/1.0.
     let isHTTP10: Bool
+    /// Whether to say that the connection is kept, as HTTP/1.0 requires (RFC 9112 §9.3).
+    let saysKeepAlive: Bool
     /// Restricts the endpoints that may be dialled.
     let screen: EndpointScreen
 
@@ -110,7 +112,7 @@ struct GatewayCarrier: Sendable {
         } else if !hasBody {
             try await send(head(response, framing: ""), false)
         } else if isHTTP10 {
-            try await send(head(response, framing: "Connection: close\r\n"), true)
+            try await send(head(response, framing: "", closes: true), true)
         } else {
             try await send(head(response, framing: "Transfer-Encoding: chunked\r\n"), false)
         }
@@ -133,13 +135,23 @@ struct GatewayCarrier: Sendable {
         if isChunked { try await send(.lastChunk, false) }
     }
 
-    private func head(_ response: Response, framing: String, isDecoded: Bool = false) -> ByteBuffer {
+    private func head(
+        _ response: Response,
+        framing: String,
+        isDecoded: Bool = false,
+        closes: Bool = false
+    ) -> ByteBuffer {
         var head = ByteBuffer(string: "HTTP/1.1 \(response.status.code) \(response.status.reasonPhrase)\r\n")
         for field in GatewayFields.response(response.fields, of: target, links: links) {
             if isDecoded, field.name == .contentEncoding { continue }
             head.writeField(field)
         }
         head.writeString(framing)
+        if closes {
+            head.writeStaticString("Connection: close\r\n")
+        } else if saysKeepAlive {
+            head.writeStaticString("Connection: keep-alive\r\n")
+        }
         head.writeStaticString("\r\n")
         return head
     }

@@ -26,14 +26,16 @@ struct OwnResponse {
         )
     }
 
-    func bytes(closes: Bool, isHead: Bool) -> ByteBuffer {
-        ByteBuffer(
+    /// - Parameter saysKeepAlive: whether to say that the connection is kept, as HTTP/1.0 requires (RFC 9112 §9.3).
+    func bytes(closes: Bool, isHead: Bool, saysKeepAlive: Bool = false) -> ByteBuffer {
+        let connection = closes ? "Connection: close\r\n" : saysKeepAlive ? "Connection: keep-alive\r\n" : ""
+        return ByteBuffer(
             string: """
                 HTTP/1.1 \(status) \(Self.reason(status))\r
                 Content-Type: \(type)\r
                 Content-Length: \(body.utf8.count)\r
                 Cache-Control: no-store\r
-                \(fields)\(closes ? "Connection: close\r\n" : "")\r
+                \(fields)\(connection)\r
                 \(isHead ? "" : body)
                 """
         )

@@ -112,7 +112,7 @@ extension RequestReader {
         guard head.keepsAlive, !head.hasBody, server.keepsConnections else {
             return close(saying: response.bytes(closes: true, isHead: isHead))
         }
-        client.send(response.bytes(closes: false, isHead: isHead))
+        client.send(response.bytes(closes: false, isHead: isHead, saysKeepAlive: head.isHTTP10))
         takeBack(takeInput())
     }
 }
