@@ -257,6 +257,38 @@ struct GatewayTests {
         await lab.stop()
     }
 
+    @Test("the time for the body of a pipelined upload begins with its turn")
+    func pipelinedUpload() async throws {
+        let limit = Duration.seconds(1)
+        let lab = try await ProxyLab(configure: {
+            $0.gatewayHosts = ["a.test"]
+            $0.limits.body = limit
+        })
+        let server = try await RawServer.start { connection in
+            let head = String(decoding: try await connection.receive(until: "\r\n\r\n") ?? [], as: UTF8.self)
+            guard head.hasPrefix("GET ") else { return try await connection.hold() }
+            try await connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nha")
+            // Longer than the limit.
+            try await Task.sleep(for: limit + .milliseconds(300))
+            try await connection.send("lf")
+        }
+        let gateway = try #require(lab.proxy.gateway)
+        let target = try gateway.localURL(for: HTTPURL("http://a.test:\(server.port)/")).target
+        let connection = try await lab.connect()
+        try await connection.send(
+            "GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n"
+                + "POST \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello"
+        )
+        #expect(try await connection.receiveResponse().body == "half")
+        let start = ContinuousClock.now
+        #expect(try await connection.receiveAll().hasPrefix("HTTP/1.1 408 "))
+        // The limits are checked eight times in that time, and the first check refused the upload.
+        #expect(ContinuousClock.now - start > limit / 3)
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
     @Test("a chunked request body is forwarded as it arrives, in new chunks")
     func chunkedBody() async throws {
         let lab = try await Self.lab()

@@ -22,6 +22,7 @@ final class GatewayExchange: WireOwner {
     private var hasResponseBegun = false
     private var isOver = false
     private var closes = false
+    private let start: NIODeadline
     private var lastSent: NIODeadline
 
     init(
@@ -39,7 +40,8 @@ final class GatewayExchange: WireOwner {
         self.head = head
         self.target = target
         request = HTTP1BodyReader(head.framing)
-        lastSent = server.loop.now
+        start = server.loop.now
+        lastSent = start
     }
 
     /// Takes over the player's socket, with the bytes after the head.
@@ -173,7 +175,8 @@ final class GatewayExchange: WireOwner {
             return fail(.timedOut)
         }
         let awaitsBody = !request.isEnded && !client.isPaused
-        if awaitsBody, let limit = limits.body, now - client.lastRead >= TimeAmount(limit: limit) {
+        // The bytes of a pipelined request may have arrived long before its turn.
+        if awaitsBody, let limit = limits.body, now - max(client.lastRead, start) >= TimeAmount(limit: limit) {
             return fail(.timedOut)
         }
         guard let limit = limits.idle else { return }
