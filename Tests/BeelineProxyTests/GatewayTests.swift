@@ -112,13 +112,16 @@ struct GatewayTests {
         let lab = try await Self.lab()
         let site = "https://a.test:\(lab.site.port)"
         let other = "https://b.test:\(lab.site.port)/x?y"
-        let mapped = try #require(lab.proxy.gateway).localURL(for: try HTTPURL(other)).target
+        let gateway = try #require(lab.proxy.gateway)
+        let mapped = try gateway.localURL(for: HTTPURL(other)).target
         for (to, expected) in [
             ("https%3A%2F%2Fb.test%3A\(lab.site.port)%2Fx%3Fy", mapped), ("https%3A%2F%2Fc.test%2F", "https://c.test/"),
+            ("https%3A%2F%2Fb.test%3A\(lab.site.port)%2Fx%3Fy%23t%3D10", mapped + "#t=10"),
         ] {
             let (head, _) = try await get(lab, "\(site)/redirect?to=\(to)")
             #expect(head.hasPrefix("HTTP/1.1 302 ") && head.contains("\r\nLocation: \(expected)\r\n"), "\(head)")
         }
+        #expect(try gateway.localURL(for: HTTPURL(other + "#t=10")).fragment == "t=10")
         await lab.stop()
     }
 

@@ -39,12 +39,13 @@ struct GatewayLinks: Sendable {
         return Target(url: url, kind: kind)
     }
 
-    /// The gateway path for a URL; nil if its host is not listed.
+    /// The gateway path for a URL, with its fragment; nil if its host is not listed.
     ///
     /// - Parameter kind: the kind of the document, if the document itself does not show it.
     func path(for url: HTTPURL, as kind: PlaylistMapper.Kind? = nil) -> String? {
         guard hosts.contains(url.host) else { return nil }
-        return place(of: url.origin, as: kind, url.userInfo) + url.target
+        let fragment = url.fragment.map { "#" + $0 } ?? ""
+        return place(of: url.origin, as: kind, url.userInfo) + url.target + fragment
     }
 
     /// The path prefix of an origin. A `ws` origin has the prefix of its `http` equivalent.
