@@ -98,6 +98,27 @@ struct LifeTests {
         await other.stop()
     }
 
+    @Test("a proxy that stops before its time limit leaves nothing behind", .timeLimit(.minutes(1)))
+    func earlyStop() async throws {
+        weak var client: BeelineClient?
+        do {
+            let lab = try await ProxyLab()
+            client = lab.client
+            let holder = try await RawServer.start { try await $0.hold() }
+            let tunnel = try await lab.tunnel(to: "a.test", port: holder.port)
+            let resting = try await lab.connect()
+            while await lab.proxy.counts().connections < 2 { await Task.yield() }
+            async let stopped: Void = lab.proxy.stop(within: .seconds(3_600))
+            #expect(try await resting.receive() == nil)
+            await tunnel.close()
+            await stopped
+            await resting.close()
+            await holder.stop()
+            await lab.stop()
+        }
+        while client != nil { await Task.yield() }
+    }
+
     @Test("a proxy that stops within a very negative time closes its tunnels at once")
     func negativeTime() async throws {
         let lab = try await ProxyLab()

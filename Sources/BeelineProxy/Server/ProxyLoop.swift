@@ -28,6 +28,8 @@ final class ProxyLoop {
     private var ticker: Scheduled<Void>?
     private var isDraining = false
     private var drained: [EventLoopPromise<Void>] = []
+    /// The tasks that end the draining. Each keeps the proxy and its client in memory until its deadline.
+    private var drainDeadlines: [Scheduled<Void>] = []
 
     init(on loop: any EventLoop, client: BeelineClient, configuration: ProxyConfiguration, gateway: GatewayLinks?) {
         self.gateway = gateway
@@ -241,10 +243,11 @@ final class ProxyLoop {
         if clients.isEmpty {
             finishDraining()
         } else {
-            loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+            let end = loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
                 // Otherwise clients could mistake an interrupted transfer for a complete one.
                 for wire in clients.values { wire.reset() }
             }
+            drainDeadlines.append(end)
         }
         return promise.futureResult
     }
@@ -258,6 +261,8 @@ final class ProxyLoop {
     private func finishDraining() {
         ticker?.cancel()
         ticker = nil
+        for deadline in drainDeadlines { deadline.cancel() }
+        drainDeadlines = []
         origins.closeAll()
         let promises = drained
         drained = []
