@@ -94,9 +94,9 @@ struct ScannerTests {
 
     #if DEBUG
     /// The size of a document, and the time in which it is mapped. An unoptimized build is much slower.
-    private static let work = (size: PlaylistMapper.sizeLimit / 8, time: Duration.seconds(60))
+    private static let work = (size: PlaylistMapper.sizeLimit / 32, time: Duration.seconds(60))
     #else
-    private static let work = (size: PlaylistMapper.sizeLimit, time: Duration.seconds(2))
+    private static let work = (size: PlaylistMapper.sizeLimit, time: Duration.seconds(4))
     #endif
 
     @Test(
