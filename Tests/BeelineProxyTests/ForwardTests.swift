@@ -192,6 +192,43 @@ struct ForwardTests {
         await lab.stop()
     }
 
+    @Test("an origin that answers 200 before it has read the body gets the whole body, and its connection is kept")
+    func earlyResponse() async throws {
+        let lab = try await ProxyLab()
+        let length = 4 << 20
+        let hasRead = Gate()
+        let server = try await RawServer.start { connection in
+            while let head = try await connection.receive(until: "\r\n\r\n") {
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                guard head.starts(with: "POST".utf8) else { continue }
+                _ = try await connection.receive(count: length)
+                hasRead.open()
+            }
+        }
+        let post = "POST http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n"
+        let connection = try await lab.connect()
+        try await connection.send(post + "\r\n")
+        #expect(try await connection.receiveResponse().body == "ok")
+        try await connection.send([UInt8](repeating: 7, count: length))
+        try await hasRead.wait()
+        try await connection.send("GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(try await connection.receiveResponse().body == "ok")
+        #expect(server.connections.accepted == 1)
+        // A client that stops within the body, and one that need not send it after a response without 100 Continue.
+        for (field, stops) in [("", true), ("Expect: 100-continue\r\n", false)] {
+            let other = try await lab.connect()
+            try await other.send(post + field + "\r\n")
+            #expect(try await other.receiveResponse().body == "ok")
+            if stops { try await other.finishSending() }
+            #expect(try await other.receiveAll() == "")
+            await other.close()
+            try await server.connections { $0.open == 0 }
+        }
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
     @Test("the proxy replaces a kept connection that died if the request is safe to repeat")
     func staleConnection() async throws {
         let lab = try await ProxyLab()

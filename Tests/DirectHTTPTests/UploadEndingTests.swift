@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import HTTPTypes
 import NIOConcurrencyHelpers
 import NIOCore
@@ -149,6 +150,30 @@ struct UploadEndingTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test(
+        "an exchange whose response is complete first ends when the socket has taken the whole body",
+        arguments: [false, true]
+    )
+    func takenBySocket(http2: Bool) throws {
+        let socket = ScriptedSocket(blocksAfterWrite: false)
+        let (channel, handler) = try connect(http2: http2, socket: socket)
+        let exchange = try exchange()
+        handler.start(exchange, now: channel.eventLoop.now)
+        let response =
+            http2
+            ? RawFrame(.settings).bytes + RawFrame.headers([(":status", "202")], stream: 1, flags: 5).bytes
+            : Array("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".utf8)
+        try channel.writeInbound(ByteBuffer(bytes: response))
+        #expect(!exchange.isOver)
+        socket.holdsPromises = true
+        handler.finishSending(exchange)
+        #expect(!exchange.isOver, "a connection that is closed now loses the end of the body")
+        socket.release()
+        #expect(exchange.ending != nil && exchange.ending?.error == nil)
+        #expect(channel.isActive)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test("a body that the server does not want is stopped without an error of its exchange")
     func notWanted() async throws {
         let exchange = try exchange(.stream(length: nil) { PieceSequence(ByteBuffer(string: "piece"), count: 3) })
@@ -187,7 +212,7 @@ struct UploadEndingTests {
     }
 }
 
-/// A scripted socket that blocks after each write, or whose writes fail at once.
+/// A scripted socket that blocks after each write, or whose writes fail at once or complete late.
 private final class ScriptedSocket: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -197,6 +222,9 @@ private final class ScriptedSocket: ChannelOutboundHandler {
     let blocksAfterWrite: Bool
     var isBroken = false
     var closesAtWrite = false
+    /// Whether writes complete only with ``release()``.
+    var holdsPromises = false
+    private var held: [EventLoopPromise<Void>] = []
 
     init(blocksAfterWrite: Bool) { self.blocksAfterWrite = blocksAfterWrite }
 
@@ -209,11 +237,21 @@ private final class ScriptedSocket: ChannelOutboundHandler {
             promise?.fail(Broken())
             return context.close(promise: nil)
         }
+        if holdsPromises, let promise {
+            held.append(promise)
+            return context.write(data, promise: nil)
+        }
         context.write(data, promise: promise)
         // It accepts small writes, such as a request's head, without blocking.
         if blocksAfterWrite, unwrapOutboundIn(data).readableBytes > 1_000 {
             (context.channel as? EmbeddedChannel)?.isWritable = false
         }
+    }
+
+    /// Completes the writes so far.
+    func release() {
+        for promise in held { promise.succeed() }
+        held = []
     }
 }
 

@@ -34,14 +34,26 @@ extension ForwardExchange {
                         releaseHead()
                         client.write(piece)
                     }
-                    if body.isEnded { return finish(bytes) }
+                    if body.isEnded { return endResponse(bytes) }
                     if piece == nil { return }
                 } catch {
                     return fail(.badOrigin(error.message))
                 }
-            case .ended: return
+            case .ended:
+                // Bytes after the response, which belong to no request.
+                if bytes.readableBytes > 0 { finish(bytes) }
+                return
             }
         }
+    }
+
+    /// Ends the exchange, unless the origin may still read the rest of the request, which the client goes on sending.
+    private func endResponse(_ rest: ByteBuffer) {
+        guard mayReadRequest, rest.readableBytes == 0, let origin, !request.isEnded || origin.waitingBytes > 0
+        else { return finish(rest) }
+        response = .ended
+        releaseHead()
+        if request.isEnded { finishOnceSent() }
     }
 
     private func takeHead(_ reader: inout HTTP1HeadReader) throws(Refusal) -> HTTP1Head? {
@@ -77,6 +89,7 @@ extension ForwardExchange {
         if response.isInterim {
             self.response = .head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
             interims += 1
+            if response.status == 100 { holdsBody = false }
             guard interims <= Self.maxInterims else { return fail(.badOrigin("too many interim responses")) }
             // HTTP/1.0 has no interim responses (RFC 9110 §15.2).
             if !head.isHTTP10 {
@@ -96,6 +109,7 @@ extension ForwardExchange {
         // request, of another client. A connection that is tied to its client stays, because a login (NTLM) needs it.
         let mayHoldBody = head.hasBody && response.status >= 300 && origin?.isTied != true
         isOriginKept = response.keepsAlive && gateway == nil && !mayHoldBody
+        mayReadRequest = isOriginKept && head.hasBody && !holdsBody && response.status < 300
         unchunks = head.isHTTP10 && response.framing == .chunked
         closesClient = !head.keepsAlive || response.framing == .untilClose || unchunks || !server.keepsConnections
         heldHead = response.forwarded(
@@ -107,7 +121,7 @@ extension ForwardExchange {
         connectionNames = response.fields.framing.connectionNames
         let body = HTTP1BodyReader(response.framing)
         self.response = .body(body)
-        if body.isEnded { finish(rest) }
+        if body.isEnded { endResponse(rest) }
     }
 
     func releaseHead() {

@@ -32,7 +32,7 @@ final class ForwardExchange: WireOwner {
     private let start: NIODeadline
     private(set) var origin: Wire?
     private var connector: OriginConnector?
-    private var request: HTTP1BodyReader
+    private(set) var request: HTTP1BodyReader
     var response = Response.head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
     /// Bytes from the client that were not processed yet.
     private var input: ByteBuffer
@@ -41,6 +41,10 @@ final class ForwardExchange: WireOwner {
     /// Bytes of an incomplete head from the origin.
     var output = ByteBuffer()
     var isOriginKept = false
+    /// Whether the client may wait for 100 Continue before it sends the body.
+    var holdsBody: Bool
+    /// Whether the origin may read the rest of the request after its response, because it accepted the request.
+    var mayReadRequest = false
     var interims = 0
     private var connectedAt: NIODeadline
     private var isOriginFromPool = false
@@ -74,6 +78,7 @@ final class ForwardExchange: WireOwner {
         let origin = purpose.origin(of: destination)
         forwarder = server.client.configuration.routing(to: origin).route.forwarder(for: origin)
         request = HTTP1BodyReader(head.framing)
+        holdsBody = head.fields.expectsContinue
         input = ByteBuffer()
         start = server.loop.now
         connectedAt = start
@@ -127,15 +132,20 @@ final class ForwardExchange: WireOwner {
         guard let origin, !isOver else { return }
         let connectionNames = head.fields.framing.connectionNames
         do throws(HTTP1Error) {
-            while let piece = try request.takeVerbatim(from: &input, without: connectionNames) { origin.write(piece) }
+            while let piece = try request.takeVerbatim(from: &input, without: connectionNames) {
+                holdsBody = false
+                origin.write(piece)
+            }
         } catch {
             return fail(.malformed(error.message))
         }
-        if client.isInputEnded {
-            guard request.isEnded else { return fail(.malformed("its body ends too early")) }
-            if input.readableBytes == 0 { passEnd() }
-        }
+        if client.isInputEnded, !request.isEnded { return fail(.malformed("its body ends too early")) }
         if !origin.isWritable || (request.isEnded && input.readableBytes > 0) { client.pause() }
+        if case .ended = response {
+            if request.isEnded { finishOnceSent() }
+        } else if client.isInputEnded, input.readableBytes == 0 {
+            passEnd()
+        }
     }
 
     /// Passes the end of the client's data to the origin. The client may have left or may be waiting for the response.
@@ -159,6 +169,15 @@ final class ForwardExchange: WireOwner {
         client.flush()
         tunnel.begin(fromClient: input, fromOrigin: rest)
         rest.clear()
+    }
+
+    /// Ends an exchange whose response was complete before its request, when the origin's socket has taken the rest of the
+    /// request. A connection that is closed before that would lose it.
+    func finishOnceSent() {
+        guard let origin else { return }
+        origin.sendAll(ByteBuffer(), on: server.loop).assumeIsolated().whenComplete { [self] _ in
+            if origin === self.origin { finish(ByteBuffer()) }
+        }
     }
 
     /// Ends the exchange after a complete response.
@@ -195,9 +214,12 @@ final class ForwardExchange: WireOwner {
         connector = nil
         var isUntilClose = unchunks
         var hasResponse = false
-        if case .body(let body) = response {
+        switch response {
+        case .head: break
+        case .body(let body):
             hasResponse = heldHead == nil
             isUntilClose = isUntilClose || body.isUntilClose
+        case .ended: hasResponse = true
         }
         let rest = request.isEnded ? input : nil
         reader.end(with: refusal, of: head, rest: rest, hasResponse: hasResponse, endsByClosing: isUntilClose)
@@ -206,7 +228,13 @@ final class ForwardExchange: WireOwner {
     /// Handles the end of the origin's connection.
     private func originEnded() {
         guard !isOver else { return }
-        if case .body(let body) = response, body.isUntilClose, origin?.hasFailed == false {
+        let isWhole =
+            switch response {
+            case .head: false
+            case .body(let body): body.isUntilClose && origin?.hasFailed == false
+            case .ended: true
+            }
+        if isWhole {
             isOriginKept = false
             return finish(ByteBuffer())
         }

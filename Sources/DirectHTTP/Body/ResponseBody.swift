@@ -8,6 +8,9 @@ import NIOPosix
 ///
 /// The body can be read once. Reading it to the end or calling ``discard(upTo:)`` returns the connection to the pool; dropping
 /// the body before its end closes the connection.
+///
+/// A server may accept a request with a 2xx status before it has read the request's body. The response's body then ends when the
+/// request's body is sent, and dropping the response ends the upload.
 public struct ResponseBody: AsyncSequence, Sendable {
     /// A decoded piece; never empty.
     public typealias Element = ByteBuffer
@@ -107,7 +110,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     /// Reads and discards the rest of the body so that the connection can be reused. If the rest is longer than `limit` or takes
-    /// more than one second, the connection is closed instead.
+    /// more than one second, the connection is closed instead. An upload that the server still reads is not cut off.
     ///
     /// - Parameter limit: the maximum number of bytes to read. Default 64 KiB.
     public func discard(upTo limit: Int = 64 * 1024) async {
@@ -119,7 +122,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
         // A server that announces more bytes than it sends must not delay a redirect or a retry.
         let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: Self.discardTime) { [source] in
-            source.cancel()
+            if !source.isOnlyUploading { source.cancel() }
         }
         defer { timer.cancel() }
         while let piece = try? await source.nextPiece() {
@@ -154,6 +157,9 @@ private enum Source: Sendable {
             return .success(bytes.readableBytes > 0 ? bytes : nil)
         }
     }
+
+    /// Whether the body is complete, and only the request's body is not sent yet.
+    var isOnlyUploading: Bool { if case .exchange(let owner) = self { owner.exchange.isOnlyUploading } else { false } }
 
     func cancel() { if case .exchange(let owner) = self { owner.exchange.cancel() } }
 }

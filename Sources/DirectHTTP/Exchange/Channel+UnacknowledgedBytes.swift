@@ -11,6 +11,9 @@ import Glibc
 #endif
 
 extension Channel {
+    /// The bytes that were written and that the socket has not taken. On the event loop.
+    var unwrittenBytes: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
+
     /// The bytes that were written and that the peer's system has not acknowledged. They are in NIO's queue or in the kernel's.
     /// Nil if the channel is not an open socket. On the event loop.
     package var unacknowledgedBytes: Int? {

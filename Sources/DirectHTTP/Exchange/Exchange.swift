@@ -31,6 +31,8 @@ final class Exchange: Sendable {
         /// Whether the connection stopped reading until `bufferedBytes` falls to half the limit.
         var isStalled = false
         var isAbandoned = false
+        /// Whether the response is complete, and the exchange ends when the rest of the request is sent.
+        var isOnlyUploading = false
         var carrier: (any ExchangeCarrier)?
         /// Whether the waiting caller runs on the event loop. It is then resumed directly and not through the ``WakeQueue``.
         var isCallerOnLoop = false
@@ -111,6 +113,9 @@ final class Exchange: Sendable {
     /// Whether the exchange has ended, with or without an error.
     var isOver: Bool { state.withLockedValue { $0.end != nil } }
 
+    /// Whether the response is complete, and the exchange ends when the rest of the request is sent.
+    var isOnlyUploading: Bool { state.withLockedValue { $0.isOnlyUploading } }
+
     /// How and when the exchange ended; nil before.
     var ending: Ending? { state.withLockedValue { $0.ending } }
 
@@ -187,6 +192,9 @@ final class Exchange: Sendable {
         }
         if isOver { upload.cancel() }
     }
+
+    /// Records that the response is complete, but not the request.
+    func markOnlyUploading() { state.withLockedValue { $0.isOnlyUploading = true } }
 
     /// Takes the result of one read of the socket. Returns false if the connection must stop reading until the caller has taken
     /// pieces.

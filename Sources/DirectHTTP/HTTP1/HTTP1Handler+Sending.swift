@@ -7,7 +7,9 @@ import NIOCore
 extension HTTP1Handler {
     /// Sends as much of a body in memory as the socket accepts now.
     func sendBody(_ context: ChannelHandlerContext) {
+        guard upload.isInMemory else { return }
         while context.channel.isWritable, let piece = upload.takePiece() { writeAndFlush(piece, context) }
+        endOnceWritten(context)
     }
 
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {
@@ -27,6 +29,7 @@ extension HTTP1Handler {
         } else {
             sendWaiter = done
         }
+        endOnceWritten(context)
     }
 
     func finishSending(_ exchange: Exchange) {
@@ -36,6 +39,18 @@ extension HTTP1Handler {
         if exchange.request.framing == .chunked {
             writeAndFlush(.lastChunk, context)
         }
+        endOnceWritten(context)
+    }
+
+    /// Ends an exchange whose response was complete before its request, when the socket has taken the rest of the request. A
+    /// connection that is closed before that would lose it.
+    func endOnceWritten(_ context: ChannelHandlerContext) {
+        guard isEndHeld, upload.isSent, let exchange else { return }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess { [self] in
+            if exchange === self.exchange { releaseEnd() }
+        }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 
     func writeAndFlush(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {

@@ -33,6 +33,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var pendingHead: Shared<Exchange.ExchangeHead>?
     private var pendingPieces: [ByteBuffer] = []
     private var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
+    /// Whether the server may read the rest of the request's body after its response: it accepted the request, and keeps the
+    /// connection.
+    private var mayReadBody = false
+    /// Whether ``pendingEnd`` waits until the whole request is written, because the response was complete before.
+    private(set) var isEndHeld = false
     /// The time of the read that is being processed. Cached because reading the clock costs more than most of that work.
     private var readTime: NIODeadline?
     /// The error that closed the connection while it had no exchange.
@@ -155,6 +160,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard let exchange else { return closeNow() }
+        if isEndHeld {
+            // Bytes after the response, which belong to no request.
+            keepAlive = false
+            return releaseEnd()
+        }
         let bytes = unwrapInboundIn(data)
         let count = bytes.readableBytes
         reader.feed(isSecured ? bytes.detached() : bytes)
@@ -173,6 +183,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         let fits = BurstReading.fits(exchange.limits.bufferedBytes)
         bursts.received(count, rest: fits ? reader.restOfBody : nil, now: now, context)
         if pendingEnd != nil { deliver() }
+        endOnceWritten(context)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -222,8 +233,14 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 pendingEnd = .failure(isLoss ? .lostBeforeResponse(error.message) : .unreadable(error))
             }
         }
+        // A server that closes does not want the rest of the body, and its response is valid. If we close, the upload is cut.
+        if isEndHeld, isClosing {
+            pendingEnd = .failure(
+                DirectHTTPError(.connectionLost, "the connection was closed before the whole body was sent")
+            )
+        }
         keepAlive = false
-        deliver()
+        releaseEnd()
         timer?.cancel()
         notify(.closed)
         context.fireChannelInactive()
@@ -237,7 +254,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             pendingEnd = .failure(broken)
         }
         keepAlive = false
-        deliver()
+        releaseEnd()
         closeNow()
     }
 
@@ -257,6 +274,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             // of it before the next request. A proxy shares its connections to servers with other clients.
             self.keepAlive = self.keepAlive && keepAlive && !(upload.mayStayUnread && status >= 400)
             if exchange?.gate?.refuse() == true { upload.isRefused = true }
+            mayReadBody = keepAlive && status < 300 && !upload.isRefused
             pendingHead = Shared(
                 Exchange.ExchangeHead(response: response, isHTTP10: reader.minorVersion == 0, firstByte: now)
             )
@@ -265,7 +283,14 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         case .end(let trailers, let isClear):
             if !isClear { keepAlive = false }
             pendingEnd = .success(trailers)
+            isEndHeld = isClear && mayReadBody && !isRequestWritten
+            if isEndHeld { exchange?.markOnlyUploading() }
         }
+    }
+
+    /// Whether the socket has taken the whole request. Assumed of a small body, which is written together with the head.
+    private var isRequestWritten: Bool {
+        upload.isSent && (!upload.mayStayUnread || (context?.channel.unwrittenBytes ?? 0) == 0)
     }
 
     private func reportHead(_ response: HTTPResponse, raw: ByteBuffer) {
@@ -280,10 +305,17 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         onBrokenHead(ByteBuffer(bytes: lines.readableBytesView))
     }
 
+    /// Ends the exchange if its response is complete, without waiting for the rest of the request.
+    func releaseEnd() {
+        isEndHeld = false
+        deliver()
+    }
+
     private func deliver() {
-        guard let exchange, pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return }
+        let readyEnd = isEndHeld ? nil : pendingEnd
+        guard let exchange, pendingHead != nil || !pendingPieces.isEmpty || readyEnd != nil else { return }
         let now = readTime ?? context?.eventLoop.now ?? .now()
-        guard let end = pendingEnd else {
+        guard let end = readyEnd else {
             isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: nil, now: now, wakes: wakes)
             clearPending()
             return readOn()
@@ -308,7 +340,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         pendingHead = nil
         // A read of tiny chunks may have thousands of pieces, whose list must not stay in memory.
         pendingPieces.removeAll(keepingCapacity: pendingPieces.count <= 64)
-        pendingEnd = nil
+        if !isEndHeld { pendingEnd = nil }
     }
 
     private func becomeIdle(_ now: NIODeadline) {
@@ -322,6 +354,6 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func end(with error: DirectHTTPError) {
         keepAlive = false
         pendingEnd = .failure(error)
-        deliver()
+        releaseEnd()
     }
 }

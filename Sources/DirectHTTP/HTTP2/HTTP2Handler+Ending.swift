@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import HTTPWire
+import NIOCore
 
 /// Ends streams, one at a time or all at once, and reports their errors to the callers.
 extension HTTP2Handler {
@@ -10,13 +11,14 @@ extension HTTP2Handler {
         for stream in touched where stream.isTouched {
             stream.isTouched = false
             // Free the stream's capacity before the caller sees the end, so that the caller's next request can use it.
-            if stream.pendingEnd != nil, streams[stream.id] != nil {
+            if stream.pendingEnd != nil, !stream.isEndHeld, streams[stream.id] != nil {
                 // A stream that is still in the connection's table has not been ended by our side.
                 connection.reset(stream.id, .cancel)
                 remove(stream)
             }
             stream.deliver(now: now, wakes)
             credit(stream)
+            if stream.isEndHeld, connection.streams[stream.id] == nil { endOnceWritten(stream) }
         }
         touched.removeAll(keepingCapacity: true)
     }
@@ -27,18 +29,36 @@ extension HTTP2Handler {
         touched.append(stream)
     }
 
-    func fail(_ id: UInt32, _ error: DirectHTTPError) {
+    /// Ends a stream whose response was complete before its request, when the socket has taken the rest of the request. A
+    /// connection that is closed before that would lose it.
+    func endOnceWritten(_ stream: HTTP2Stream) {
+        guard let context else { return }
+        flush(context)
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess { [self] in
+            guard streams[stream.id] === stream else { return }
+            stream.isEndHeld = false
+            remove(stream)
+            stream.deliver(now: now, wakes)
+        }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+    }
+
+    /// - Parameter isByServer: whether the server ended the stream. If its response is complete, it stays valid, although the
+    ///   server has not read the whole request.
+    func fail(_ id: UInt32, _ error: DirectHTTPError, isByServer: Bool = false) {
         guard let stream = streams[id] else { return }
         remove(stream)
-        if stream.pendingEnd == nil { stream.pendingEnd = .failure(error) }
+        if stream.pendingEnd == nil || (stream.isEndHeld && !isByServer) { stream.pendingEnd = .failure(error) }
+        stream.isEndHeld = false
         stream.deliver(now: now, wakes)
     }
 
-    func failAll(_ error: DirectHTTPError) {
+    func failAll(_ error: DirectHTTPError, isByServer: Bool = false) {
         for stream in streams.values {
             var error = error
             error.isBeforeResponse = error.code == .connectionLost && !stream.hasHead
-            fail(stream.id, error)
+            fail(stream.id, error, isByServer: isByServer)
         }
     }
 
@@ -62,7 +82,9 @@ extension HTTP2Handler {
             isDraining = true
             notify(.draining)
         }
-        for id in streams.keys where id > last { fail(id, .unprocessed("the server is going away: \(code)")) }
+        for id in streams.keys where id > last {
+            fail(id, .unprocessed("the server is going away: \(code)"), isByServer: true)
+        }
         if streams.isEmpty { closeNow() }
     }
 

@@ -51,16 +51,22 @@ extension HTTP2Handler {
         }
     }
 
-    /// Updates the pending delivery of a stream, unless its end is already pending.
+    /// Updates the pending delivery of a stream. If its end is already pending, the stream is over.
     private func update(_ id: UInt32, now: NIODeadline, body: (HTTP2Stream) -> Void) {
-        guard let stream = streams[id], stream.pendingEnd == nil else { return }
-        stream.watch.recordActivity(now: now)
-        body(stream)
+        guard let stream = streams[id] else { return }
+        if stream.pendingEnd == nil {
+            stream.watch.recordActivity(now: now)
+            body(stream)
+            stream.isEndHeld = awaitsBody(stream)
+            if stream.isEndHeld { stream.exchange.markOnlyUploading() }
+        } else {
+            stream.isEndHeld = false
+        }
         touch(stream)
     }
 
     private func takeReset(_ id: UInt32, code: HTTP2ErrorCode, now: NIODeadline) {
-        // A complete response stays valid: NO_ERROR after it only stops our upload (RFC 9113 §8.1).
+        // A complete response stays valid: NO_ERROR after it stops our upload (RFC 9113 §8.1).
         update(id, now: now) { stream in
             var error =
                 code == .refusedStream

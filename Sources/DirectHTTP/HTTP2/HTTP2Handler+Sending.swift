@@ -16,6 +16,7 @@ extension HTTP2Handler {
                 if connection.streams[id]?.unsentBytes ?? 0 < HTTP2Stream.maxUnsent {
                     stream.sendWaiter.take()?(true)
                 }
+                if stream.isEndHeld, connection.streams[id] == nil { endOnceWritten(stream) }
             }
             if connection.out.readableBytes >= HTTP2Stream.maxUnsent { flush(context) }
         }

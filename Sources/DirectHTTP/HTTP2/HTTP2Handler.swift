@@ -231,13 +231,13 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         connectionError = connectionError ?? .broken(error)
-        failAll(.broken(error))
+        failAll(.broken(error), isByServer: true)
         closeNow()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         deliverTouched()
-        failAll(DirectHTTPError(.connectionLost, "the server closed the connection"))
+        failAll(DirectHTTPError(.connectionLost, "the server closed the connection"), isByServer: !hasSaidGoAway)
         timer?.cancel()
         notify(.closed)
         context.fireChannelInactive()
@@ -251,6 +251,12 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     /// Whether the request's body may continue.
     private func takesBody(_ stream: HTTP2Stream) -> Bool { connection.streams[stream.id].map { !$0.isWhole } ?? false }
+
+    /// Whether the response is complete, and the server may still read the request's body.
+    func awaitsBody(_ stream: HTTP2Stream) -> Bool {
+        guard case .success? = stream.pendingEnd, stream.mayReadBody else { return false }
+        return connection.streams[stream.id] != nil || (stream.hasBody && (context?.channel.unwrittenBytes ?? 0) > 0)
+    }
 
     /// Whether the request waits for the next piece of its body, so that the peer's silence is not an error.
     func waitsForBody(_ stream: HTTP2Stream) -> Bool {

@@ -24,12 +24,16 @@ final class HTTP2Stream {
     // MARK: The response
 
     var hasHead = false
+    /// Whether the server may read the rest of the request's body after its response, because it accepted the request.
+    private(set) var mayReadBody = false
     var isStalled = false
 
     /// The parts of the response read since the last delivery.
     private var pendingHead: Shared<Exchange.ExchangeHead>?
     private var pendingPieces: [ByteBuffer] = []
     var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
+    /// Whether ``pendingEnd`` waits until the whole request is written, because the response was complete before.
+    var isEndHeld = false
     /// Whether the stream is in the handler's list of streams with data to deliver.
     var isTouched = false
 
@@ -38,12 +42,15 @@ final class HTTP2Stream {
         self.exchange = exchange
     }
 
-    /// Whether the request has a body and no response head has arrived.
-    var isUploading: Bool { !hasHead && exchange.request.framing != .none && exchange.request.framing != .length(0) }
+    var hasBody: Bool { exchange.request.framing != .none && exchange.request.framing != .length(0) }
+
+    /// Whether the request has a body, and the server has not begun to respond or has nothing else to send.
+    var isUploading: Bool { hasBody && (!hasHead || isEndHeld) }
 
     func take(_ response: HTTPResponse, endStream: Bool, now: NIODeadline) {
         hasHead = true
         if exchange.gate?.refuse() == true { isBodyRefused = true }
+        mayReadBody = response.status.code < 300 && !isBodyRefused
         pendingHead = Shared(Exchange.ExchangeHead(response: response, firstByte: now))
         if endStream { pendingEnd = .success(nil) }
     }
@@ -55,12 +62,13 @@ final class HTTP2Stream {
 
     /// Delivers the pending parts of the response to the exchange.
     func deliver(now: NIODeadline, _ wakes: WakeQueue) {
-        guard pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return }
-        let isLast = pendingEnd != nil
-        isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: pendingEnd, now: now, wakes: wakes)
+        let end = isEndHeld ? nil : pendingEnd
+        guard pendingHead != nil || !pendingPieces.isEmpty || end != nil else { return }
+        isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: end, now: now, wakes: wakes)
         pendingHead = nil
         pendingPieces.removeAll(keepingCapacity: true)
+        guard end != nil else { return }
         pendingEnd = nil
-        if isLast { sendWaiter.take()?(false) }
+        sendWaiter.take()?(false)
     }
 }
