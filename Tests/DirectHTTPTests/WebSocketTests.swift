@@ -231,6 +231,26 @@ struct WebSocketTests {
         await lab.stop()
     }
 
+    @Test("a PONG answers all PINGs up to its own, because a server may answer only the last of several")
+    func oneForSeveralPings() async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { request in
+            .webSocket(for: request) { connection in
+                guard try await connection.receiveWebSocketFrame() != nil,
+                    let second = try await connection.receiveWebSocketFrame()
+                else { return }
+                try await connection.send(RawWebSocketFrame(.pong, second.payload).bytes)
+                _ = try await connection.receiveWebSocketFrame()
+            }
+        }
+        let socket = try await open(lab)
+        async let first = socket.ping()
+        async let second = socket.ping()
+        let times = try await [first, second]
+        #expect(times.allSatisfy { $0 > .zero })
+        await socket.close()
+        await lab.stop()
+    }
+
     @Test("a handshake without an answer ends with the connect limit or with its task")
     func handshakeTimes() async throws {
         let gate = Gate()

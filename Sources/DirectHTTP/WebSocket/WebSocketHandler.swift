@@ -247,8 +247,12 @@ final class WebSocketHandler: ChannelDuplexHandler {
         case .ping(let payload):
             unanswered = payload
         case .pong(var payload):
-            guard let number = payload.readInteger(as: UInt64.self), payload.readableBytes == 0 else { return }
-            pings.removeValue(forKey: number)?.resolve(.success(()))
+            guard let number = payload.readInteger(as: UInt64.self), payload.readableBytes == 0, number <= nextPing
+            else { return }
+            // A peer may answer only the last of several PINGs (RFC 6455 §5.5.3). It has received the earlier ones too.
+            for earlier in pings.keys where earlier <= number {
+                pings.removeValue(forKey: earlier)?.resolve(.success(()))
+            }
         case .close(let closure):
             isDone = true
             inbox.closure = closure
