@@ -29,6 +29,16 @@ struct HTTP1BodyReaderTests {
         #expect(Self.read("1" + String(repeating: " ", count: 5_000)).error != nil)
     }
 
+    @Test("the size of a chunk may have leading zeros, but has a largest value and a bounded number of digits")
+    func leadingZeros() {
+        #expect(Self.read("0000000000000002\r\nok\r\n0000000000000000\r\n\r\n").content == "ok")
+        #expect(Self.read("0000000000000002\r\nok\r\n0000000000000000\r\n\r\n").error == nil)
+        #expect(Self.read("fffffffffffffff\r\n").error == nil)
+        for size in ["1000000000000000", "8000000000000000", "10000000000000002", String(repeating: "0", count: 100)] {
+            #expect(Self.read(size + "\r\nok\r\n").error != nil, "\(size)")
+        }
+    }
+
     @Test("a chunk's extension may end in LF alone, but other recipients may read that as a part of it")
     func extensionLineFeed() throws {
         for (text, isAmbiguous) in [("2;a\nhi\r\n0\r\n\r\n", true), ("2\nhi\n0\n\n", false)] {

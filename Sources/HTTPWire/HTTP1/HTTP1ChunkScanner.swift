@@ -86,7 +86,8 @@ package struct HTTP1ChunkScanner {
         switch state {
         case .size(let digits):
             if let digit = PercentEncoding.hexValue(byte) {
-                guard digits < 15 else { throw .malformed("the size of a chunk has too many digits") }
+                // Leading zeros are allowed (RFC 9112 §7.1), up to 64 digits in all. The size stays below 2^60.
+                guard size >> 56 == 0, digits < 64 else { throw .malformed("the size of a chunk has too many digits") }
                 size = size << 4 | Int64(digit)
                 state = .size(digits: digits + 1)
                 return
