@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPWire
+import Names
 
 /// The limits and settings of an ``Engine``.
 public struct EngineConfiguration: Sendable {
@@ -33,7 +34,7 @@ public struct EngineConfiguration: Sendable {
     /// How long the answer to a PING may take before the connection counts as lost. Default 5 s.
     public var pingTimeout = Duration.seconds(5)
     /// Whether connections to `http` origins use HTTP/2 at once, without asking the server (RFC 9113 §3.3). It does not
-    /// apply to a proxy that forwards requests, or to WebSockets. Default false.
+    /// apply to a proxy that forwards requests, to WebSockets, or without ``TLSSettings/offersHTTP2``. Default false.
     public var assumesHTTP2 = false
     /// How connections are opened.
     public var dial = DialSettings()
@@ -43,6 +44,11 @@ public struct EngineConfiguration: Sendable {
 }
 
 extension EngineConfiguration {
+    /// Whether connections for the key use HTTP/2 without asking the server.
+    func assumesHTTP2(for key: PoolKey) -> Bool {
+        assumesHTTP2 && key.tls.offersHTTP2 && key.origin.scheme == .http && key.forwarder == nil
+    }
+
     var headLimits: HTTP1ResponseReader.Limits {
         // Larger values mean no limit. Their sums must fit in an Int of 32 bits.
         HTTP1ResponseReader.Limits(

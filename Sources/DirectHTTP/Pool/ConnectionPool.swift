@@ -58,6 +58,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
+    private let configuration: EngineConfiguration
     private let group: any EventLoopGroup
     private let maxAge: TimeAmount?
     /// Guards the pool's state. Continuations are resumed and sockets closed outside the lock.
@@ -70,6 +71,7 @@ final class ConnectionPool: Sendable {
         group: any EventLoopGroup,
         clock: @escaping @Sendable () -> SleepWatch.Moment = { .now }
     ) {
+        self.configuration = configuration
         self.group = group
         self.clock = clock
         maxAge = configuration.maxAge.map { TimeAmount(limit: $0) }
@@ -105,7 +107,8 @@ final class ConnectionPool: Sendable {
         let lease = shared.withLockedValue { shared -> Lease? in
             guard !shared.isShutDown else { return nil }
             if shared.sleep.hasSlept(now: now) { retired = shared.retire() }
-            let mayShare = key.origin.scheme.isSecure && key.tls.offersHTTP2
+            let mayAgreeOnHTTP2 = key.origin.scheme.isSecure && key.tls.offersHTTP2
+            let mayShare = mayAgreeOnHTTP2 || configuration.assumesHTTP2(for: key)
             return shared.pool.lease(
                 key,
                 fresh: fresh,

@@ -180,6 +180,58 @@ struct HTTP2ServerLimitTests {
         }
     }
 
+    @Test("a first burst over HTTP/2 without asking the server shares one connection")
+    func firstBurst() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(count: RawFrame.preface.count)
+            try await connection.send(RawFrame(.settings).bytes)
+            while let frame = try await connection.receiveFrame(where: { $0.kind == .headers }) {
+                try await connection.send(Self.response(frame.stream, "ok"))
+            }
+        }
+        var configuration = EngineConfiguration()
+        configuration.assumesHTTP2 = true
+        let engine = Engine(configuration: configuration)
+        let request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    let response = try await engine.exchange(request, from: EndpointList(server.endpoints))
+                    let text = try await response.text()
+                    #expect(text == "ok")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(server.connections.accepted == 1)
+        await engine.shutDown()
+        await server.stop()
+    }
+
+    @Test("HTTP_1_1_REQUIRED also counts for a server that was not asked for HTTP/2")
+    func requiresHTTP11WithoutTLS() async throws {
+        let server = try await RawServer.start { connection in
+            guard try await connection.receive(count: RawFrame.preface.count) == RawFrame.preface else {
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nold")
+                return try await connection.hold()
+            }
+            try await connection.send(RawFrame(.settings).bytes)
+            guard let request = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
+            try await connection.send(RawFrame(.reset, stream: request.stream, payload: RawFrame.big(13)).bytes)
+            while try await connection.receiveFrame() != nil {}
+        }
+        var configuration = EngineConfiguration()
+        configuration.assumesHTTP2 = true
+        let engine = Engine(configuration: configuration)
+        let request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
+        let response = try await engine.exchange(request, from: EndpointList(server.endpoints))
+        #expect(try await response.text() == "old")
+        #expect(response.applicationProtocol == "http/1.1")
+        await engine.shutDown()
+        await server.stop()
+    }
+
     @Test("a request that the server accepts only over HTTP/1.1 is repeated over HTTP/1.1", arguments: [true, false])
     func requiresHTTP11(isReplayable: Bool) async throws {
         let authority = try TestAuthority()
