@@ -21,7 +21,13 @@ struct ProxyDigestTests {
         /// - Parameters:
         ///   - ending: how the connection ends after a challenge.
         ///   - uses: the number of requests for which a nonce is valid.
-        init(ending: Reply.Ending = .keepAlive, uses: Int = 1_000, password: String = "secret") async throws {
+        ///   - page: the body of a challenge.
+        init(
+            ending: Reply.Ending = .keepAlive,
+            uses: Int = 1_000,
+            password: String = "secret",
+            page: String = "who are you?"
+        ) async throws {
             lab = try await Lab(addresses: ["127.0.0.1"]) { .text("\($0.connection.serverName ?? "-") \($0.target)") }
             plain = try await LoopbackOrigin.start { .text("\($0.target) \($0.text)") }
             let nonce = NIOLockedValueBox((number: 0, uses: 0))
@@ -35,7 +41,7 @@ struct ProxyDigestTests {
                     nonce.withLockedValue { $0.uses += 1 }
                     return nil
                 }
-                var reply = Reply.text("who are you?", status: .proxyAuthenticationRequired)
+                var reply = Reply.text(page, status: .proxyAuthenticationRequired)
                 reply.ending = ending
                 return reply.adding(
                     .proxyAuthenticate,
@@ -113,6 +119,20 @@ struct ProxyDigestTests {
         #expect(try await lab.get(isSecure: true).text() == "a.test /x")
         #expect(lab.given == "BD")
         await lab.stop()
+    }
+
+    @Test("a challenge with a large page is answered on a new connection, and a refusal with one stays a refusal")
+    func largePage() async throws {
+        let page = String(repeating: "x", count: 100_000)
+        let lab = try await DigestLab(page: page)
+        #expect(try await lab.get(isSecure: true).text() == "a.test /x")
+        #expect(lab.given == "BD")
+        await lab.stop()
+        let wrong = try await DigestLab(password: "guess", page: page)
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await wrong.get(isSecure: true) }
+        #expect(error?.code == .proxyRefused && error?.response?.status == .proxyAuthenticationRequired)
+        #expect(wrong.given == "BD")
+        await wrong.stop()
     }
 
     @Test("requests that get the same nonce at the same time do not repeat its count")

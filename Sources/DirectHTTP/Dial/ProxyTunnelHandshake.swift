@@ -8,10 +8,10 @@ import Names
 /// Asks an HTTP proxy for a tunnel to the origin by name (RFC 9110 §9.3.6), as a value: bytes in, bytes out. The outcome is the
 /// origin's first bytes.
 ///
-/// It answers a proxy's challenge on the same connection. If the proxy closes this one, `isChallenge` of the error is true: a new
-/// connection may succeed.
+/// It answers a proxy's challenge on the same connection. If the proxy closes this one, or the body of the challenge is too large to
+/// be read, `isChallenge` of the error is true: a new connection may succeed.
 struct ProxyTunnelHandshake: ByteHandshake {
-    /// The maximum size of the body of a challenge or a refusal in bytes.
+    /// The maximum size of the body of a challenge or a refusal in bytes. More of it is not read.
     private static let maxBodyBytes = 64 * 1024
     /// How long the body of a refusal is waited for.
     private static let refusalTime = TimeAmount.milliseconds(250)
@@ -74,11 +74,12 @@ struct ProxyTunnelHandshake: ByteHandshake {
             case .body(let piece):
                 bodyBytes += piece.readableBytes
                 guard bodyBytes <= Self.maxBodyBytes else {
-                    throw refusal ?? malformed("too many bytes in the body of a challenge")
+                    throw refusal ?? challenge.map { refused($0).with(\.isChallenge) }
+                        ?? malformed("too many bytes in the body of an answer")
                 }
             case .head(let response, let raw, let keepAlive):
                 onHead?(ReceivedHead(response, raw: raw))
-                challenge = nil
+                (challenge, bodyBytes) = (nil, 0)
                 if response.status.kind == .successful { return .done(try takeSurplus()) }
                 guard isChallenge(response) else {
                     let error = refused(response)
