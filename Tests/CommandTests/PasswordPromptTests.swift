@@ -21,6 +21,16 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("Ctrl-C at the prompt ends the command, and the terminal shows typed text again", .timeLimit(.minutes(1)))
+        func interruptedPrompt() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let line = [CommandRun.beeline, "-s", "-S", "-u", "me", lab.plainURL()]
+            let run = try await PseudoTerminal.press("\u{3}", at: "for user 'me':", line, in: lab.folder)
+            #expect(run.text == "-2 True\n", "\(run.errors)")
+            #expect(lab.plain.requests.isEmpty)
+            await lab.stop()
+        }
+
         @Test("without a terminal, -u USER reads the password from standard input", .timeLimit(.minutes(1)))
         func noTerminal() async throws {
             let lab = try await CommandLab { _ in .text("ok") }

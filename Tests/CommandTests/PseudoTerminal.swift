@@ -58,6 +58,35 @@ enum PseudoTerminal {
         return try await CommandRun.run("/usr/bin/python3", ["-c", program, line, prompt] + arguments, in: folder)
     }
 
+    /// Runs a program whose standard input is empty, and presses a key on its terminal after it has printed `prompt`. The
+    /// result's `text` is the exit code of the program, negative for a signal, and whether the terminal shows typed text then.
+    static func press(
+        _ key: String,
+        at prompt: String,
+        _ arguments: [String],
+        in folder: Folder
+    ) async throws -> CommandRun {
+        let program = """
+            import fcntl, os, pty, sys, termios
+            terminal, inner = pty.openpty()
+            number = os.fork()
+            if number == 0:
+                os.setsid()
+                fcntl.ioctl(inner, termios.TIOCSCTTY, 0)
+                os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+                os.dup2(inner, 1)
+                os.dup2(inner, 2)
+                os.execvp(sys.argv[3], sys.argv[3:])
+            seen = b""
+            while sys.argv[2].encode() not in seen:
+                seen += os.read(terminal, 4096)
+            os.write(terminal, sys.argv[1].encode())
+            code = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+            print(code, termios.tcgetattr(inner)[3] & termios.ECHO != 0)
+            """
+        return try await CommandRun.run("/usr/bin/python3", ["-c", program, key, prompt] + arguments, in: folder)
+    }
+
     /// Starts a program that prints its signals with `beeline run` on a terminal, presses Ctrl-C, and after the program has
     /// printed that signal, sends SIGQUIT, SIGINT and SIGUSR1 to `beeline`, each after the program has printed the previous one.
     /// SIGINT is not sent first: the kernel joins it with that of the key if `beeline` has not received that yet.

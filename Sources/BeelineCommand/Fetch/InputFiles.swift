@@ -42,12 +42,7 @@ struct InputFiles: Sendable {
         size: { path in FileDescriptor.size(of: path) },
         askPassword: { prompt in
             // Standard input may have data while the user is at the terminal.
-            guard let terminal = try? FileDescriptor.open(reading: "/dev/tty") else {
-                return InputFiles.passwordLine(prompt)
-            }
-            try? terminal.close()
-            guard let password = getpass(prompt) else { return nil }
-            return Array(UnsafeRawBufferPointer(start: password, count: strlen(password)))
+            PasswordPrompt.ask(prompt) ?? InputFiles.passwordLine(prompt)
         },
         isHidden: { path in access(path, F_OK) != 0 && errno == EACCES },
         modified: { path in FileDescriptor.modified(path) },
