@@ -78,5 +78,32 @@ extension ProcessTests {
             #expect(run.status == 63 && run.output.isEmpty)
             await lab.stop()
         }
+
+        @Test("a field that a server and its proxy both set counts once", .timeLimit(.minutes(1)))
+        func repeatedFields() async throws {
+            let date = "Last-Modified: Sat, 01 Jan 2000 00:00:00 GMT\r\n"
+            let name = "Content-Disposition: attachment; filename=named\r\n"
+            let server = try await RawServer.start { connection in
+                let request = String(decoding: try await connection.receive(until: "\r\n\r\n") ?? [], as: UTF8.self)
+                let head =
+                    request.hasPrefix("GET /go ")
+                    ? "HTTP/1.1 302 Found\r\nLocation: /end\r\nLocation: /end\r\n"
+                    : "HTTP/1.1 200 OK\r\n" + date + date + name + name
+                try await connection.send(head + "Content-Length: 2\r\nConnection: close\r\n\r\nhi")
+            }
+            let lab = try await CommandLab()
+            let url = "http://127.0.0.1:\(server.port)"
+            #expect(try await lab.beeline(["-s", "-L", "-w", " %{url_effective}", "\(url)/go"]).text == "hi \(url)/end")
+            #expect(try await lab.beeline(["-s", "-w", " %{redirect_url}", "\(url)/go"]).text == "hi \(url)/end")
+            #expect(try await lab.beeline(["-s", "-O", "-J", "-R", "\(url)/x"]).status == 0)
+            #expect(try lab.folder.text("named") == "hi")
+            let values = try FileManager.default.attributesOfItem(atPath: "\(lab.folder.path)/named")
+            #expect((values[.modificationDate] as? Date)?.timeIntervalSince1970 == 946_684_800)
+            try lab.folder.write("old", to: "kept")
+            #expect(try await lab.beeline(["-s", "-z", "1 Jan 2001", "-o", "kept", "\(url)/x"]).status == 0)
+            #expect(try lab.folder.text("kept") == "old")
+            await lab.stop()
+            await server.stop()
+        }
     }
 }

@@ -106,11 +106,10 @@ enum Redirect {
 
 extension HTTPFields {
     /// The value of `Location`, with percent-encoded octets where it is not UTF-8, because U+FFFD would lead to another URL.
-    /// Nil without the field.
+    /// The first of several: ``Engine`` refuses different values. Nil without the field.
     package var location: String? {
-        let values = filter { $0.name == .location }.map { field in
+        first { $0.name == .location }.map { field in
             PercentEncoding.urlText(field.withUnsafeBytesOfValue { Array($0) })
         }
-        return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 }

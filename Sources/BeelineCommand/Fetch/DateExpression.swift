@@ -113,7 +113,7 @@ struct TimeCondition: Hashable, Sendable {
 
     /// Whether a response meets the condition. Servers that ignore the condition send the resource anyway.
     func isMet(by fields: HTTPFields) -> Bool {
-        guard let modified = fields[.lastModified].flatMap(DateExpression.parse) else { return true }
+        guard let modified = fields[values: .lastModified].first.flatMap(DateExpression.parse) else { return true }
         return isUnmodified ? modified < time : modified > time
     }
 }

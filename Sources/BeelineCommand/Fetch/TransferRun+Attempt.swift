@@ -186,10 +186,10 @@ extension TransferRun {
         _ state: inout State
     ) async throws(CommandFailure) {
         let fields = response.fields
-        let location = response.hops.dropLast().last { $0.status.kind == .redirection }?.response.headerFields[
-            .location
-        ]
-        state.sink.take(disposition: fields[.contentDisposition], location: location)
+        let redirect = response.hops.dropLast().last { $0.status.kind == .redirection }
+        let location = redirect?.response.headerFields[values: .location].first
+        // A server and its proxy may both set a field. Joined values would be another name.
+        state.sink.take(disposition: fields[values: .contentDisposition].first, location: location)
         state.record.path = state.sink.path
         if plan.includesHead { try writeHeads(&state) }
         if keepsFileForRetry(&state) { return await response.body.discard() }

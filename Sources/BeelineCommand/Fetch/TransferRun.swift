@@ -200,7 +200,8 @@ struct TransferRun: Sendable {
                 remark("Removed output file: \(path)")
             }
         } else if plan.setsRemoteTime, !isUnchanged {
-            let modified = state.record.lastHop?.response.headerFields[.lastModified].flatMap(DateExpression.parse)
+            let dates = state.record.lastHop?.response.headerFields[values: .lastModified]
+            let modified = dates?.first.flatMap(DateExpression.parse)
             if let modified, !FileDescriptor.setModified(path, to: modified) {
                 note("the time of \(path) cannot be set")
             }
