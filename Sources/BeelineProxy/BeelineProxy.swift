@@ -89,7 +89,7 @@ public final class BeelineProxy: Sendable {
 
     private static func cannotListen(at endpoint: Endpoint, cause error: any Error) -> ProxyError {
         if let error = error as? ProxyError { return error }
-        return ProxyError(.cannotListen, "cannot listen on \(endpoint): \(error)", underlyingError: error)
+        return ProxyError(.cannotListen, ListenFailure.explain(error, at: endpoint), underlyingError: error)
     }
 
     // MARK: Endpoint

@@ -56,6 +56,19 @@ extension ProcessTests {
 
         private static func has(_ program: String) -> Bool { FileManager.default.isExecutableFile(atPath: program) }
 
+        @Test(
+            "the error for a port in use has the system's words",
+            arguments: [("serve", 7), ("dns", 7), ("proxy", 69)] as [(String, Int32)]
+        )
+        func portInUse(_ command: String, _ status: Int32) async throws {
+            let other = try await RawServer.start { connection in try await connection.hold() }
+            let place = "127.0.0.1:\(other.port)"
+            let run = try await CommandRun.run(CommandRun.beeline, [command, "--listen", place], in: try Folder())
+            let reason = "cannot listen on \(place): Address already in use; another program uses the port"
+            #expect(run.status == status && run.errors.hasSuffix("beeline: (\(status)) \(reason)\n"), "\(run.errors)")
+            await other.stop()
+        }
+
         @Test func ourOwnClientAndTheLog() async throws {
             let lab = try await CommandLab()
             let run = try await Self.serving(lab, arguments: ["--access-log", "access.log"]) { endpoint, _ in

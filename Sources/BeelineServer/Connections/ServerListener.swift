@@ -62,8 +62,7 @@ final class ServerListener: Sendable {
             return endpoint
         } catch {
             let place = configuration.listeningSocket.map { "descriptor \($0)" } ?? "\(configuration.listen)"
-            let message = "cannot listen on \(place): \(error)"
-            throw error as? ServerError ?? ServerError(.cannotListen, message)
+            throw error as? ServerError ?? ServerError(.cannotListen, ListenFailure.explain(error, at: place))
         }
     }
 

@@ -7,14 +7,6 @@ import NIOPosix
 import NIOSSL
 import Names
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Opens the sockets of a ``DNSServer``: UDP, TCP and TLS.
 final class DNSListeners: Sendable {
     private let configuration: DNSServerConfiguration
@@ -74,18 +66,7 @@ final class DNSListeners: Sendable {
             await close()
             // A socket that was already open may have accepted connections.
             await closeConnections()
-            throw error as? ServerError
-                ?? ServerError(.cannotListen, "cannot listen on \(place): \(error)\(Self.hint(error))")
-        }
-    }
-
-    /// The remedy for an error of the system.
-    private static func hint(_ error: any Error) -> String {
-        switch (error as? IOError)?.errnoCode {
-        case EACCES: "; ports below 1024 need root, or give --listen with another"
-        case EADDRINUSE: "; another server has the port"
-        case EADDRNOTAVAIL: "; no interface of this machine has the address now"
-        default: ""
+            throw error as? ServerError ?? ServerError(.cannotListen, ListenFailure.explain(error, at: place))
         }
     }
 
