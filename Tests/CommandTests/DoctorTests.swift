@@ -254,6 +254,56 @@ extension ProcessTests {
             await world.stop()
         }
 
+        @Test("addresses that only an HTTPS record has count, and have an upstream", .timeLimit(.minutes(1)))
+        func addressesOfARecord() async throws {
+            let lab = try await CommandLab(names: ["hints.test", "dead.test"])
+            let zone = """
+                $ORIGIN test.
+                $TTL 300
+                @ SOA ns hostmaster 1 2h 15m 2w 5m
+                hints HTTPS 1 . port=\(lab.site.port) ipv4hint=127.0.0.1
+                dead HTTPS 1 . port=\(lab.site.port) ipv4hint=127.0.0.9
+
+                """
+            try lab.folder.write(zone, to: "test.zone")
+            _ = try await DNSProcess.run(["--zone", "test.zone"], in: lab.folder) { server in
+                let spec = "dns:\(server.endpoint)"
+                let options = ["--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
+                let works = try await lab.beeline(["doctor"] + options + ["https://hints.test/"])
+                #expect(works.status == 0 && works.text.contains("hints.test works"), "\(works.text)")
+                let dead = try await lab.beeline(["doctor"] + options + ["https://dead.test/"])
+                #expect(dead.status == 7 && dead.text.contains("None of the addresses"), "\(dead.text)")
+                let names = try await lab.beeline(["resolve"] + options + ["hints.test"])
+                #expect(names.text.hasPrefix("hints.test 127.0.0.1 300 \(spec)\n"), "\(names.text)\(names.errors)")
+            }
+            await lab.stop()
+        }
+
+        @Test("exit codes and advice are those of fetch", .timeLimit(.minutes(1)))
+        func asFetch() async throws {
+            let lab = try await CommandLab()
+            try lab.upstream.zone.set("a.test", to: ["127.0.0.1"], ttl: 60)
+            var tls = ServerTLS(try lab.authority.certificate(for: "a.test"))
+            tls.clientAuthority = try TestAuthority(name: "Clients")
+            let guarded = try await LoopbackOrigin.start(tls: tls) { _ in .text("known") }
+            // The alert protocol_version (RFC 8446 §6.2).
+            let alert: [UInt8] = [0x15, 0x03, 0x03, 0, 2, 2, 70]
+            let old = try await RawServer.start { connection in
+                _ = try await connection.receive()
+                try await connection.send(alert)
+            }
+            for command in [["fetch"], ["doctor"]] {
+                let one = try await lab.beeline(command + lab.names + ["https://a.test:\(guarded.port)/"])
+                #expect(one.status == 56, "\(command): \(one.text)\(one.errors)")
+                let two = try await lab.beeline(command + ["https://127.0.0.1:\(old.port)/"])
+                let text = two.text + two.errors
+                #expect(two.status == 35 && text.contains("see --tlsv1.0 and --tls-max"), "\(command): \(text)")
+            }
+            await old.stop()
+            await guarded.stop()
+            await lab.stop()
+        }
+
         @Test func whatOthersWroteIsNoMarkup() {
             #expect(DoctorPage.escaped("<a href='x'>\"&\u{7}") == "&lt;a href=&#39;x&#39;&gt;&quot;&amp; ")
         }

@@ -76,6 +76,8 @@ struct Diagnosis: Sendable {
         /// The time from the start of the dial to the end of the exchange.
         var total = Duration.zero
         var outcome = Outcome.failed(.cancelled, "was not dialled")
+        /// Whether a lost connection ended without an error of the socket or of TLS.
+        var isClosedInOrder = true
         /// The outcome of Encrypted Client Hello; nil without TLS, and if no handshake was completed.
         var ech: ECHFinding?
         /// The certificate of the server, accepted or not; nil if it showed none.

@@ -156,11 +156,12 @@ struct Examination: Sendable {
             if url.origin.scheme.isSecure { place.ech = finding(response.connection.ech, list: list, record: record) }
         } catch {
             let attempt = error.attempts.first
+            place.isClosedInOrder = error.underlyingError == nil
             place.connect = attempt?.connect
             place.handshake = attempt?.handshake
             // The attempt's reason names this endpoint only.
             if case .failed(let code, let reason)? = attempt?.outcome {
-                place.outcome = .failed(code, reason)
+                place.outcome = .failed(code, CommandFailure.withOptions(reason))
             } else {
                 place.outcome = .failed(error.code, CommandFailure.withOptions(error.message))
             }

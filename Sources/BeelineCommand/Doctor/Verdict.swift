@@ -39,7 +39,8 @@ struct Verdict: Hashable, Sendable {
         let isAddress = host.address != nil
         let own = answering.first?.addresses ?? []
         let first = diagnosis.places.filter { isAddress || $0.isOfRecord || own.contains($0.endpoint.address) }
-        if answering.isEmpty, !isAddress {
+        // An HTTPS record can have the only addresses, as hints.
+        if answering.isEmpty, !isAddress, !diagnosis.places.contains(where: \.isOfRecord) {
             level = .broken
             status = .hostUnresolved
             headline =
@@ -52,11 +53,11 @@ struct Verdict: Hashable, Sendable {
                 isAddress
                 ? "\(host) gives no usable response."
                 : "None of the addresses of \(host) works."
-        } else if !first.contains(where: \.serves) {
+        } else if !first.contains(where: \.serves), let asked = answering.first {
             level = .broken
             status = Self.status(first)
             let better = answering.first { diagnosis.places(of: $0).contains(where: \.serves) }
-            headline = "\(host) works, but not with the answer that requests use, that of \(answering[0].upstream)."
+            headline = "\(host) works, but not with the answer that requests use, that of \(asked.upstream)."
             if let better { findings.insert("Put \(better.upstream) first (--dns): its addresses work.", at: 0) }
         } else if findings.isEmpty {
             let who = [1: "its address works", 2: "both addresses work"]
@@ -69,13 +70,14 @@ struct Verdict: Hashable, Sendable {
 
     /// The exit code if no address serves the host. The attempt that got farthest determines it.
     private static func status(_ places: [Diagnosis.Place]) -> CommandStatus {
-        let codes = places.compactMap { place -> DirectHTTPError.Code? in
-            if case .failed(let code, _) = place.outcome { code } else { nil }
+        let failures = places.compactMap { place -> (code: DirectHTTPError.Code, isClosedInOrder: Bool)? in
+            if case .failed(let code, _) = place.outcome { (code, place.isClosedInOrder) } else { nil }
         }
         let order: [DirectHTTPError.Code] = [.certificateRejected, .tlsFailed, .connectTimeout, .connectFailed]
-        let others = codes.first { !order.contains($0) }
-        guard let code = others ?? order.first(where: codes.contains) else { return .connectFailed }
-        return CommandStatus(code, isClosedInOrder: true)
+        let others = failures.first { !order.contains($0.code) }
+        let known = order.compactMap { code in failures.first { $0.code == code } }
+        guard let failure = others ?? known.first else { return .connectFailed }
+        return CommandStatus(failure.code, isClosedInOrder: failure.isClosedInOrder)
     }
 
     // MARK: Findings

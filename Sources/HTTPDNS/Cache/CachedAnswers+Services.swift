@@ -31,6 +31,7 @@ extension CachedAnswers {
         let answer = ServiceAnswer(
             records: outcome.records,
             routes: outcome.routes,
+            upstream: outcome.upstream.map { upstreams[$0].name } ?? "",
             expiresAt: expiresAt,
             usableUntil: outcome.isFailure ? expiresAt : expiresAt + rules.maxStale,
             forceAt: old?.forceAt ?? .past,

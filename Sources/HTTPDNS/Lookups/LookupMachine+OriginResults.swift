@@ -84,7 +84,7 @@ extension LookupMachine {
         }
         // The origin has no addresses of its own yet. Use the addresses of the records instead.
         var entry = AnswerCache.Entry(
-            provenance: Provenance(upstream: "", kind: .service, network: ranking.network.id)
+            provenance: Provenance(upstream: answer.upstream, kind: .service, network: ranking.network.id)
         )
         if let target = lookup.targets.values.first { entry.provenance = target.entry.provenance }
         for family in request.addresses.families.members {

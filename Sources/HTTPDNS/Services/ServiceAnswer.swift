@@ -13,6 +13,8 @@ package final class ServiceAnswer: Hashable, Sendable {
     package let records: [ServiceRecord]
     /// The routes, after all aliases, in the order of their priority. Empty if there are no usable records.
     let routes: [ServiceRoute]
+    /// The name of the upstream; empty if none has answered.
+    let upstream: String
     package let expiresAt: Moment
     /// The time until which the records are used if no upstream has newer ones (RFC 8767).
     let usableUntil: Moment
@@ -24,6 +26,7 @@ package final class ServiceAnswer: Hashable, Sendable {
     init(
         records: [ServiceRecord],
         routes: [ServiceRoute],
+        upstream: String = "",
         expiresAt: Moment,
         usableUntil: Moment = .past,
         forceAt: Moment = .past,
@@ -34,6 +37,7 @@ package final class ServiceAnswer: Hashable, Sendable {
         self.failures = failures
         self.records = records
         self.routes = routes
+        self.upstream = upstream
         self.expiresAt = expiresAt
     }
 
@@ -43,7 +47,7 @@ package final class ServiceAnswer: Hashable, Sendable {
     /// The estimated size, in octets.
     var octets: Int {
         let hints = routes.reduce(0) { $0 + $1.hints.count }
-        return records.reduce(64 + 24 * hints) { $0 + 128 + 2 * $1.octets.count }
+        return records.reduce(80 + 24 * hints) { $0 + 128 + 2 * $1.octets.count }
     }
 
     /// The same records with other times.
@@ -51,6 +55,7 @@ package final class ServiceAnswer: Hashable, Sendable {
         ServiceAnswer(
             records: records,
             routes: routes,
+            upstream: upstream,
             expiresAt: expiresAt,
             usableUntil: usableUntil,
             forceAt: forceAt ?? self.forceAt,

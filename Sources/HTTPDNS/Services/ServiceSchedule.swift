@@ -33,6 +33,8 @@ struct ServiceSchedule {
         /// The records of the first name.
         var records: [ServiceRecord] = []
         var routes: [ServiceRoute] = []
+        /// The upstream of the last answer; nil if none has answered.
+        var upstream: Int?
         /// The lowest TTL of the chain; nil if no answer has one.
         var ttl: Duration?
         /// Whether no upstream answered the last question.
@@ -106,6 +108,7 @@ struct ServiceSchedule {
 
     private mutating func use(_ reply: ServiceReply, chance: Double, now: Moment) -> [Action] {
         isAuthenticated = isAuthenticated && reply.isAuthenticated
+        outcome.upstream = asked?.upstream
         if let ttl = reply.ttl { outcome.ttl = min(outcome.ttl ?? ttl, ttl) }
         let records = reply.records.prefix(ServiceAnswer.maxRecords).sorted { $0.priority < $1.priority }
         if followed.isEmpty { outcome.records = records }
