@@ -58,6 +58,19 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("a server that closes during the TLS handshake is explained in words", .timeLimit(.minutes(1)))
+        func noTLS() async throws {
+            let server = try await RawServer.start { connection in _ = try await connection.receive() }
+            let run = try await CommandRun.run(
+                CommandRun.beeline,
+                ["https://127.0.0.1:\(server.port)/"],
+                in: try Folder()
+            )
+            let words = "failed the TLS handshake: the server closed the connection; it may not use TLS on this port"
+            #expect(run.status == 35 && run.errors.contains(words) && !run.errors.contains("NIOSSL"), "\(run.errors)")
+            await server.stop()
+        }
+
         @Test("an empty name of -o fails before anything is sent")
         func emptyOutputName() async throws {
             let lab = try await CommandLab { _ in .text("ok") }

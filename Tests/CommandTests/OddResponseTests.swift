@@ -93,8 +93,9 @@ extension ProcessTests {
             }
             let lab = try await CommandLab()
             let url = "http://127.0.0.1:\(server.port)"
-            #expect(try await lab.beeline(["-s", "-L", "-w", " %{url_effective}", "\(url)/go"]).text == "hi \(url)/end")
-            #expect(try await lab.beeline(["-s", "-w", " %{redirect_url}", "\(url)/go"]).text == "hi \(url)/end")
+            for line in [["-L", "-w", " %{url_effective}"], ["-w", " %{redirect_url}"]] {
+                #expect(try await lab.beeline(["-s"] + line + ["\(url)/go"]).text == "hi \(url)/end")
+            }
             #expect(try await lab.beeline(["-s", "-O", "-J", "-R", "\(url)/x"]).status == 0)
             #expect(try lab.folder.text("named") == "hi")
             let values = try FileManager.default.attributesOfItem(atPath: "\(lab.folder.path)/named")

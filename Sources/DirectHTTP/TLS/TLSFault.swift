@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOCore
 import NIOSSL
 import Names
 
@@ -15,8 +16,16 @@ import Glibc
 package enum TLSFault {
     /// A one-line explanation of an error. It includes BoringSSL's reason, so that it can be looked up.
     package static func explain(_ error: any Error) -> String {
-        guard let reason = reason(of: error) else { return String(describing: error) }
+        guard let reason = reason(of: error) else { return words(for: error) }
         return meaning(of: reason).map { "\($0) (\(reason))" } ?? String(reason)
+    }
+
+    /// The words for an error that is not of BoringSSL.
+    private static func words(for error: any Error) -> String {
+        if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
+        guard case NIOSSLError.handshakeFailed(let cause) = error else { return String(describing: error) }
+        return cause == .sslError([.eofDuringHandshake])
+            ? "the server closed the connection; it may not use TLS on this port" : String(describing: cause)
     }
 
     /// Whether this is BoringSSL's error for a server that rejected ECH and has a verified certificate.
