@@ -161,6 +161,21 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("plain http through a tunnel or a SOCKS proxy has no time for TLS", arguments: ["http", "socks5h"])
+        func noHandshakeTimeThroughProxies(scheme: String) async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let proxy = try await ProxyServer.start(scheme == "http" ? .http : .socks5) { _, port in
+                Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
+            }
+            let options = ["-p", "-x", "\(scheme)://\(proxy.endpoint)", "-o", "out", lab.plainURL()]
+            let run = try await lab.beeline(["-v", "-w", "%{time_appconnect}"] + options)
+            #expect(run.text == "0.000000" && !run.errors.contains("secured in"), "\(run.errors)")
+            let report = try ReportView(try await lab.beeline(["--report"] + options).errors)
+            #expect(report["hops"][0]["status"].number == 200 && report["hops"][0]["timings_ms"]["tls"].isNull)
+            await proxy.stop()
+            await lab.stop()
+        }
+
         @Test func theEnvironmentNamesUpstreamsAndArgumentsWin() async throws {
             let lab = try await CommandLab()
             let base = ["--allow-local-answers", "--cacert", "ca.pem", lab.url("a.test", "/status/200")]

@@ -62,18 +62,19 @@ struct TransferRecord: Sendable {
 
     /// The end of each phase of the last hop, measured from the start of the transfer; nil without a hop.
     var phases: Phases? {
-        guard let last = hops.last?.timings else { return nil }
+        guard let hop = hops.last else { return nil }
+        let last = hop.timings
         let before = hops.dropLast().reduce(Duration.zero) { $0 + $1.timings.total }
         let resolved = before + (last.resolve ?? .zero)
         let connected = resolved + (last.connect ?? .zero)
-        let secured = connected + (last.handshake ?? .zero)
+        let ready = connected + (last.handshake ?? .zero)
         return Phases(
             redirects: before,
             resolved: resolved,
             connected: connected,
-            secured: last.handshake == nil ? nil : secured,
-            ready: secured,
-            firstByte: secured + last.firstByte
+            secured: hop.tlsTime == nil ? nil : ready,
+            ready: ready,
+            firstByte: ready + last.firstByte
         )
     }
 

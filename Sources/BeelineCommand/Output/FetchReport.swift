@@ -105,7 +105,7 @@ struct HopReport: Encodable {
         proxy = hop.proxy.map { "\($0)" }
         resolution = hop.proxy == nil ? ResolutionReport(hop.resolution) : nil
         attempts = hop.attempts.map(AttemptReport.init)
-        timingsMS = Timings(hop.timings, bodyTime)
+        timingsMS = Timings(hop, bodyTime)
         cookiesSent = hop.cookiesSent
         cookiesReceived = hop.cookiesReceived.map { ReceivedCookie(name: $0.name, outcome: "\($0.outcome)") }
     }
@@ -129,10 +129,11 @@ struct HopReport: Encodable {
         /// Null without a complete body.
         @OrNull var body: Double?
 
-        init(_ timings: ExchangeTimings, _ bodyTime: Duration?) {
+        init(_ hop: Hop, _ bodyTime: Duration?) {
+            let timings = hop.timings
             resolve = timings.resolve.map(VerboseLog.milliseconds)
             connect = timings.connect.map(VerboseLog.milliseconds)
-            tls = timings.handshake.map(VerboseLog.milliseconds)
+            tls = hop.tlsTime.map(VerboseLog.milliseconds)
             firstByte = VerboseLog.milliseconds(timings.firstByte)
             total = VerboseLog.milliseconds(timings.total)
             body = bodyTime.map(VerboseLog.milliseconds)

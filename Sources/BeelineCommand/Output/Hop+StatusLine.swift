@@ -8,4 +8,9 @@ extension Hop {
         let reason = applicationProtocol == "h2" ? "" : status.reasonPhrase
         return "HTTP/\(httpVersion) \(status.code) \(reason)"
     }
+
+    /// How long TLS and the steps of a proxy took; nil without TLS, and on a reused connection.
+    var tlsTime: Duration? {
+        url.origin.scheme.isSecure || proxy?.origin.scheme.isSecure == true ? timings.handshake : nil
+    }
 }

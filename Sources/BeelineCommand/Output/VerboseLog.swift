@@ -35,7 +35,7 @@ enum VerboseLog {
         if let proxy = hop.proxy { lines.append("Using the proxy \(proxy)") }
         lines += hop.attempts.filter { $0.outcome != .connected }.map(\.description)
         let timings = hop.timings
-        let phases = [("resolved", timings.resolve), ("connected", timings.connect), ("secured", timings.handshake)]
+        let phases = [("resolved", timings.resolve), ("connected", timings.connect), ("secured", hop.tlsTime)]
         let times = phases.compactMap { name, time in time.map { "\(name) in \(milliseconds($0)) ms" } }
         lines.append(
             "Connected to \(hop.endpoint) for \(origin), \(hop.applicationProtocol); " + times.joined(separator: ", ")
