@@ -77,6 +77,26 @@ struct FetchParserTests {
         #expect(failure?.status == .usage, "\(line)")
     }
 
+    @Test("options of curl that docs/COMMAND.md leaves out are refused as such")
+    func leftOutOptions() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: root.appendingPathComponent("docs/COMMAND.md"), encoding: .utf8)
+        let table = try #require(page.split(separator: "### What is left out").last?.split(separator: "## Exit").first)
+        var names: [String] = []
+        for row in table.split(separator: "\n") where row.hasPrefix("| `") {
+            let cell = row.dropFirst().prefix { $0 != "|" }
+            names += cell.split(separator: "`").filter { $0.hasPrefix("--") }.map(String.init)
+        }
+        // It has an effect with https.
+        names.removeAll { $0 == "--http2" || $0 == "--proxy-" }
+        #expect(names.count > 70)
+        for name in names + ["--proxy-ntlm", "--proxy-tlsuser", "--expand-url", "--ftp-pasv", "-Q"] {
+            let option = name.replacingOccurrences(of: "…", with: "")
+            #expect(message(option, "x").hasPrefix("\(option): this option of curl is not supported"), "\(name)")
+        }
+    }
+
     @Test func aMessageHasNoValueOfTheLine() {
         #expect(!message("--passwords=s3cret", "x").contains("s3cret"))
         #expect(!message("--insecure=s3cret", "x").contains("s3cret"))

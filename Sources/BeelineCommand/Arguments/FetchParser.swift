@@ -112,6 +112,7 @@ struct FetchParser {
         var letters = letters
         while let letter = letters.popFirst() {
             guard let option = FetchArguments.options.first(where: { $0.letter == letter }) else {
+                if LeftOutOptions.contain(letter: letter) { throw Self.leftOut("-\(letter)") }
                 throw Self.wrong("-\(letter) is not an option")
             }
             guard option.valueName != nil else {
@@ -157,6 +158,8 @@ struct FetchParser {
             guard case .flag = option.effect else { throw wrong("--\(name): --\(option.name) is not a flag") }
             return (option, false)
         }
+        // Before beginnings of names, so that the name of a refused option does not stand for another option.
+        if LeftOutOptions.contain(name) { throw leftOut("--\(name)") }
         let matches = options.filter { $0.help != nil && $0.name.hasPrefix(name) }
         guard let option = matches.first, !name.isEmpty else { throw wrong("--\(name) is not an option") }
         guard matches.count == 1 else {
@@ -168,6 +171,12 @@ struct FetchParser {
 
     private static func wrong(_ what: String) -> Stop {
         .failure(CommandFailure(.usage, "\(what); try `beeline help fetch`"))
+    }
+
+    private static func leftOut(_ option: String) -> Stop {
+        .failure(
+            CommandFailure(.usage, "\(option): this option of curl is not supported; docs/COMMAND.md says why")
+        )
     }
 
     // MARK: Files

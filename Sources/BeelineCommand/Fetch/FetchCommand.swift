@@ -12,8 +12,8 @@ struct FetchCommand: ParsableCommand {
         abstract: "Fetch URLs (the default subcommand).",
         usage: "beeline [fetch] [<options>] <url> ...",
         discussion: """
-            A flag is switched off by --no- before its name. Options are also read from \
-            $XDG_CONFIG_HOME/beeline/fetch.conf, unless -q is the first argument.
+            --no-NAME turns a flag off. Options are also read from $XDG_CONFIG_HOME/beeline/fetch.conf, \
+            unless -q is the first argument.
 
             """ + NameArguments.specs
     )
