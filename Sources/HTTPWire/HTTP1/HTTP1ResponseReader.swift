@@ -54,7 +54,7 @@ package struct HTTP1ResponseReader {
     private var keepsTransferCoding = false
     private var hasReadHead = false
     private var informationalCount = 0
-    /// Servers repeat their heads. Reading one again costs 3 of 22 µs of processor time for a request of 32 at a time (the client
+    /// Servers repeat their heads. Reading one again costs 3 of 22 µs of CPU time for a request of 32 at a time (the client
     /// kit's cases h1c32 and tls1c32, November 2026).
     private var lastHead = LastHeaderBlock<HTTP1ResponseHead>()
     /// The minor version of the final response's head: 0 or 1.
