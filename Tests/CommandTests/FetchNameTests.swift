@@ -161,6 +161,16 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("-v names the table that an address comes from")
+        func tableOfAnAddress() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            try lab.folder.write("127.0.0.1 table.test\n", to: "hosts")
+            let url = "http://table.test:\(lab.plain.port)/"
+            let run = try await lab.beeline(["-v", "--dns", "hosts:hosts", url])
+            #expect(run.errors.contains("* Resolved table.test to 127.0.0.1 by hosts:hosts\n"), "\(run.errors)")
+            await lab.stop()
+        }
+
         @Test("plain http through a tunnel or a SOCKS proxy has no time for TLS", arguments: ["http", "socks5h"])
         func noHandshakeTimeThroughProxies(scheme: String) async throws {
             let lab = try await CommandLab { _ in .text("ok") }

@@ -29,7 +29,9 @@ enum VerboseLog {
         var lines: [String] = []
         if let resolution = hop.resolution {
             let addresses = resolution.addresses.map(\.description).joined(separator: ", ")
-            lines.append("Resolved \(resolution.host) to \(addresses) by \(resolution.sourceText)")
+            // The name of a table, such as `hosts:FILE`, says more than `fixed`.
+            let source = resolution.source == .fixed ? resolution.upstream : resolution.sourceText
+            lines.append("Resolved \(resolution.host) to \(addresses) by \(source)")
             lines += resolution.failures.map { "No answer from \($0)" }
         }
         if let proxy = hop.proxy { lines.append("Using the proxy \(proxy)") }
