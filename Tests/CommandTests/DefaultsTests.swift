@@ -33,7 +33,7 @@ struct DefaultsTests {
             """
         )
         var expected = Defaults(dns: ["dnspod", "system"], jar: "/j.txt", cacert: ["/x/beeline/ca.pem"])
-        expected.dnsFolder = "/x/beeline"
+        (expected.dnsPlace, expected.dnsFolder) = ("/x/beeline/config.json: dns", "/x/beeline")
         (expected.proxy, expected.noproxy, expected.userAgent) = ("http://p:1", "x", "u")
         (expected.httpdns, expected.allowsLocalAnswers) = (false, true)
         (expected.connectTimeout, expected.maxTime) = (1.5, 2)
@@ -91,9 +91,44 @@ struct DefaultsTests {
         }
     }
 
+    @Test("an error about an upstream says where it is written")
+    func placeOfAnUpstream() {
+        let rows: [(arguments: [String], environment: [String: String], place: String)] = [
+            (["--dns", "nope"], [:], "--dns"), ([], ["BEELINE_DNS": "nope"], "BEELINE_DNS"),
+            ([], [:], "/x/beeline/config.json: dns"),
+        ]
+        for row in rows {
+            let failure = #expect(throws: CommandFailure.self) {
+                try upstreams(row.arguments, folder: "/x", dns: ["nope"], row.environment)
+            }
+            #expect(failure?.message.hasPrefix("\(row.place) \"nope\": write ") == true, "\(failure as Any)")
+        }
+    }
+
+    @Test("a HOME of another user that cannot be searched is no error, a folder that was chosen is")
+    func unreachableHome() throws {
+        let files = InputFiles(
+            contents: { _ in [] },
+            size: { _ in nil },
+            askPassword: { _ in nil },
+            isHidden: { _ in true },
+            isOfOtherUser: { $0 == "/root" }
+        )
+        #expect(try Defaults.load(environment: ["HOME": "/root"], files: files).dns.isEmpty)
+        for environment in [["HOME": "/own"], ["HOME": "/root", "XDG_CONFIG_HOME": "/c"]] {
+            let failure = #expect(throws: CommandFailure.self) {
+                try Defaults.load(environment: environment, files: files)
+            }
+            #expect(failure?.status == .readFailed)
+        }
+    }
+
     @Test(arguments: [
-        ("{\"dsn\": []}", "unknown key \"dsn\""), ("{\"dns\": 5}", "dns: "), ("{\"httpdns\": \"no\"}", "httpdns: "),
-        ("not JSON", "JSON"), ("[]", "not a JSON object"), ("", "JSON"),
+        ("{\"dsn\": []}", "unknown key \"dsn\""), ("{\"dns\": 5}", "dns: write a SPEC or an array of them"),
+        ("{\"dns\": [5]}", "dns: write a SPEC"), ("{\"httpdns\": \"no\"}", "httpdns: write true or false"),
+        ("{\"connect-timeout\": \"3\"}", "connect-timeout: write a number of seconds"),
+        ("{\"max-time\": -3}", "config.json: max-time -3: write a number of seconds"),
+        ("not JSON", "it is not JSON"), ("[]", "not a JSON object"), ("", "it is not JSON"), ("{", "it is not JSON"),
     ])
     func aWrongFileIsTold(_ file: String, _ says: String) {
         let failure = #expect(throws: CommandFailure.self) { try load(file) }

@@ -12,6 +12,8 @@ struct Defaults: Hashable, Sendable {
     var environment: [String: String] = [:]
     /// Upstreams in the form of `--dns`; empty uses the library's defaults.
     var dns: [String] = []
+    /// The place of ``dns``, for errors: the variable, or the file with its key.
+    var dnsPlace = "BEELINE_DNS"
     /// The folder that relative paths in ``dns`` start from; nil is the current folder.
     var dnsFolder: String?
     /// Value of `--jar`.
@@ -44,7 +46,7 @@ struct Defaults: Hashable, Sendable {
         if let path = path("config.json", environment) {
             if files.size(path) != nil {
                 defaults = try ConfigurationFile(parsing: files.read(path), path: path).defaults
-            } else if files.isHidden(path) {
+            } else if files.isHidden(path), !isOfOtherUser(environment, files) {
                 throw CommandFailure(
                     .readFailed,
                     "the configuration file \(path) cannot be reached: you may not search its folder; change the folder's "
@@ -55,10 +57,17 @@ struct Defaults: Hashable, Sendable {
         defaults.environment = environment
         if let specs = environment["BEELINE_DNS"]?.split(separator: " "), !specs.isEmpty {
             defaults.dns = specs.map(String.init)
-            defaults.dnsFolder = nil
+            (defaults.dnsPlace, defaults.dnsFolder) = ("BEELINE_DNS", nil)
         }
         if let jar = environment["BEELINE_JAR"], !jar.isEmpty { defaults.jar = jar }
         return defaults
+    }
+
+    /// Whether the folder is below the `HOME` of another user, which programs such as setpriv keep. It has no settings of this
+    /// user.
+    private static func isOfOtherUser(_ environment: [String: String], _ files: InputFiles) -> Bool {
+        let isChosen = environment["XDG_CONFIG_HOME"]?.hasPrefix("/") ?? false
+        return !isChosen && environment["HOME"].map(files.isOfOtherUser) ?? false
     }
 
     /// The path of a file in the command's configuration folder. Ignores a relative `XDG_CONFIG_HOME` (XDG Base Directory
@@ -78,6 +87,18 @@ struct ConfigurationFile: Decodable {
         case allowsLocalAnswers = "allow-local-answers"
         case connectTimeout = "connect-timeout"
         case maxTime = "max-time"
+
+        /// What to write as the value.
+        fileprivate var form: String {
+            switch self {
+            case .dns: "a SPEC or an array of them"
+            case .jar: "a path, or the URL of a jar on a server"
+            case .cacert: "a path or an array of them"
+            case .proxy, .noproxy, .userAgent: "a text"
+            case .httpdns, .allowsLocalAnswers: "true or false"
+            case .connectTimeout, .maxTime: "a number of seconds"
+            }
+        }
     }
 
     private(set) var defaults = Defaults()
@@ -93,7 +114,10 @@ struct ConfigurationFile: Decodable {
         let absolute = { (file: String) in file.hasPrefix("/") ? file : "\(folder)/\(file)" }
         defaults.jar = defaults.jar.map { JarFile.isURL($0) ? $0 : absolute($0) }
         defaults.cacert = defaults.cacert.map(absolute)
-        defaults.dnsFolder = defaults.dns.isEmpty ? nil : folder
+        if !defaults.dns.isEmpty { (defaults.dnsPlace, defaults.dnsFolder) = ("\(path): dns", folder) }
+        // Errors after this would name options that the user did not write.
+        _ = try Duration(seconds: defaults.connectTimeout, option: "\(path): connect-timeout")
+        _ = try Duration(seconds: defaults.maxTime, option: "\(path): max-time")
     }
 
     init(from decoder: any Decoder) throws {
@@ -123,11 +147,10 @@ struct ConfigurationFile: Decodable {
         guard let error = error as? DecodingError else { return "\(error)" }
         switch error {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
-            let key = context.codingPath.map(\.stringValue).joined(separator: ".")
-            return key.isEmpty ? "it is not a JSON object" : "\(key): \(context.debugDescription)"
+            guard let key = context.codingPath.first?.stringValue else { return "it is not a JSON object" }
+            return "\(key): write \(Key(rawValue: key)?.form ?? "another value")"
         case .dataCorrupted(let context):
-            return context.codingPath.isEmpty && context.underlyingError != nil
-                ? "it is not JSON" : context.debugDescription
+            return context.codingPath.isEmpty ? "it is not JSON" : context.debugDescription
         default: return "\(error)"
         }
     }

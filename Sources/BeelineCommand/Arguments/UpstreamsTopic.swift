@@ -28,7 +28,8 @@ struct UpstreamsTopic: ParsableCommand {
               volcengine:ACCOUNT:SECRETFILE@ADDR
 
             ADDR is an IP address, with or without a port: 192.0.2.1, 192.0.2.1:5353, [2001:db8::1]:53. The IP addresses \
-            after # are those of the host of URL, or of HOST.
+            after # are those of the host of URL, or of HOST. They are \
+            needed if that host is a name.
 
             Upstreams are asked in the given order. Without --dns, the command uses $BEELINE_DNS, then the configuration \
             file, then two public DoH services, dnspod and system. `beeline dns` leaves out system unless you name it, \

@@ -46,7 +46,10 @@ extension ClientConfiguration {
                 do throws(UpstreamError) {
                     return try UpstreamSpec(parsing: spec, filesIn: folder)
                 } catch {
-                    throw CommandFailure(.usage, error.message)
+                    // The library does not know where the SPEC is written.
+                    let place = names.dns.isEmpty ? defaults.dnsPlace : "--dns"
+                    let message = error.message.hasPrefix("upstream ") ? error.message.dropFirst(9) : error.message[...]
+                    throw CommandFailure(.usage, "\(place) \(message)")
                 }
             }
         }

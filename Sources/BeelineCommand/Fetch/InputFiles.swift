@@ -29,6 +29,9 @@ struct InputFiles: Sendable {
     /// Returns whether there is a folder at a path. Default: false.
     var isFolder: @Sendable (_ path: String) -> Bool = { _ in false }
 
+    /// Returns whether a path belongs to another user. Default: false.
+    var isOfOtherUser: @Sendable (_ path: String) -> Bool = { _ in false }
+
     /// Returns the user's home folder as the system knows it, for an environment without `HOME`. Default: nil.
     var home: @Sendable () -> String? = { nil }
 
@@ -48,6 +51,10 @@ struct InputFiles: Sendable {
         modified: { path in FileDescriptor.modified(path) },
         isPipe: { path in FileDescriptor.exists(path) && !FileDescriptor.isRegular(path) },
         isFolder: { path in FileDescriptor.isFolder(path) },
+        isOfOtherUser: { path in
+            var status = stat()
+            return stat(path, &status) == 0 && status.st_uid != geteuid()
+        },
         home: {
             guard let entry = getpwuid(getuid()), let path = entry.pointee.pw_dir else { return nil }
             return String(cString: path)
