@@ -126,6 +126,7 @@ struct TransferQueueTests {
         ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Sun Nov  6 08:49:37 1994", 784_111_777),
         ("1994-11-06T08:49:37Z", 784_111_777), ("19941106 08:49:37", 784_111_777), ("06 Nov 1994", 784_080_000),
         ("06 Nov 1994 08:49:37 +0200", 784_104_577), ("06 Nov 1994 08:49:37 PST", 784_140_577),
+        ("20040911 +0200", 1_094_853_600), ("1 Jan 2020 -0800", 1_577_865_600),
     ])
     func datesHaveManyForms(_ text: String, _ seconds: Int64) {
         #expect(DateExpression.parse(text) == seconds, "\(text)")

@@ -68,7 +68,8 @@ struct DateExpression {
     private mutating func read(number word: Substring, sign: Character?) -> Bool {
         if word.contains(":") { return read(clock: word) }
         guard word.count <= 8, let number = Int(word) else { return false }
-        if let sign, word.count == 4, seconds != nil, zone == nil {
+        // A zone follows the time, or the whole date.
+        if let sign, word.count == 4, seconds != nil || year != nil && day != nil, zone == nil {
             guard number <= 1400, number % 100 < 60 else { return false }
             let offset = (number / 100 * 60 + number % 100) * 60
             zone = sign == "-" ? -offset : offset
