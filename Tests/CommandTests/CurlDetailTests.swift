@@ -86,6 +86,25 @@ extension ProcessTests {
             await proxy.stop()
         }
 
+        @Test("-v shows the request line and the fields that an HTTP proxy gets")
+        func requestToAProxy() async throws {
+            let heads = NIOLockedValueBox<[String]>([])
+            let proxy = try await RawServer.start { connection in
+                let head = try await connection.receive(until: "\r\n\r\n")
+                heads.withLockedValue { $0.append(String(decoding: head ?? [], as: UTF8.self)) }
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+            }
+            let lab = try await CommandLab()
+            let options = ["-v", "-x", "http://127.0.0.1:\(proxy.port)", "--proxy-header", "X-Own: 1"]
+            let run = try await lab.beeline(options + ["http://a.test/x?y"])
+            let sent = heads.withLockedValue { $0.first ?? "" }
+            for text in ["GET http://a.test/x?y HTTP/1.1", "X-Own: 1"] {
+                #expect(sent.contains("\(text)\r\n") && run.errors.contains("> \(text)\n"), "\(run.errors)")
+            }
+            await lab.stop()
+            await proxy.stop()
+        }
+
         @Test("requests of --next share a connection, also if only one has a login")
         func sharedConnection() async throws {
             let lab = try await CommandLab { _ in .text("ok") }

@@ -7,7 +7,7 @@ import Beeline
 enum VerboseLog {
     /// Returns the lines for a hop: `*` events, `>` request, `<` response.
     static func lines(_ hop: Hop) -> [String] {
-        let request = Self.request(hop.request, version: " " + version(hop))
+        let request = Self.request(hop.request, version: " " + version(hop), of: hop)
         return upgrade(hop).map { "* \($0)" } + connection(hop).map { "* \($0)" } + request.map { "> \($0)" } + [">"]
             + response(hop).map { "< \($0)" } + ["<"] + cookies(hop).map { "* \($0)" }
     }
@@ -46,11 +46,22 @@ enum VerboseLog {
         return lines
     }
 
-    private static func request(_ request: HTTPRequest, version: String) -> [String] {
-        var lines = ["\(request.method.rawValue) \(request.path ?? "/")\(version)"]
+    private static func request(_ request: HTTPRequest, version: String, of hop: Hop? = nil) -> [String] {
+        let forwarder = hop.flatMap(forwardingProxy)
+        // A proxy gets the whole URL (RFC 9112 §3.2.2).
+        let origin = forwarder == nil ? "" : hop?.url.origin.serialized ?? ""
+        var lines = ["\(request.method.rawValue) \(origin)\(request.path ?? "/")\(version)"]
         lines.append("Host: \(request.authority ?? "")")
-        for field in request.headerFields { lines.append("\(field.name.rawName): \(shown(field))") }
+        let fields = Array(request.headerFields) + Array(forwarder?.forwardedFields ?? [:])
+        for field in fields { lines.append("\(field.name.rawName): \(shown(field))") }
         return lines
+    }
+
+    /// The proxy that forwarded the request; nil without a proxy, and through a tunnel.
+    private static func forwardingProxy(of hop: Hop) -> Proxy? {
+        guard let proxy = hop.proxy, proxy.kind == .http, !proxy.tunnelsPlainHTTP, !hop.url.origin.scheme.isSecure
+        else { return nil }
+        return proxy
     }
 
     private static func response(_ hop: Hop) -> [String] {
