@@ -219,6 +219,28 @@ extension ProcessTests {
             await upstream.stop()
         }
 
+        @Test("resolve --type says why there is no answer", .timeLimit(.minutes(1)))
+        func missingRecords() async throws {
+            let folder = try Folder()
+            let dead = try RefusedEndpoint()
+            let upstream = "dns:\(dead.endpoint)"
+            for type in ["TXT", "A"] {
+                let line = ["resolve", "--type", type, "--dns", upstream]
+                let run = try await CommandRun.run(CommandRun.beeline, line + ["x.test"], in: folder)
+                let start = "beeline: (6) x.test: no upstream gave a usable answer: \(upstream): "
+                #expect(run.status == 6 && run.errors.hasPrefix(start), "\(run.errors)")
+                #expect(run.errors.contains("refused"), "\(run.errors)")
+                let json = try await CommandRun.run(CommandRun.beeline, line + ["--json", "x.test"], in: folder)
+                let name = try ReportView(json.text)["names"][0]
+                #expect(name["status"].text == "SERVFAIL" && name["errors"].texts == ["22"], "\(json.text)")
+                #expect(name["failures"][0]["upstream"].text == upstream, "\(json.text)")
+            }
+            let line = ["resolve", "--type", "TXT", "--dns", "dnspod:\(dead.endpoint)", "x.test"]
+            let other = try await CommandRun.run(CommandRun.beeline, line, in: folder)
+            #expect(other.status == 6 && other.errors.contains("no upstream carries records"), "\(other.errors)")
+            dead.close()
+        }
+
         @Test("a signal ends resolve --type although the upstream is silent, and a bad name costs no answers")
         func endOfRecordLookups() async throws {
             let folder = try Folder()

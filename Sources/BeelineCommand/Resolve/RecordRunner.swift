@@ -41,25 +41,40 @@ struct RecordRunner: Sendable {
             throw CommandFailure(.malformedURL, "\"\(name)\" is not a name")
         }
         await client.resolver.enterNetworkOfIPv6Alone()
-        var reports: [Report] = []
+        var outcomes: [(name: String, outcome: RecordLookup.Outcome)] = []
         for name in names {
             guard !Task.isCancelled, let outcome = await lookup.records(of: name) else { break }
-            reports.append(Report(name, outcome))
+            outcomes.append((name, outcome))
         }
         // The process ends by the signal.
         guard !Task.isCancelled else { return .ok }
         await client.shutDown()
-        let lines = reports.flatMap { $0.records.map { $0.data + "\n" } }
-        let text = json ? JSONOutput.line(Document(names: reports)) + "\n" : lines.joined()
+        let lines = outcomes.flatMap { $0.outcome.records.map { $0.data + "\n" } }
+        let document = Document(names: outcomes.map { Report($0.name, $0.outcome) })
+        let text = json ? JSONOutput.line(document) + "\n" : lines.joined()
         try StandardOutput.write(text.utf8)
         var status = CommandStatus.ok
-        for report in reports where report.status != "NOERROR" {
+        let carriesMessages = client.resolver.configuration.upstreams.contains { $0 is any MessageUpstream }
+        for (name, outcome) in outcomes where outcome.code != "NOERROR" {
             status = .hostUnresolved
             guard !json else { continue }
-            let reasons = report.errors.isEmpty ? "" : ": extended error \(report.errors.joined(separator: ", "))"
-            CommandFailure(.hostUnresolved, "\(report.name): the answer is \(report.status)\(reasons)").print()
+            let reason = Self.reason(outcome, carriesMessages: carriesMessages)
+            CommandFailure(.hostUnresolved, "\(name): \(reason)").print()
         }
         return status
+    }
+
+    /// Why there is no answer, in words.
+    private static func reason(_ outcome: RecordLookup.Outcome, carriesMessages: Bool) -> String {
+        if outcome.isFailure, !outcome.failures.isEmpty {
+            let list = outcome.failures.map(\.description).joined(separator: "; ")
+            return "no upstream gave a usable answer: \(list)"
+        }
+        if outcome.code == "NOTIMP", !carriesMessages {
+            return "no upstream carries records of this type; --dns with doh, dot or dns names one that does"
+        }
+        let reasons = outcome.reasons.isEmpty ? "" : ": " + outcome.reasons.joined(separator: ", ")
+        return "the answer is \(outcome.code)\(reasons)"
     }
 
     private struct Document: Encodable {
@@ -74,6 +89,7 @@ struct RecordRunner: Sendable {
         var verified: Bool
         var records: [Record]
         var errors: [String]
+        var failures: [FailedUpstreamReport]
 
         struct Record: Encodable {
             var name: String
@@ -88,6 +104,7 @@ struct RecordRunner: Sendable {
             verified = outcome.isVerified
             records = outcome.records.map { Record(name: $0.name, type: $0.type, ttl: $0.ttl, data: $0.data) }
             errors = outcome.errors
+            failures = outcome.failures.map(FailedUpstreamReport.init)
         }
     }
 }

@@ -244,6 +244,7 @@ extension ServerAnswer {
         default:
             let reasons = [ExtendedError(error.code)].compactMap(\.self)
             self.init(.serverFailure, source: error.code.description, errors: reasons)
+            failures = error.failures
         }
     }
 

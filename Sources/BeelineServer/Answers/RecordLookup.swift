@@ -27,6 +27,10 @@ package struct RecordLookup: Sendable {
         package var isVerified: Bool
         /// The number and the text of each extended error (RFC 8914).
         package var errors: [String]
+        /// The errors in words, such as `DNSSEC Bogus (6)`.
+        package var reasons: [String]
+        /// Why upstreams gave no answer, if none gave one.
+        package var failures: [ResolutionError.Failure]
         /// Whether the lookup failed. A name without records has not failed.
         package var isFailure: Bool
     }
@@ -69,6 +73,12 @@ package struct RecordLookup: Sendable {
                 let text = String(decoding: error.text, as: UTF8.self)
                 return text.isEmpty ? "\(error.code)" : "\(error.code) \(text)"
             },
+            reasons: answer.errors.map { error in
+                let text = String(decoding: error.text, as: UTF8.self)
+                let name = error.purpose.map { "\($0) (\(error.code))" } ?? "extended error \(error.code)"
+                return text.isEmpty ? name : "\(name): \(text)"
+            },
+            failures: answer.failures,
             isFailure: answer.isFailure && answer.code != .noSuchName
         )
     }

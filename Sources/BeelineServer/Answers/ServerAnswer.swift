@@ -16,6 +16,8 @@ struct ServerAnswer: Sendable {
     var isVerified = false
     /// Why the answer is an error or stale.
     var errors: [ExtendedError] = []
+    /// Why upstreams gave no answer, if none gave one. Clients do not get these.
+    var failures: [ResolutionError.Failure] = []
     /// The type of the question, if it is known.
     var answeredType: DNSType?
     /// Whether the answer comes from a zone of this server.

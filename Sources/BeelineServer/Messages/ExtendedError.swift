@@ -24,6 +24,18 @@ struct ExtendedError: Hashable, Sendable {
     static let unsupported = ExtendedError(code: 21)
     static let noReachableServer = ExtendedError(code: 22)
 
+    /// The purposes of the codes from 0 on (RFC 8914 §4).
+    private static let purposes = [
+        "Other Error", "Unsupported DNSKEY Algorithm", "Unsupported DS Digest Type", "Stale Answer", "Forged Answer",
+        "DNSSEC Indeterminate", "DNSSEC Bogus", "Signature Expired", "Signature Not Yet Valid", "DNSKEY Missing",
+        "RRSIGs Missing", "No Zone Key Bit Set", "NSEC Missing", "Cached Error", "Not Ready", "Blocked", "Censored",
+        "Filtered", "Prohibited", "Stale NXDOMAIN Answer", "Not Authoritative", "Not Supported",
+        "No Reachable Authority", "Network Error", "Invalid Data",
+    ]
+
+    /// The purpose of the code, such as `DNSSEC Bogus`; nil for codes that RFC 8914 does not have.
+    var purpose: String? { Self.purposes.indices.contains(Int(code)) ? Self.purposes[Int(code)] : nil }
+
     /// The errors of a response.
     static func errors(in message: DNSMessage) -> [ExtendedError] {
         guard case .other(_, let octets)? = message.additionals.first(where: { $0.type == .opt })?.data else {

@@ -9,14 +9,14 @@ extension MessageForwarder {
     ///
     /// - Parameter id: The query. Nothing is stored if its last question was cancelled meanwhile.
     func ask(_ query: MessageQuery, key: Key, id: Int) async {
-        let found = await askUpstreams(query)
+        let (found, failures) = await askUpstreams(query)
         let now = clock.now
         let (answer, waiters) = state.withLockedValue {
             state -> (ServerAnswer, [AsyncStream<ServerAnswer>.Continuation]) in
             guard state.queries[key]?.id == id else { return (ServerAnswer(.serverFailure), []) }
             let waiters = state.queries.removeValue(forKey: key)?.waiters ?? []
             guard let found, !found.isFailure else {
-                return (fallBack(key, failure: found, now: now, in: &state), waiters)
+                return (fallBack(key, failure: found, of: failures, now: now, in: &state), waiters)
             }
             let ttl = min(Duration.seconds(found.ttl), limits.maxTTL)
             state.answers.store(Entry(answer: found, storedAt: now, expiresAt: now + ttl), for: key)
@@ -29,9 +29,12 @@ extension MessageForwarder {
     }
 
     /// The stale answer, or the failure if there is none. Either is used for a while without asking again.
+    ///
+    /// - Parameter failures: Why upstreams gave no answer.
     private func fallBack(
         _ key: Key,
         failure: ServerAnswer?,
+        of failures: [ResolutionError.Failure],
         now: ContinuousClock.Instant,
         in state: inout State
     ) -> ServerAnswer {
@@ -42,13 +45,16 @@ extension MessageForwarder {
         }
         var answer = failure ?? ServerAnswer(.serverFailure, errors: [.noReachableServer])
         answer.source = failure == nil ? "allUpstreamsFailed" : "upstream"
+        if failure == nil { answer.failures = failures }
         state.answers.store(Entry(answer: answer, storedAt: now, expiresAt: now + limits.failureTTL), for: key)
         return answer
     }
 
     /// Asks the upstreams in turn until one answers. If none does, returns the last failure response, or nil if there
-    /// was no response.
-    private func askUpstreams(_ query: MessageQuery) async -> ServerAnswer? {
+    /// was no response; and why the others gave no answer.
+    private func askUpstreams(
+        _ query: MessageQuery
+    ) async -> (answer: ServerAnswer?, failures: [ResolutionError.Failure]) {
         let start = clock.now
         let first = state.withLockedValue { state in
             if let preferredAt = state.preferredAt, preferredAt <= start { (state.first, state.preferredAt) = (0, nil) }
@@ -58,6 +64,7 @@ extension MessageForwarder {
         // The cached answer keeps AD for later clients that ask for it.
         query.wantsVerdict = true
         var failure: ServerAnswer?
+        var failures: [ResolutionError.Failure] = []
         for step in upstreams.indices {
             let left = limits.whole - (clock.now - start)
             guard left > .zero, !Task.isCancelled else { break }
@@ -65,15 +72,17 @@ extension MessageForwarder {
             let upstream = upstreams[index]
             let askedAt = clock.now
             state.withLockedValue { $0.questionsSent += 1 }
-            let response = await firstResult(within: min(limits.upstream, left)) { [query] () -> DNSMessage? in
-                try? await upstream.response(to: query)
+            let result: Result<DNSMessage, UpstreamError>? = await firstResult(within: min(limits.upstream, left)) {
+                [query] in await Self.result(of: query, by: upstream)
             }
+            let response = try? result?.get()
             let time = clock.now - askedAt
             if response != nil || !Task.isCancelled {
                 state.withLockedValue { $0.times[index].record(time, isAnswer: response != nil) }
             }
             note(hasResponded: response != nil, index, askedAt: askedAt)
             guard let response, let answer = usable(response, query, isTrusted: upstream.isAuthenticated) else {
+                failures.append(ResolutionError.Failure(upstream: upstream.name, error: Self.error(of: result)))
                 continue
             }
             guard !answer.isFailure else {
@@ -81,9 +90,29 @@ extension MessageForwarder {
                 continue
             }
             if step > 0 { prefer(index, to: first) }
-            return answer
+            return (answer, failures)
         }
-        return failure
+        return (failure, failures)
+    }
+
+    private static func result(
+        of query: MessageQuery,
+        by upstream: any MessageUpstream
+    ) async -> Result<DNSMessage, UpstreamError> {
+        do throws(UpstreamError) {
+            return .success(try await upstream.response(to: query))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The error of an upstream without a usable response; `result` is nil after the time limit.
+    private static func error(of result: Result<DNSMessage, UpstreamError>?) -> UpstreamError {
+        switch result {
+        case .failure(let error)?: error
+        case .success?: UpstreamError(.bogusAnswer, "its answer is not for the question, or has a refused address")
+        case nil: UpstreamError(.timeLimit, "no answer in time")
+        }
     }
 
     /// Records whether an upstream has responded. A missing response does not count if the upstream has since responded
