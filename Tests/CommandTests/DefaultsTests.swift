@@ -105,6 +105,16 @@ struct DefaultsTests {
         }
     }
 
+    @Test(
+        "the error for an upstream by name says how to write its address",
+        arguments: ["doh:https://dns.example/q", "json:https://dns.example/q", "dot:dns.example"]
+    )
+    func missingAddress(_ spec: String) {
+        let failure = #expect(throws: CommandFailure.self) { try upstreams(["--dns", spec], folder: "/x", dns: []) }
+        let start = "--dns \"\(spec)\": the address of dns.example is missing; append it as #ADDR"
+        #expect(failure?.status == .usage && failure?.message.hasPrefix(start) == true, "\(failure as Any)")
+    }
+
     @Test("a HOME of another user that cannot be searched is no error, a folder that was chosen is")
     func unreachableHome() throws {
         let files = InputFiles(
