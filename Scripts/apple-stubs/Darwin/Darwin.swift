@@ -75,6 +75,7 @@ public import Glibc
 @_exported import var Glibc.SIGPIPE
 @_exported import var Glibc.SIGQUIT
 @_exported import var Glibc.SIGTERM
+@_exported import var Glibc.SIGTSTP
 @_exported import var Glibc.SIGUSR1
 @_exported import var Glibc.SIGUSR2
 @_exported import var Glibc.SIG_DFL
@@ -117,7 +118,6 @@ public import Glibc
 @_exported import func Glibc.getenv
 @_exported import func Glibc.geteuid
 @_exported import func Glibc.gethostname
-@_exported import func Glibc.getpass
 @_exported import func Glibc.getpeername
 @_exported import func Glibc.getpgrp
 @_exported import func Glibc.getpid
@@ -263,6 +263,22 @@ public func pthread_sigmask(
     _ signals: UnsafePointer<sigset_t>?,
     _ old: UnsafeMutablePointer<sigset_t>?
 ) -> CInt { 0 }
+
+// MARK: Terminals
+
+public typealias tcflag_t = UInt
+
+public struct termios {
+    public var c_lflag: tcflag_t = 0
+    public init() {}
+}
+
+public func tcgetattr(_ descriptor: CInt, _ settings: UnsafeMutablePointer<termios>?) -> CInt { 0 }
+public func tcsetattr(_ descriptor: CInt, _ when: CInt, _ settings: UnsafePointer<termios>?) -> CInt { 0 }
+
+public var ECHO: CInt { 8 }
+public var TCSANOW: CInt { 0 }
+public var TCSAFLUSH: CInt { 2 }
 
 // MARK: Processes
 
