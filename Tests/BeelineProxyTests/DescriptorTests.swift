@@ -50,7 +50,7 @@ struct DescriptorTests {
             let request = "CONNECT a.test:\(lab.plain.port) HTTP/1.1\r\nHost: a\r\n\r\n"
             var told: [RawConnection] = []
             for _ in 0..<50 { told.append(try await lab.connect()) }
-            while await lab.proxy.counts().connections < 200 { await Task.yield() }
+            try await eventually("200 connections") { await lab.proxy.counts().connections >= 200 }
             let flood = try await lab.connect()
             guard (try? await flood.receive()) == nil else { throw Unexpected(text: "a flood was served") }
             for connection in told {

@@ -101,10 +101,10 @@ struct GatewayTests {
             let url = "https://a.test:\(lab.site.port)/echo"
             let (head, _) = try await get(lab, url, fields: "Content-Length: 5\r\n", method: "POST", body: "hello")
             #expect(head.hasPrefix("HTTP/1.1 200 "))
-            while await lab.proxy.counts().connections > 0 { await Task.yield() }
+            try await eventually("the end of the connection") { await lab.proxy.counts().connections == 0 }
             await lab.stop()
         }
-        while client != nil { await Task.yield() }
+        try await eventually("the end of the client") { client == nil }
     }
 
     @Test("a redirect to a listed host leads to the gateway, and a redirect to another host stays as it is")

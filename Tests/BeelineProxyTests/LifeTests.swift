@@ -74,7 +74,7 @@ struct LifeTests {
         try await late.send("GET /proxy.pac HTTP/1.1\r\nHost: a\r\n\r\nCONNECT \(place)")
         _ = try await late.receiveResponse()
         // The kernel resets a connection that was not accepted when its listener closes.
-        while await lab.proxy.counts().connections < 3 { await Task.yield() }
+        try await eventually("three connections") { await lab.proxy.counts().connections >= 3 }
         async let stopped: Void = lab.proxy.stop(within: .seconds(20))
         #expect(try await resting.receive() == nil, "a client that says nothing does not delay the end")
         try await late.send("Host: a\r\n\r\n")
@@ -196,7 +196,7 @@ struct LifeTests {
             for round in 0..<3 {
                 let tunnels = await lab.proxy.counts().tunnels
                 let crowd = Task { await Self.abuse(lab, port: server.port, rounds: 100_000, seed: UInt64(round)) }
-                while await lab.proxy.counts().tunnels < tunnels + 40 { await Task.yield() }
+                try await eventually("forty tunnels") { await lab.proxy.counts().tunnels >= tunnels + 40 }
                 crowd.cancel()
                 await crowd.value
             }

@@ -186,7 +186,9 @@ struct OriginTests {
             _ = try await connection.receive(count: 2)
             try await connection.send([UInt8](repeating: 1, count: count))
             let channel = connection.channel
-            while try await channel.eventLoop.submit({ channel.unacknowledgedBytes != 0 }).get() { await Task.yield() }
+            try await eventually("the acknowledgement") {
+                try await channel.eventLoop.submit { channel.unacknowledgedBytes == 0 }.get()
+            }
             await connection.reset()
             isCut.open()
         }

@@ -32,9 +32,7 @@ struct ProxyLimitTests {
     }
 
     private static func becomesEmpty(_ proxy: BeelineProxy) async throws {
-        try await withTimeLimit(.seconds(20), for: { "the proxy to close its client" }) {
-            while await proxy.counts().connections > 0 { await Task.yield() }
-        }
+        try await eventually("the proxy to close its client") { await proxy.counts().connections == 0 }
     }
 
     @Test(
@@ -163,7 +161,7 @@ struct ProxyLimitTests {
         }
         #expect(await lab.proxy.counts().refused == 1)
         await connections[0].close()
-        while await lab.proxy.counts().connections > 1 { await Task.yield() }
+        try await eventually("the end of a connection") { await lab.proxy.counts().connections <= 1 }
         connections.append(try await lab.connect())
         #expect(await isServed(connections[3]))
         for connection in connections { await connection.close() }

@@ -203,7 +203,7 @@ struct RefusalTests {
         await three.close()
         await one.close()
         try await server.connections { $0.open == 1 }
-        while await lab.proxy.counts().connections > 1 { await Task.yield() }
+        try await eventually("the end of a connection") { await lab.proxy.counts().connections <= 1 }
         await (try lab.tunnel(to: "a.test", port: server.port)).close()
         await two.close()
         await server.stop()

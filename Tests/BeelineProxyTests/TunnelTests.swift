@@ -367,7 +367,7 @@ struct TunnelTests {
             if isHalfOpen { try await tunnel.finishSending() }
             _ = try? await tunnel.drain()
             await tunnel.close()
-            while await lab.proxy.counts().openTunnels > 0 { await Task.yield() }
+            try await eventually("the end of the tunnel") { await lab.proxy.counts().openTunnels == 0 }
             // A half-closed server that sends nothing does not notice the other end.
             if !isHalfOpen { try await server.connections { $0.accepted == 1 && $0.open == 0 } }
             await server.stop()

@@ -15,9 +15,7 @@ struct AnswerQueueTests {
     func released() async throws {
         let server = try await RedisDouble.start { _ in .reply("+OK\r\n") }
         let thread = RedisAnswers(server.configuration).thread
-        try await withTimeLimit(.seconds(20), for: { "the end of the thread" }) {
-            while (try? await thread.runIfActive { true }) != nil { await Task.yield() }
-        }
+        try await eventually("the end of the thread") { (try? await thread.runIfActive { true }) == nil }
         await server.stop()
     }
 
@@ -31,14 +29,10 @@ struct AnswerQueueTests {
         try await redis.connected()
         let question = Question(try Host("a.test"), families: .v4)
         let first = Task { await redis.answer(to: question, from: "one") }
-        try await withTimeLimit(.seconds(20), for: { "the first question at the server" }) {
-            while server.commands.isEmpty { await Task.yield() }
-        }
+        try await eventually("the first question at the server") { !server.commands.isEmpty }
         for _ in 0..<2 {
             let next = Task { await redis.answer(to: question, from: "one") }
-            try await withTimeLimit(.seconds(20), for: { "a question in the queue" }) {
-                while redis.waiting == 0 { await Task.yield() }
-            }
+            try await eventually("a question in the queue") { redis.waiting != 0 }
             next.cancel()
             let answer = await next.value
             #expect(answer == nil && redis.waiting == 0)

@@ -161,9 +161,7 @@ struct ClusterTests {
         let redis = RedisAnswers(given.configuration)
         try await redis.connected()
         #expect(await redis.add(1, to: "a", lifetime: .seconds(60)) == nil)
-        try await withTimeLimit(.seconds(30), for: { "the failure" }) {
-            while Self.areAllUp(redis) { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("the failure", within: .seconds(30)) { !Self.areAllUp(redis) }
         let port = other.port
         reply.withLockedValue { $0 = isGiven ? ":5\r\n" : "-MOVED \(slot) 127.0.0.1:\(port)\r\n" }
         #expect(try await redis.added(1, to: "a") == 5)

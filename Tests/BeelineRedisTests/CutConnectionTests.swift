@@ -67,9 +67,7 @@ struct CutConnectionTests {
         (configuration.user, configuration.password) = ("worker", "s3cret")
         configuration.onUnavailable = { text in told.withLockedValue { $0.append(text) } }
         let redis = RedisAnswers(configuration)
-        try await withTimeLimit(.seconds(30), for: { "a report" }) {
-            while told.withLockedValue({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("a report", within: .seconds(30)) { !told.withLockedValue { $0.isEmpty } }
         let reasons = told.withLockedValue { $0 }
         #expect(reasons.allSatisfy { $0.hasPrefix("ERR ") && !$0.contains("s3cret") }, "\(reasons)")
         #expect(server.commands == ["AUTH worker s3cret"])

@@ -223,12 +223,9 @@ struct DeploymentTests {
         one.set("before", "1")
         try await one.synchronize(within: .seconds(30))
         try await two.has("before=1")
-        try await withTimeLimit(.seconds(60), for: { "the replica" }) {
-            while try !sentinel.ask("SENTINEL", "replicas", "shop").contains("slave")
-                || !replica.ask("INFO", "replication").contains("master_link_status:up")
-            {
-                try await Task.sleep(for: .milliseconds(20))
-            }
+        try await eventually("the replica", within: .seconds(60), every: .milliseconds(20)) {
+            try sentinel.ask("SENTINEL", "replicas", "shop").contains("slave")
+                && replica.ask("INFO", "replication").contains("master_link_status:up")
         }
         master.stop()
         // Sentinel would make a replica of any other server that takes the port.
@@ -263,10 +260,8 @@ struct DeploymentTests {
         _ = try servers[1].ask("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
         _ = try servers[1].ask("CLUSTER", "SET-CONFIG-EPOCH", "2")
         _ = try servers[0].ask("CLUSTER", "MEET", "127.0.0.1", "\(servers[1].port)", "\(buses[1])")
-        try await withTimeLimit(.seconds(60), for: { "the cluster" }) {
-            while try servers.contains(where: { try !$0.ask("CLUSTER", "INFO").contains("cluster_state:ok") }) {
-                try await Task.sleep(for: .milliseconds(20))
-            }
+        try await eventually("the cluster", within: .seconds(60), every: .milliseconds(20)) {
+            try servers.allSatisfy { try $0.ask("CLUSTER", "INFO").contains("cluster_state:ok") }
         }
         return servers
     }
@@ -326,9 +321,7 @@ struct DeploymentTests {
         configuration.sentinel = RedisSentinel(hosts: [RedisHost("127.0.0.1", port: sentinel.port)], service: "shop")
         configuration.onUnavailable = { text in told.withLockedValue { $0.append(text) } }
         let redis = RedisAnswers(configuration)
-        try await withTimeLimit(.seconds(30), for: { "the reason" }) {
-            while told.withLockedValue({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("the reason", within: .seconds(30)) { !told.withLockedValue { $0.isEmpty } }
         #expect(told.withLockedValue { $0 } == ["Sentinel 127.0.0.1:\(sentinel.port): its reply is malformed"])
         await redis.shutDown()
         await sentinel.stop()

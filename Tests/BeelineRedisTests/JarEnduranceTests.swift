@@ -71,10 +71,8 @@ struct JarEnduranceTests {
             for count in 1...max(kills / 2, 1) {
                 // At a point of the work rather than of time, so that the kill is in the middle of it.
                 let wanted = last * count / (kills + 1)
-                try await withTimeLimit(.seconds(3_000), for: { "change \(wanted)" }) {
-                    while !WriterProcess.slots(0, in: observer.jar).values.contains(where: { Int($0) ?? 0 >= wanted }) {
-                        try await Task.sleep(for: .milliseconds(1))
-                    }
+                try await eventually("change \(wanted)", within: .seconds(3_000)) {
+                    WriterProcess.slots(0, in: observer.jar).values.contains { (Int($0) ?? 0) >= wanted }
                 }
                 try await disturb(count)
             }

@@ -22,9 +22,7 @@ struct JarHostilityTests {
         let state = "{beeline:jar:shop}:state"
         #expect(try server.ask("HSET", state, "serial", "9223372036854775807", "pruned", "0") == "2\n")
         let jar = try RedisJar(server.jarConfiguration())
-        try await withTimeLimit(.seconds(30), for: { "a failure; the state is \(jar.state)" }) {
-            while jar.state.failure == nil { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("a failure; the state is \(jar.state)", within: .seconds(30)) { jar.state.failure != nil }
         #expect(jar.jar.allCookies().isEmpty)
         try? await jar.close(within: .seconds(1))
         server.stop()

@@ -49,8 +49,8 @@ struct JarLimitTests {
         let gone = try #require((0..<10).first { !kept.contains("n\($0)=1") })
         one.set("n\(gone)", "2")
         try await one.synchronize(within: .seconds(30))
-        try await withTimeLimit(.seconds(30), for: { "the change; the jar has \(small.pairs)" }) {
-            while !small.pairs.contains("n\(gone)=2") { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually("the change; the jar has \(small.pairs)", within: .seconds(30)) {
+            small.pairs.contains("n\(gone)=2")
         }
         for jar in [one, small] { try await jar.close(within: .seconds(10)) }
         #expect(try server.ask("HLEN", Self.base + "cookies") == "10\n")

@@ -17,9 +17,7 @@ struct JarScanTests {
         configuration.redis = server.configuration
         configuration.surveyLimit = .milliseconds(50)
         let jar = try RedisJar(configuration)
-        try await withTimeLimit(.seconds(30), for: { "a failure; the state is \(jar.state)" }) {
-            while jar.state.failure == nil { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("a failure; the state is \(jar.state)", within: .seconds(30)) { jar.state.failure != nil }
         #expect(jar.state.failure?.hasPrefix("HSCAN") == true)
         try? await jar.close(within: .seconds(1))
         await server.stop()

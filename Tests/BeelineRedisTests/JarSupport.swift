@@ -55,16 +55,12 @@ extension RedisJar {
     /// Waits until the jar has these cookies.
     func has(_ pairs: String..., sourceLocation: String = #function) async throws {
         let wanted = pairs.sorted()
-        try await withTimeLimit(.seconds(30), for: { "\(wanted); the jar has \(self.pairs)" }) {
-            while self.pairs != wanted { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("\(wanted); the jar has \(self.pairs)", within: .seconds(30)) { self.pairs == wanted }
     }
 
     /// Waits until the state fulfils a condition.
     func state(_ isMet: @escaping @Sendable (RedisJarState) -> Bool) async throws {
-        try await withTimeLimit(.seconds(30), for: { "the state; it is \(self.state)" }) {
-            while !isMet(self.state) { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("the state; it is \(self.state)", within: .seconds(30)) { isMet(self.state) }
     }
 
     @discardableResult

@@ -168,14 +168,10 @@ struct JarTests {
         _ = try server.ask("FLUSHALL")
         one.set("later", "1")
         for jar in [one, two, one, two] { try await jar.synchronize(within: .seconds(30)) }
-        try await withTimeLimit(.seconds(30), for: { "the cookies on the server" }) {
-            while try server.ask("HLEN", "{beeline:jar:shop}:cookies") != "101\n" {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+        try await eventually("the cookies on the server", within: .seconds(30)) {
+            try server.ask("HLEN", "{beeline:jar:shop}:cookies") == "101\n"
         }
-        try await withTimeLimit(.seconds(30), for: { "the same cookies" }) {
-            while two.pairs != one.pairs { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("the same cookies", within: .seconds(30)) { two.pairs == one.pairs }
         #expect(two.pairs.count == 101)
         await Self.close(one, two)
         await relay.stop()
@@ -226,9 +222,7 @@ struct JarTests {
             try await one.synchronize()
         }
         #expect(one.pairs.count == 3)
-        try await withTimeLimit(.seconds(30), for: { "the eviction" }) {
-            while two.pairs != one.pairs { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("the eviction", within: .seconds(30)) { two.pairs == one.pairs }
         await Self.close(one, two)
         server.stop()
     }
@@ -293,9 +287,7 @@ struct JarTests {
         one.remove("old")
         let second = try Self.server(port: first.port)
         let two = try await second.jar()
-        try await withTimeLimit(.seconds(30), for: { "all cookies" }) {
-            while two.pairs != one.pairs { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("all cookies", within: .seconds(30)) { two.pairs == one.pairs }
         #expect(two.pairs.count == 100)
         await Self.close(one, two)
         second.stop()

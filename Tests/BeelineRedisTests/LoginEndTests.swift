@@ -128,9 +128,7 @@ struct LoginEndTests {
         }
         let losing = try await jar.beginEndlessLogin()
         relay.drop(true)
-        try await withTimeLimit(.seconds(30), for: { "the renewal" }) {
-            while !relay.dropped.contains(":lease:") { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("the renewal", within: .seconds(30)) { relay.dropped.contains(":lease:") }
         losing.cancel()
         relay.drop(false)
         await relay.cut()

@@ -45,9 +45,7 @@ final class LoginOrigin: Sendable {
 
     /// Waits for a login with this number.
     func reaches(_ number: Int) async throws {
-        try await withTimeLimit(.seconds(3_000), for: { "login \(number)" }) {
-            while self.logins.keys.max() ?? 0 < number { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("login \(number)", within: .seconds(3_000)) { (self.logins.keys.max() ?? 0) >= number }
     }
 
     func stop() async { await server.stop() }

@@ -19,10 +19,8 @@ struct LoginOutageTests {
 
     /// Waits until a text was swallowed twice: by a call that failed, and by the next attempt.
     private static func secondAttempt(_ text: String, at relay: Relay) async throws {
-        try await withTimeLimit(.seconds(40), for: { "the second attempt" }) {
-            while relay.dropped.split(separator: text, omittingEmptySubsequences: false).count < 3 {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+        try await eventually("the second attempt", within: .seconds(40)) {
+            relay.dropped.split(separator: text, omittingEmptySubsequences: false).count >= 3
         }
     }
 
@@ -73,9 +71,7 @@ struct LoginOutageTests {
             copy.insert(.session("next"))
         }
         // The second check follows the first attempt to take the lease.
-        try await withTimeLimit(.seconds(30), for: { "the wait" }) {
-            while checks.withLockedValue({ $0 }) < 2 { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("the wait", within: .seconds(30)) { checks.withLockedValue { $0 } >= 2 }
         relay.drop(true)
         do {
             try await Self.secondAttempt(":lease:", at: relay)

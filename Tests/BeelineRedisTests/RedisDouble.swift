@@ -75,9 +75,7 @@ extension RedisAnswers {
 
     /// Waits until a connection is open.
     func connected() async throws {
-        try await withTimeLimit(.seconds(30), for: { "the connection" }) {
-            while !self.isConnected { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await eventually("the connection", within: .seconds(30)) { self.isConnected }
     }
 }
 #endif

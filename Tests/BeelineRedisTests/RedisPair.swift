@@ -40,12 +40,10 @@ actor RedisPair {
         old.stop()
         // Until the end, because Sentinel would make a replica of any other server that takes the port.
         placeholders.append(try await RawServer.start(port: old.port) { _ in })
-        try await withTimeLimit(.seconds(60), for: { "the promotion of port \(new.port)" }) { [sentinel] in
-            while try !sentinel.ask("SENTINEL", "get-master-addr-by-name", "pair").contains("\(new.port)")
-                || !new.ask("ROLE").hasPrefix("master")
-            {
-                try await Task.sleep(for: .milliseconds(20))
-            }
+        let pause = Duration.milliseconds(20)
+        try await eventually("the promotion of port \(new.port)", within: .seconds(60), every: pause) { [sentinel] in
+            try sentinel.ask("SENTINEL", "get-master-addr-by-name", "pair").contains("\(new.port)")
+                && new.ask("ROLE").hasPrefix("master")
         }
         master = new
         replica = try RedisServer(program, arguments: ["--replicaof", "127.0.0.1 \(new.port)"])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
+import BeelineTesting
 import Dispatch
 import NIOConcurrencyHelpers
 import Names
@@ -30,7 +31,7 @@ struct RedisPlaceTests {
                     }
                 }
             }
-            while started.withLockedValue({ $0 }) < 4 { await Task.yield() }
+            try? await eventually("four calls") { started.withLockedValue { $0 } >= 4 }
             // A caller that comes late starts a lookup of its own.
             for _ in 0..<4 { gate.signal() }
             return await group.reduce(into: []) { $0.append($1) }

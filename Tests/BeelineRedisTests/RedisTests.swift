@@ -50,10 +50,8 @@ struct RedisTests {
     /// Resolves a host and waits until the answer is in the server: it is written after the caller has returned.
     private static func share(_ host: Host, resolver: Resolver, redis: RedisAnswers, name: String) async throws {
         _ = try? await resolver.resolve(host)
-        try await withTimeLimit(.seconds(30), for: { "\(host) in the server" }) {
-            while await redis.answer(to: Question(host, families: .v4), from: name) == nil {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+        try await eventually("\(host) in the server", within: .seconds(30)) {
+            await redis.answer(to: Question(host, families: .v4), from: name) != nil
         }
     }
 
@@ -99,9 +97,7 @@ struct RedisTests {
             to: Question(host, families: .v4),
             from: "one"
         )
-        try await withTimeLimit(.seconds(30), for: { "the connection" }) {
-            while !reading.isConnected { try await Task.sleep(for: .milliseconds(5)) }
-        }
+        try await reading.connected()
         // The answer is written after its caller continues.
         try await withTimeLimit(.seconds(30), for: { "the answer" }) {
             while true {
@@ -166,9 +162,7 @@ struct RedisTests {
         configuration.port = server.port
         configuration.timeout = .seconds(3_600)
         let redis = RedisAnswers(configuration)
-        try await withTimeLimit(.seconds(30), for: { "the connection" }) {
-            while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await redis.connected()
         let question = Question(try Host("a.test"), families: .v4)
         let waiting = Task { await redis.answer(to: question, from: "one") }
         waiting.cancel()
@@ -236,8 +230,8 @@ struct RedisTests {
         configuration.port = server.port
         configuration.timeout = .milliseconds(200)
         let redis = RedisAnswers(configuration)
+        try await redis.connected()
         try await withTimeLimit(.seconds(30), for: { "the end of the exchange" }) {
-            while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
             #expect(await redis.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
         }
         #expect(!redis.isConnected)
@@ -256,8 +250,8 @@ struct RedisTests {
         configuration.port = server.port
         configuration.timeout = .seconds(20)
         let redis = RedisAnswers(configuration)
+        try await redis.connected()
         try await withTimeLimit(.seconds(30), for: { "the end of the exchange" }) {
-            while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
             #expect(await redis.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
         }
         #expect(!redis.isConnected)
@@ -318,9 +312,7 @@ struct RedisTests {
         configuration.port = server.port
         configuration.timeout = .seconds(20)
         let redis = RedisAnswers(configuration)
-        try await withTimeLimit(.seconds(30), for: { "the connection" }) {
-            while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await redis.connected()
         #expect(await redis.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
         #expect(redis.isConnected)
         await redis.shutDown()
@@ -365,10 +357,8 @@ struct RedisTests {
         }
         #expect(commands.withLockedValue { $0.isEmpty })
         dns.signal()
-        try await withTimeLimit(.seconds(30), for: { "the answer in the server" }) {
-            while !commands.withLockedValue({ $0.contains("198.51.100.1") }) {
-                try await Task.sleep(for: .milliseconds(1))
-            }
+        try await eventually("the answer in the server", within: .seconds(30)) {
+            commands.withLockedValue { $0.contains("198.51.100.1") }
         }
         blackHole.signal()
         await redis.shutDown()
@@ -420,9 +410,7 @@ struct RedisTests {
         configuration.port = server.port
         configuration.timeout = .seconds(20)
         let redis = RedisAnswers(configuration)
-        try await withTimeLimit(.seconds(30), for: { "the connection" }) {
-            while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
-        }
+        try await redis.connected()
         let asking = Task {
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0...100 {
@@ -434,9 +422,7 @@ struct RedisTests {
             }
         }
         try await gate.arrivals(atLeast: 1)
-        try await withTimeLimit(.seconds(30), for: { "the questions" }) {
-            while redis.waiting < 101 - RedisAnswers.batchSize { await Task.yield() }
-        }
+        try await eventually("the questions", within: .seconds(30)) { redis.waiting >= 101 - RedisAnswers.batchSize }
         gate.open()
         await asking.value
         let counts = sizes.withLockedValue { $0 }

@@ -70,8 +70,8 @@ struct CertificateTests {
 
         // A key that is not that of the certificate.
         try Self.write(try TestAuthority().certificate(for: "dns.test").keyPEM, to: key)
-        try await withTimeLimit(.seconds(30), for: { "the failure" }) {
-            while told.withLockedValue({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually("the failure", within: .seconds(30), every: .milliseconds(10)) {
+            !told.withLockedValue { $0.isEmpty }
         }
         try await Self.presents(next, at: lab.endpoint)
         _ = try lab.authority.certificate(for: "dns.test", "127.0.0.1").write(to: lab.folder)

@@ -169,8 +169,8 @@ struct DNSReportTests {
         try await connection.send([0, UInt8(query.count)] + query)
         try await gate.arrivals(atLeast: 1)
         async let stopping: Void = server.stop()
-        try await withTimeLimit(.seconds(10), for: { "the stop" }) {
-            while try await !Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 503") { await Task.yield() }
+        try await eventually("the stop", within: .seconds(10)) {
+            try await Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 503")
         }
         #expect(try await Self.get("/ready", at: metrics).hasSuffix("draining\n"))
         gate.open()
@@ -191,8 +191,8 @@ struct DNSReportTests {
         let endpoints = try await server.start()
         let metrics = try #require(endpoints.metrics)
         async let stopping: Void = server.stop()
-        try await withTimeLimit(.seconds(10), for: { "draining" }) {
-            while try await !Self.get("/ready", at: metrics).hasSuffix("draining\n") { await Task.yield() }
+        try await eventually("draining", within: .seconds(10)) {
+            try await Self.get("/ready", at: metrics).hasSuffix("draining\n")
         }
         #expect(try await Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 200"))
         #expect(try await Self.ask("a.example", DNSLab.text, at: endpoints.plain[0]).answers.count == 1)

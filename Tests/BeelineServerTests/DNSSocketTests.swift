@@ -141,7 +141,7 @@ struct DNSSocketTests {
             try? await channel.writeAndFlush(envelope).get()
             try await channel.closeFuture.get()
         }
-        while server.listeners.datagrams[0].channels.count < channels.count { await Task.yield() }
+        try await eventually("the new sockets") { server.listeners.datagrams[0].channels.count >= channels.count }
         let new = server.listeners.datagrams[0].channels
         #expect(new.allSatisfy { channel in !channels.contains { $0 === channel } })
         #expect(try await Self.ask(endpoint.port) == 1)

@@ -91,7 +91,7 @@ struct MessageForwarderTests {
         #expect(await forwarder.answer(query).source == "fresh")
         #expect(await forwarder.answer(query).source == "stale")
         gate.open()
-        while forwarder.known(query) == nil { await Task.yield() }
+        try await eventually("the answer in the cache") { forwarder.known(query) != nil }
         #expect(forwarder.known(query)?.source == "cached")
     }
 
@@ -108,7 +108,7 @@ struct MessageForwarderTests {
         let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
         let key = MessageForwarder.Key(query, in: "")
         let questions = (0..<3).map { _ in Task { await forwarder.answer(query) } }
-        while forwarder.state.withLockedValue({ $0.queries[key]?.wanted }) != 3 { await Task.yield() }
+        try await eventually("three callers") { forwarder.state.withLockedValue { $0.queries[key]?.wanted } == 3 }
         try await gate.arrivals(atLeast: 1)
         for question in questions.dropLast() {
             question.cancel()
@@ -119,7 +119,7 @@ struct MessageForwarderTests {
         #expect(await questions[2].value.source == "cancelled")
         #expect(forwarder.state.withLockedValue { $0.queries.isEmpty } == (places == 3))
         async let next = forwarder.answer(query)
-        while forwarder.state.withLockedValue({ $0.queries[key]?.wanted }) != 1 { await Task.yield() }
+        try await eventually("one caller") { forwarder.state.withLockedValue { $0.queries[key]?.wanted } == 1 }
         if places == 3 { try await gate.arrivals(atLeast: 2) }
         gate.open()
         #expect(await next.source == "fresh")

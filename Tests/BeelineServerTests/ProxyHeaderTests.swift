@@ -125,9 +125,7 @@ struct ProxyHeaderTests {
             try await Self.ask(lab.endpoint, Array(header[..<5]), Array(header[5...]) + request) == "HTTP/1.1 200 OK"
         )
         #expect(try await Self.ask(lab.endpoint, Self.header(command: 0x20, []) + request) == "HTTP/1.1 200 OK")
-        try await withTimeLimit(.seconds(10), for: { "three records" }) {
-            while lab.log.withLockedValue({ $0.count }) < 3 { await Task.yield() }
-        }
+        try await eventually("three records", within: .seconds(10)) { lab.log.withLockedValue { $0.count } >= 3 }
         let clients = lab.log.withLockedValue { $0.map { "\($0.client)" } }
         #expect(clients.sorted() == ["127.0.0.1", "192.0.2.7", "192.0.2.7"])
         await lab.stop()

@@ -62,9 +62,7 @@ struct ReadinessTests {
         #expect(reply.status == 503 && reply.body == Array("no upstream answers\n".utf8))
         #expect(lab.server.readiness == .noUpstream)
         isUp.withLockedValue { $0 = true }
-        try await withTimeLimit(.seconds(20), for: { "readiness" }) {
-            while try await lab.get("/ready").status != 200 { try await Task.sleep(for: .milliseconds(20)) }
-        }
+        try await eventually("readiness", every: .milliseconds(20)) { try await lab.get("/ready").status == 200 }
         await lab.stop()
     }
 
@@ -84,8 +82,8 @@ struct ReadinessTests {
             $0.drainDelay = .seconds(2)
         }
         async let stopping: Void = lab.server.stop()
-        try await withTimeLimit(.seconds(10), for: { "draining" }) {
-            while try await lab.get("/ready", scheme: .http).body != Array("draining\n".utf8) { await Task.yield() }
+        try await eventually("draining", within: .seconds(10)) {
+            try await lab.get("/ready", scheme: .http).body == Array("draining\n".utf8)
         }
         let connection = try await RawConnection.connect(to: lab.endpoint)
         try await connection.send("GET /resolve?name=www.corp.test HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")

@@ -110,10 +110,8 @@ struct ServerTests {
             _ = try await lab.get(target)
         }
         // A record is written after the reply has been sent.
-        let records = try await withTimeLimit(.seconds(10), for: { "three records" }) {
-            while lab.log.withLockedValue({ $0.count }) < 3 { await Task.yield() }
-            return lab.log.withLockedValue { $0 }
-        }
+        try await eventually("three records") { lab.log.withLockedValue { $0.count } >= 3 }
+        let records = lab.log.withLockedValue { $0 }
         #expect(records.map(\.source) == ["fresh", "cached", "zone"])
         #expect(records.map(\.names) == ["www.a.test", "www.a.test", "www.corp.test"])
         #expect(records[2].types == "AAAA" && records[2].outcome == "NOERROR" && records[2].status == 200)
@@ -194,16 +192,12 @@ struct ServerTests {
         #expect(try await address() == "192.0.2.10")
         try Data(ServerLab.zone.replacingOccurrences(of: "192.0.2.10", with: "192.0.2.99").utf8)
             .write(to: URL(fileURLWithPath: path), options: .atomic)
-        try await withTimeLimit(.seconds(10), for: { "the new zone" }) {
-            while try await address() != "192.0.2.99" { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually("the new zone", within: .seconds(10), every: .milliseconds(10)) {
+            try await address() == "192.0.2.99"
         }
         try Data("$ORIGIN corp.test.\nwww A nonsense\n".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-        try await withTimeLimit(.seconds(10), for: { "the failure in /metrics" }) {
-            while true {
-                let text = String(decoding: try await lab.get("/metrics").body, as: UTF8.self)
-                if !text.contains("reload_failures_total 0\n") { break }
-                try await Task.sleep(for: .milliseconds(10))
-            }
+        try await eventually("the failure in /metrics", every: .milliseconds(10)) {
+            !String(decoding: try await lab.get("/metrics").body, as: UTF8.self).contains("reload_failures_total 0\n")
         }
         #expect(try await address() == "192.0.2.99")
         #expect(told.withLockedValue { $0 }.map(\.code) == [.badZone])
@@ -297,12 +291,12 @@ struct ServerTests {
         request.timeLimit = .seconds(10)
         let (transport, question) = (other.transport, request)
         async let reply = transport.exchange(question)
-        while held.questions.isEmpty { await Task.yield() }
+        try await eventually("the question at the upstream") { !held.questions.isEmpty }
         let running = Task { if isCancelled { await server.run() } else { await server.stop() } }
         if isCancelled { running.cancel() }
         var health = question
         health.target = "/health"
-        while (try? await transport.exchange(health))?.status == 200 { await Task.yield() }
+        try await eventually("the end of the health") { (try? await transport.exchange(health))?.status != 200 }
         gate.open()
         #expect(try await reply.body == Array("0.0.0.1".utf8))
         await running.value

@@ -22,9 +22,7 @@ struct ServerTracingTests {
         for target in ["/resolve?name=www.a.test&token=s3cret", "/resolve?name=www.corp.test", "/nothing"] {
             _ = try await lab.get(target, scheme: isHTTP2 ? .https : .http)
         }
-        try await withTimeLimit(.seconds(10), for: { "three spans" }) {
-            while tracer.finishedSpans.count < 3 { await Task.yield() }
-        }
+        try await eventually("three spans", within: .seconds(10)) { tracer.finishedSpans.count >= 3 }
         let spans = tracer.finishedSpans
         #expect(spans.map(\.operationName) == ["GET json", "GET json", "GET"])
         #expect(spans.allSatisfy { $0.kind == .server })

@@ -39,9 +39,7 @@ struct LifecycleServiceTests {
     }
 
     private static func wait(_ what: String, for isDone: @escaping @Sendable () -> Bool) async throws {
-        try await withTimeLimit(.seconds(20), for: { what }) {
-            while !isDone() { try await Task.sleep(for: .milliseconds(5)) }
-        }
+        try await eventually(what) { isDone() }
     }
 
     @Test("a group starts servers, and a graceful shutdown closes their ports")

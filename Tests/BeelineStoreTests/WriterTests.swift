@@ -70,8 +70,8 @@ struct WriterTests {
         try await timer.sleepers(atLeast: 1)
         store.jar.put("a", "1")
         // The sleep is shortened to the end of the delay.
-        try await withTimeLimit(.seconds(10), for: { "the shorter sleep" }) {
-            while timer.nextDeadline?.sinceStart != .seconds(2) { await Task.yield() }
+        try await eventually("the shorter sleep", within: .seconds(10)) {
+            timer.nextDeadline?.sinceStart == .seconds(2)
         }
         try await reader.refresh()
         #expect(try reader.header == nil)

@@ -38,9 +38,7 @@ import Testing
         case (_, .enough): break
         default: Issue.record("\(fault.outcome), but seen was \(seen)")
         }
-        try await withTimeLimit(.seconds(5), for: { "the end of the connection" }) {
-            while server.openConnections > 0 { await Task.yield() }
-        }
+        try await eventually("the end of the connection", within: .seconds(5)) { server.openConnections == 0 }
         await server.stop()
     }
 

@@ -49,9 +49,7 @@ struct FaultTests {
         }
         lab.engine.closeIdle()
         lab.client.closeIdle()
-        try await withTimeLimit(.seconds(10), for: { "every connection to close" }) {
-            while lab.server.openConnections > 0 { await Task.yield() }
-        }
+        try await eventually("every connection to close", within: .seconds(10)) { lab.server.openConnections == 0 }
         // A black hole consists of sockets that connect to it.
         let endpoints = try group.faults.filter { $0.id != "black-hole" }.map { try lab.server.endpoint(of: $0.id) }
         #expect(OpenDescriptors.sockets(connectedTo: endpoints) == 0, "no socket is left")

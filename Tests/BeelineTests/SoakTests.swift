@@ -110,10 +110,8 @@ struct SoakTests {
 
         #expect(try await lab.good(.engine) == "good")
         lab.engine.closeIdle()
-        try await withTimeLimit(.seconds(10), for: { "\(lab.server.openConnections) connections to close" }) {
-            while lab.server.openConnections > 0 || lab.engine.openConnections > 0 || uploads.open > 0 {
-                await Task.yield()
-            }
+        try await eventually("\(lab.server.openConnections) connections to close", within: .seconds(10)) {
+            lab.server.openConnections == 0 && lab.engine.openConnections == 0 && uploads.open == 0
         }
         #expect(OpenDescriptors.sockets(connectedTo: lab.server.endpoints) == 0)
         #expect(questions.open == 0 && requests.open == 0, "no question and no request is under way")

@@ -110,9 +110,7 @@ struct CookieStorageMirrorTests {
             var iterator = changes.makeAsyncIterator()
             #expect(await iterator.next() != nil)
             try jar.set("b=1", from: "https://a.test/")
-            try await withTimeLimit(.seconds(10), for: { "the storage to follow" }) { [storage] in
-                while storage.pairs != ["a=1", "b=1"] { await Task.yield() }
-            }
+            try await eventually("the storage to follow") { storage.pairs == ["a=1", "b=1"] }
             group.cancelAll()
         }
     }
@@ -244,9 +242,7 @@ struct CookieStorageMirrorTests {
             guard case .change(let change) = await iterator.next() else { throw NoStorage() }
             #expect(change.cookie.name == "b" && change.source != nil)
             try jar.set("a=1", from: "https://a.test/")
-            try await withTimeLimit(.seconds(10), for: { "the storage to follow" }) { [storage] in
-                while storage.pairs != ["a=1", "b=1"] { await Task.yield() }
-            }
+            try await eventually("the storage to follow") { storage.pairs == ["a=1", "b=1"] }
             group.cancelAll()
         }
         #expect(mirror.sync().isEmpty)

@@ -107,14 +107,10 @@ struct DeliveryTests {
             var unread = 0
             for _ in 0..<4 { await delivery.piece(Data(count: 128 * 1024), unread: &unread) }
         }
-        try await withTimeLimit(.seconds(20), for: { "two pieces and a question" }) { [posted] in
-            while posted.withLockedValue({ $0.count }) < 3 { await Task.yield() }
-        }
+        try await eventually("two pieces and a question") { posted.withLockedValue { $0.count } >= 3 }
         #expect(posted.withLockedValue { $0.count } == 3)
         work()
-        try await withTimeLimit(.seconds(20), for: { "two more" }) { [posted] in
-            while posted.withLockedValue({ $0.count }) < 3 { await Task.yield() }
-        }
+        try await eventually("two more") { posted.withLockedValue { $0.count } >= 3 }
         work()
         await task.value
         #expect(told.count == 4)

@@ -35,7 +35,7 @@ struct CompletionTests {
         habits.silent = [.getAll]
         let standIn = StandInStore(habits)
         let task = Task { try await standIn.store.cookies() }
-        while standIn.calls.isEmpty { await Task.yield() }
+        try await eventually("the call") { !standIn.calls.isEmpty }
         task.cancel()
         let error = await #expect(throws: WebViewError.self) { try await task.value }
         #expect(error?.code == .cancelled)

@@ -57,7 +57,7 @@ struct FollowingPropertyTests {
         while count != standIn.writes.count {
             count = standIn.writes.count
             try await following.sync()
-            await standIn.rest()
+            try await standIn.rest()
             try await following.sync()
         }
         #expect(jar.pairs == standIn.pairs, "seed \(seed)")

@@ -112,7 +112,7 @@ struct FollowingTests {
         try await next.sync()
         gated.isShut = true
         async let agreement = next.sync()
-        await gated.blocks()
+        try await gated.blocks()
         if isPageNewer { jar.store("a=jar", from: url) }
         standIn.pageSets("a", "page")
         if !isPageNewer { jar.store("a=jar", from: url) }
@@ -290,9 +290,7 @@ struct FollowingTests {
         var following: WebCookieFollowing? = follow()
         try await following?.sync()
         following = nil
-        try await withTimeLimit(.seconds(20), for: { "the observer's end" }) { [standIn] in
-            while standIn.observerCount > 0 { await Task.yield() }
-        }
+        try await eventually("the observer's end") { standIn.observerCount == 0 }
         #expect(jar.pairs == [])
     }
 
@@ -309,10 +307,8 @@ struct FollowingTests {
             _ = consume last
         }
         standIn.pageSets("a", "1")
-        try await withTimeLimit(.seconds(20), for: { "the observer's end" }) { [standIn] in
-            while standIn.observerCount > 0 { await Task.yield() }
-        }
-        await standIn.rest()
+        try await eventually("the observer's end") { standIn.observerCount == 0 }
+        try await standIn.rest()
         #expect(standIn.writes == [])
     }
 
@@ -508,8 +504,8 @@ final class GatedStore: WebCookieStore {
     }
 
     /// Returns when a read waits because the store is shut.
-    func blocks() async {
-        while state.withLockedValue({ !$0.isBlocking }) { await Task.yield() }
+    func blocks() async throws {
+        try await eventually("a read that waits") { self.state.withLockedValue { $0.isBlocking } }
     }
 
     func cookies() async throws -> [Cookie] {

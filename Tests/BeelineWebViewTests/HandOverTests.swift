@@ -150,7 +150,7 @@ struct HandOverTests {
             group.addTask {
                 while true {
                     try await clock.sleepers(atLeast: isSilent ? 1 : 2)
-                    while !habits.silent.isSubset(of: standIn.calls) { await Task.yield() }
+                    try await eventually("the silent calls") { habits.silent.isSubset(of: standIn.calls) }
                     clock.advance(by: .milliseconds(50))
                     await Task.yield()
                 }

@@ -88,8 +88,8 @@ final class StandInStore: CompletionStore {
     }
 
     /// Returns when no call is open.
-    func rest() async {
-        while state.withLockedValue({ $0.running > 0 }) { await Task.yield() }
+    func rest() async throws {
+        try await eventually("the end of all calls") { self.state.withLockedValue { $0.running == 0 } }
     }
 
     // MARK: Changes by a page

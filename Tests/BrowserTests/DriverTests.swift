@@ -44,8 +44,8 @@ struct DriverTests {
         let script = "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & sleep 100"
         let process = try OwnedProcess(["/bin/sh", "-c", script], environment: [:], output: log)
         var child: Int32?
-        try await withTimeLimit(.seconds(20), for: { "the child's number" }) {
-            while folder.text("log")?.hasSuffix("\n") != true { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually("the child's number", every: .milliseconds(10)) {
+            folder.text("log")?.hasSuffix("\n") == true
         }
         child = folder.text("log").flatMap { Int32($0.dropLast()) }
         #expect(process.status == nil)
@@ -55,8 +55,8 @@ struct DriverTests {
         #expect(waitpid(-1, &status, WNOHANG) <= 0)
         let number = try #require(child)
         // It is not our child; the process that inherited it may take a moment to reap it.
-        try await withTimeLimit(.seconds(20), for: { "the end of \(number)" }) {
-            while kill(number, 0) == 0, !Self.isZombie(number) { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually("the end of \(number)", every: .milliseconds(10)) {
+            kill(number, 0) != 0 || Self.isZombie(number)
         }
     }
 

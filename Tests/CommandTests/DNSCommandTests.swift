@@ -252,9 +252,7 @@ extension ProcessTests {
             let line = ["resolve", "--dns", "dns:127.0.0.1:\(upstream.port)", "--type", "TXT", "a.example"]
             let start = ContinuousClock.now
             let run = try await CommandRun.run(CommandRun.beeline, line, in: folder) { process in
-                try await withTimeLimit(.seconds(20), for: { "the question" }) {
-                    while !isAsked.withLockedValue({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
-                }
+                try await eventually("the question") { isAsked.withLockedValue { $0 } }
                 kill(process, SIGTERM)
             }
             #expect(run.status == 128 + SIGTERM && run.errors.isEmpty, "\(run.errors)")

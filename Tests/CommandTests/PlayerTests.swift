@@ -69,7 +69,7 @@ extension ProcessTests {
             let port = lab.site.port
             _ = try await CommandRun.run("/bin/sh", script + arguments, in: folder) { process in
                 let seen = { (try? folder.text("seen")) ?? "" }
-                while !seen().contains("https://b.test/ is at ") { try await Task.sleep(for: .milliseconds(10)) }
+                try await eventually("the URLs of the gateway") { seen().contains("https://b.test/ is at ") }
                 // The gateway's URL for a.test; the site's port is added to the name.
                 let place = seen().split(separator: "\n")[1].split(separator: " ").last?.dropLast() ?? ""
                 let count = ["-v", "error", "-count_frames", "-select_streams", "v", "-show_entries"]

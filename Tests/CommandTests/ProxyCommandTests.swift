@@ -187,7 +187,7 @@ extension ProcessTests {
                 ["run", "--", "sh", "-c", script],
                 in: folder
             ) { process in
-                while !folder.has("ready") { try await Task.sleep(for: .milliseconds(10)) }
+                try await eventually("the start of the script") { folder.has("ready") }
                 kill(process, SIGTERM)
             }
             #expect(result.status == 3)
@@ -229,7 +229,7 @@ extension ProcessTests {
             let script = ["-c", "exec \"$0\" \"$@\" >seen", CommandRun.beeline]
             let result = try await CommandRun.run("/bin/sh", script + arguments, in: folder) { process in
                 let seen = { (mark: String) in (try? folder.text("seen").contains(mark)) == true }
-                while !seen("/proxy.pac\n") { try await Task.sleep(for: .milliseconds(10)) }
+                try await eventually("the address of the proxy") { seen("/proxy.pac\n") }
                 let first = try folder.text("seen").split(separator: "\n").first ?? ""
                 let proxy = String(first.split(separator: " ").last ?? "")
                 let curl = ["-sS", "-x", proxy, "--cacert", "\(folder.path)/ca.pem", url]
@@ -238,7 +238,7 @@ extension ProcessTests {
                 #expect(pac.text.contains("FindProxyForURL"))
                 let tunnel = ["-sS", "-p", "-x", proxy, "http://a.test:1/"]
                 #expect(try await CommandRun.run("/usr/bin/curl", tunnel, in: folder).errors.contains("403"))
-                while !seen("403 a.test:1 ") { try await Task.sleep(for: .milliseconds(10)) }
+                try await eventually("the refusal in the log") { seen("403 a.test:1 ") }
                 kill(process, SIGTERM)
             }
             #expect(result.status == 128 + SIGTERM, "\(result.errors)")
@@ -262,10 +262,8 @@ extension ProcessTests {
                 in: lab.folder
             ) { process in
                 defer { kill(process, SIGTERM) }
-                try await withTimeLimit(.seconds(30), for: { "the call" }) {
-                    while !lab.plain.requests.contains(where: { $0.path == "/100000/ss" }) {
-                        try await Task.sleep(for: .milliseconds(10))
-                    }
+                try await eventually("the call", within: .seconds(30), every: .milliseconds(10)) {
+                    lab.plain.requests.contains { $0.path == "/100000/ss" }
                 }
             }
             #expect(result.status == 128 + SIGTERM, "\(result.errors)")

@@ -130,9 +130,7 @@ extension ProcessTests {
                 let spec = "json:https://dns.test:\(endpoint.port)/resolve#127.0.0.1"
                 let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
                 async let asked = lab.beeline(options + ["a.test"])
-                try await withTimeLimit(.seconds(20), for: { "the question at the upstream" }) {
-                    while lab.upstream.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-                }
+                try await eventually("the question at the upstream") { !lab.upstream.requests.isEmpty }
                 kill(process, SIGTERM)
                 try await withTimeLimit(.seconds(20), for: { "the port's end" }) {
                     while let connection = try? await RawConnection.connect(to: endpoint) {
@@ -155,9 +153,7 @@ extension ProcessTests {
                 let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
                 func ask(_ name: String, until log: String) async throws {
                     _ = try await lab.beeline(options + [name])
-                    try await withTimeLimit(.seconds(20), for: { "\(name) in \(log)" }) {
-                        while try !lab.folder.text(log).contains(name) { try await Task.sleep(for: .milliseconds(5)) }
-                    }
+                    try await eventually("\(name) in \(log)") { try lab.folder.text(log).contains(name) }
                 }
                 try await ask("www.corp.test", until: "access.log")
                 let path = "\(lab.folder.path)/access.log"
@@ -165,9 +161,7 @@ extension ProcessTests {
                 // A broken zone does not stop the log from being reopened.
                 try lab.folder.write("$ORIGIN corp.test.\nwww A wrong\n", to: "corp.zone")
                 kill(process, SIGHUP)
-                try await withTimeLimit(.seconds(20), for: { "the new file" }) {
-                    while !FileManager.default.fileExists(atPath: path) { try await Task.sleep(for: .milliseconds(5)) }
-                }
+                try await eventually("the new file") { FileManager.default.fileExists(atPath: path) }
                 try await ask("alias.corp.test", until: "access.log")
                 let lines = try lab.folder.text("access.log.1").split(separator: "\n")
                 #expect(lines.count { $0.contains(" A ") } == 1)

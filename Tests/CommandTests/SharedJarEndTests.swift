@@ -49,18 +49,16 @@ extension ProcessTests {
                 ]
                 let number = "\(lab.folder.path)/number"
                 let run = try await CommandRun.run(CommandRun.beeline, login, in: lab.folder) { process in
-                    try await withTimeLimit(.seconds(60), for: { "the end of the program" }) {
-                        while !FileManager.default.fileExists(atPath: number) {
-                            try await Task.sleep(for: .milliseconds(5))
-                        }
-                        let program = try String(contentsOfFile: number, encoding: .utf8).filter(\.isNumber)
-                        let id = try #require(pid_t(program))
-                        // Until the command has reaped it.
-                        while kill(id, 0) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                    try await eventually("the start of the program", within: .seconds(60)) {
+                        FileManager.default.fileExists(atPath: number)
                     }
-                    try await withTimeLimit(.seconds(60), for: { "the end of the command" }) {
-                        // The command may still report the first ones.
-                        while kill(process, SIGINT) == 0 { try await Task.sleep(for: .milliseconds(50)) }
+                    let program = try String(contentsOfFile: number, encoding: .utf8).filter(\.isNumber)
+                    let id = try #require(pid_t(program))
+                    // Until the command has reaped it.
+                    try await eventually("the end of the program", within: .seconds(60)) { kill(id, 0) != 0 }
+                    // The command may still report the first ones.
+                    try await eventually("the end of the command", within: .seconds(60), every: .milliseconds(50)) {
+                        kill(process, SIGINT) != 0
                     }
                 }
                 #expect(run.status == 128 + SIGINT, "\(run.errors)")
@@ -86,11 +84,11 @@ extension ProcessTests {
                 ]
                 let run = try await CommandRun.run(CommandRun.beeline, arguments, in: lab.folder) { process in
                     try await gate.arrivals(atLeast: 1)
-                    try await withTimeLimit(.seconds(60), for: { "the first half" }) {
-                        // The command has the cookie, because it has printed a part of the body.
-                        while try !FileManager.default.contentsOfDirectory(atPath: lab.folder.path).contains(where: {
+                    // The command has the cookie, because it has printed a part of the body.
+                    try await eventually("the first half", within: .seconds(60)) {
+                        try FileManager.default.contentsOfDirectory(atPath: lab.folder.path).contains {
                             try $0.hasSuffix(".out") && lab.folder.data($0) == Data("half".utf8)
-                        }) { try await Task.sleep(for: .milliseconds(5)) }
+                        }
                     }
                     kill(process, SIGINT)
                 }

@@ -174,10 +174,8 @@ extension ProcessTests {
                     in: lab.folder,
                     environment: environment
                 ) { process in
-                    try await withTimeLimit(.seconds(60), for: { "the start of the program" }) {
-                        while !FileManager.default.fileExists(atPath: number) {
-                            try await Task.sleep(for: .milliseconds(5))
-                        }
+                    try await eventually("the start of the program", within: .seconds(60)) {
+                        FileManager.default.fileExists(atPath: number)
                     }
                     // A login beside it, which must not delete the folder that is in use.
                     let beside = try await CommandRun.run(

@@ -100,7 +100,7 @@ struct KeepingTests {
         for name in names {
             await withTaskGroup { group in
                 for _ in 0..<4 {
-                    group.addTask { while resolver.cached(name)?.source == .stale { await Task.yield() } }
+                    group.addTask { await until { resolver.cached(name)?.source != .stale } }
                 }
             }
         }

@@ -145,10 +145,8 @@ struct ServiceServersTests {
         configuration.network.monitor = nil
         let resolver = Resolver(configuration)
         // A server may accept connections before it has read its zone.
-        try await withTimeLimit(.seconds(20), for: { server.name }) {
-            while (try? await resolver.resolve(try Host("ns.corp.test"), fresh: true)) == nil {
-                try await Task.sleep(for: .milliseconds(10))
-            }
+        try await eventually(server.name, every: .milliseconds(10)) {
+            (try? await resolver.resolve(try Host("ns.corp.test"), fresh: true)) != nil
         }
         // Known addresses of targets are used in place of hints.
         for name in ["svc", "www"] { _ = try await resolver.resolve(try Host("\(name).corp.test")) }

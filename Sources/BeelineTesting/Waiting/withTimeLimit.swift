@@ -9,8 +9,9 @@
 /// ```
 ///
 /// - Parameters:
-///   - work: The operation to run.
-///   - limit: The time limit. If `work` ignores its cancellation, this still waits for it.
+///   - work: The operation to run. It must end when its task is cancelled: this waits for it after the limit, too. A loop
+///     of `Task.yield()` does not end, because that function ignores cancellation.
+///   - limit: The time limit.
 ///   - what: Describes the operation for the error message. Called only after a timeout.
 /// - Throws: The error of `work`, or ``TestingError`` with code `timedOut`.
 public func withTimeLimit<Result: Sendable>(

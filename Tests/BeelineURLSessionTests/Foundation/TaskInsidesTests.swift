@@ -23,7 +23,7 @@ struct TaskInsidesTests {
             ProtocolFactsTests.answer()(loader, client)
         }
         try make(session, facts.url).resume()
-        while found.withLockedValue({ $0 }) == nil { await Task.yield() }
+        try await eventually("the task") { found.withLockedValue { $0 } != nil }
         return try #require(found.withLockedValue { $0 }).insides
     }
 

@@ -53,7 +53,7 @@ struct PoolTests {
         for index in 0..<5 {
             waiting.append(Task { _ = try await lab.get("a.test", "/\(index)").text() })
             // Wait until each request is in the queue before starting the next.
-            while lab.engine.waitingRequests <= index { await Task.yield() }
+            try await eventually("the request in the queue") { lab.engine.waitingRequests > index }
         }
         gate.open()
         _ = try await first
@@ -75,7 +75,7 @@ struct PoolTests {
         var limits = TimeLimits()
         limits.connect = .milliseconds(300)
         let waiter = Task { [limits] in try await lab.get(limits: limits).text() }
-        while lab.engine.waitingRequests == 0 { await Task.yield() }
+        try await eventually("a request in the queue") { lab.engine.waitingRequests > 0 }
         let refused = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get() }
         #expect(refused?.code == .poolExhausted)
         #expect(refused?.message.contains("waitersPerOrigin") == true)
@@ -124,7 +124,7 @@ struct PoolTests {
         async let first = lab.get("a.test", "/slow").text()
         try await gate.arrivals(atLeast: 1)
         let leaver = Task { try await lab.get("a.test", "/left").text() }
-        while lab.engine.waitingRequests == 0 { await Task.yield() }
+        try await eventually("a request in the queue") { lab.engine.waitingRequests > 0 }
         async let next = lab.get("a.test", "/next").text()
         leaver.cancel()
         let error = await #expect(throws: DirectHTTPError.self) { _ = try await leaver.value }
@@ -250,7 +250,7 @@ struct PoolTests {
         async let two = lab.get("a.test", "/slow").text()
         try await gate.arrivals(atLeast: 2)
         async let three = lab.get().text()
-        while lab.engine.waitingRequests == 0 { await Task.yield() }
+        try await eventually("a request in the queue") { lab.engine.waitingRequests > 0 }
         gate.open()
         _ = try await (one, two, three)
         #expect(lab.origin.connections.accepted == 5)

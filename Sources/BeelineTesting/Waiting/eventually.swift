@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Polls a condition that has no event to wait for. Ends at its limit also if the condition ignores cancellation, unlike
+/// a loop of `Task.yield()` in ``withTimeLimit(_:for:work:)``.
+///
+/// ```swift
+/// try await eventually("the connection") { redis.isConnected }
+/// ```
+///
+/// - Parameters:
+///   - what: Describes the condition for the error message. Evaluated only after a timeout.
+///   - limit: The limit of real time for all calls of `holds`.
+///   - pause: The time between two calls of `holds`. Make it longer if a call starts a process or sends a request.
+///   - holds: The condition. Its error ends the wait.
+/// - Throws: The error of `holds`, ``TestingError`` with code `timedOut`, or `CancellationError`.
+package func eventually(
+    _ what: @autoclosure () -> String,
+    within limit: Duration = .seconds(20),
+    every pause: Duration = .milliseconds(1),
+    _ holds: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + limit
+    while try await !holds() {
+        guard ContinuousClock.now < end else { throw TestingError(.timedOut, "waited \(limit) for \(what())") }
+        try await Task.sleep(for: pause)
+    }
+}
