@@ -267,11 +267,12 @@ struct ServerTests {
         await lab.stop()
     }
 
-    @Test(
-        "stopping the server waits for open requests, and so does cancelling run()",
-        arguments: [false, true]
-    )
-    func drain(isCancelled: Bool) async throws {
+    enum End: CaseIterable {
+        case stop, cancelledBeforeRun, cancelledWhileRunning
+    }
+
+    @Test("stopping the server waits for open requests, and so does cancelling run()", arguments: End.allCases)
+    func drain(_ end: End) async throws {
         let gate = Gate()
         let held = ScriptedUpstream("held", .hold(gate, Answer(v4: .addresses([IPAddress(v4: 1)], ttl: nil))))
         var settings = ResolverConfiguration(upstreams: [held], system: nil)
@@ -292,8 +293,13 @@ struct ServerTests {
         let (transport, question) = (other.transport, request)
         async let reply = transport.exchange(question)
         try await eventually("the question at the upstream") { !held.questions.isEmpty }
-        let running = Task { if isCancelled { await server.run() } else { await server.stop() } }
-        if isCancelled { running.cancel() }
+        let begun = Gate()
+        let running = Task {
+            begun.open()
+            if end == .stop { await server.stop() } else { await server.run() }
+        }
+        if end == .cancelledWhileRunning { try await begun.wait() }
+        if end != .stop { running.cancel() }
         var health = question
         health.target = "/health"
         try await eventually("the end of the health") { (try? await transport.exchange(health))?.status != 200 }

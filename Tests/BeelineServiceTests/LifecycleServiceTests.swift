@@ -103,10 +103,18 @@ struct LifecycleServiceTests {
         await resolver.shutDown()
     }
 
-    @Test("cancellation ends a service as a graceful shutdown does")
-    func cancelled() async throws {
+    @Test("cancellation ends a service as a graceful shutdown does", arguments: [true, false])
+    func cancelled(isStarted: Bool) async throws {
         let resolver = Self.resolver
-        let running = Task { try await Self.group([LifecycleService(resolver)]).run() }
+        var web = ServerConfiguration()
+        web.listen = Self.anyPort
+        let started = Gate()
+        let services: [any Service] = [
+            LifecycleService(resolver),
+            LifecycleService(try HTTPDNSServer(web, resolver: resolver), onStart: { _ in started.open() }),
+        ]
+        let running = Task { try await Self.group(services).run() }
+        if isStarted { try await started.wait() }
         running.cancel()
         _ = await running.result
         let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(Host("a.test")) }

@@ -317,8 +317,11 @@ struct FollowingTests {
         let gated = GatedStore(standIn)
         gated.isShut = true
         let following = gated.follow(jar, configuration: Self.configuration)
+        // Two calls wait behind a round that does not end.
+        try await gated.blocks()
         let impatient = Task { try await following.sync() }
-        async let patient = following.sync()
+        async let patient: Void = following.sync()
+        try await eventually("two calls") { following.waiting == 2 }
         impatient.cancel()
         let error = await #expect(throws: WebViewError.self) { try await impatient.value }
         #expect(error?.code == .cancelled)

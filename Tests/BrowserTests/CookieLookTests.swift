@@ -158,8 +158,11 @@ struct CookieLookTests {
         let store = WebDriverCookieStore(session, snapshots, interval: .zero)
         session.show(Self.shown("a"))
         _ = try await store.cookies()
+        var reads = session.begun.makeAsyncIterator()
+        _ = await reads.next()
         let pending = session.next()
         let look = Task { try await store.cookies() }
+        _ = await reads.next()
         look.cancel()
         await #expect(throws: WebDriverError.self) { try await look.value }
         pending.finish()

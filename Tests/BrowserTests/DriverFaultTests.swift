@@ -161,7 +161,8 @@ struct DriverFaultTests {
     @Test("a certutil that hangs is ended and reported as an error", arguments: [true, false])
     func hangingCertutil(_ isCancelled: Bool) async throws {
         let (tools, profile) = (try ProfileFolder(), try ProfileFolder())
-        let program = try tools.write("#!/bin/sh\nsleep 600\n", to: "certutil")
+        let script = "#!/bin/sh\necho $$ >'\(tools["number"])'\nexec sleep 600\n"
+        let program = try tools.write(script, to: "certutil")
         try #require(chmod(program, 0o700) == 0)
         let environment = ["PATH": "\(tools.path):/usr/bin:/bin"]
         let start = Task {
@@ -172,9 +173,15 @@ struct DriverFaultTests {
                 within: isCancelled ? .seconds(600) : .milliseconds(200)
             )
         }
-        if isCancelled { start.cancel() }
+        if isCancelled {
+            try await eventually("the start of certutil") { tools.text("number")?.hasSuffix("\n") == true }
+            start.cancel()
+        }
         let result = await start.result
-        #expect(throws: WebDriverError.self) { try result.get() }
+        let error = #expect(throws: WebDriverError.self) { try result.get() }
+        #expect(error?.code == .cannotStart)
+        // On a busy machine the short limit may end it before its first line.
+        if let number = tools.text("number").flatMap({ pid_t($0.dropLast()) }) { #expect(kill(number, 0) != 0) }
     }
 
     @Test("a time limit that is too large for a driver is sent as the largest that drivers accept")
@@ -367,6 +374,7 @@ struct DriverFaultTests {
         }
         for await _ in entered { break }
         let impatient = Task { try await mutex.withLock { Issue.record("a cancelled caller must not run") } }
+        try await eventually("the caller in the queue") { mutex.waiting == 1 }
         impatient.cancel()
         await #expect(throws: WebDriverError.self) { try await impatient.value }
         async let next: Int = mutex.withLock { 1 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import Testing
 
 @testable import DirectHTTP
@@ -29,8 +30,10 @@ struct ContinueGateTests {
     }
 
     @Test("a cancelled wait does not send the body")
-    func cancelled() async {
-        let task = Task { await ContinueGate().mayPass(within: .seconds(600)) }
+    func cancelled() async throws {
+        let gate = ContinueGate()
+        let task = Task { await gate.mayPass(within: .seconds(600)) }
+        try await eventually("the wait") { gate.isAwaited }
         task.cancel()
         #expect(await !task.value)
     }

@@ -214,6 +214,7 @@ struct WebSocketTests {
         let lab = try await Lab { Routes.webSocketEcho($0) }
         let socket = try await open(lab)
         let waiting = Task { try await socket.receive() }
+        try await eventually("the wait") { socket.inbox.isAwaited }
         waiting.cancel()
         let cancelled = await #expect(throws: DirectHTTPError.self) { _ = try await waiting.value }
         #expect(cancelled?.code == .cancelled)

@@ -13,6 +13,9 @@ final class AsyncMutex: Sendable {
     /// Guards whether it is taken, and the queue of waiters.
     private let state = NIOLockedValueBox(State())
 
+    /// The number of calls that wait for their turn.
+    var waiting: Int { state.withLockedValue { $0.waiters.count } }
+
     /// Runs `body` when no other call runs.
     ///
     /// - Throws: ``WebDriverError``: `ended` if the task is cancelled while it waits. `body` does not run then.

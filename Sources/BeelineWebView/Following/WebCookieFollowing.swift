@@ -95,6 +95,9 @@ public final class WebCookieFollowing: Sendable {
     ///   `cancelled`.
     public func sync() async throws(WebViewError) { try await follower.agreement() }
 
+    /// The number of calls of `sync()` that wait for the next round.
+    package var waiting: Int { follower.waiting }
+
     /// Stops the sync. After it returns, neither side is changed.
     public func stop() async {
         task.cancel()

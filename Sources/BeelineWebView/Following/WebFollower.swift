@@ -76,6 +76,9 @@ final class WebFollower: Sendable {
         for waiter in waiters { waiter.give(.failure(Self.stopped)) }
     }
 
+    /// The number of callers whose agreement the next round settles.
+    var waiting: Int { state.withLockedValue { $0.waiters.count } }
+
     private static let stopped = WebViewError(.stopped, "this cookie store is no longer followed")
 
     /// Waits until both sides have agreed at some moment after the call.

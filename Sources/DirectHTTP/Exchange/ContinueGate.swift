@@ -13,6 +13,9 @@ final class ContinueGate: Sendable {
     /// Whether the body is not sent and not read, because the response has come without it.
     var isRefused: Bool { refused.withLockedValue { $0 } }
 
+    /// Whether a task waits for the decision.
+    var isAwaited: Bool { decision.isAwaited }
+
     /// Allows the body to be sent.
     func open() { decision.resolve(.success(true)) }
 

@@ -14,6 +14,9 @@ final class OneShot<Value: Sendable>: Sendable {
     /// Guards the result and its waiter.
     private let state = NIOLockedValueBox(State.open)
 
+    /// Whether a task waits for the result.
+    var isAwaited: Bool { state.withLockedValue { if case .waiting = $0 { true } else { false } } }
+
     /// Sets the result. Returns false if it was already set.
     @discardableResult
     func resolve(_ result: Result<Value, DirectHTTPError>) -> Bool {

@@ -27,7 +27,7 @@ public final class WebSocket: Sendable {
     public let connection: ConnectionInfo
 
     private let channel: any Channel
-    private let inbox: WebSocketInbox
+    let inbox: WebSocketInbox
     private let handler: NIOLoopBound<WebSocketHandler>
 
     init(

@@ -34,6 +34,9 @@ final class WebSocketInbox: Sendable {
         set { state.withLockedValue { $0.closure = newValue } }
     }
 
+    /// Whether a task waits for a message.
+    var isAwaited: Bool { state.withLockedValue { $0.waiters.contains(where: \.isAwaited) } }
+
     /// Adds a message. Returns whether to continue reading the socket.
     func put(_ message: WebSocketMessage) -> Bool {
         while true {
