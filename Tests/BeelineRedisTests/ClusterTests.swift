@@ -80,7 +80,8 @@ struct ClusterTests {
 
     @Test("without one server of a cluster, the keys of the others are still used, and the reason is reported once")
     func shardIsAway() async throws {
-        let dead = try freePorts(1)[0]
+        let hole = try RefusedEndpoint()
+        let dead = hole.endpoint.port
         let told = NIOLockedValueBox<[String]>([])
         let given = try await RedisDouble.start { command in
             command.contains("quota:a") ? .reply("-MOVED 7 127.0.0.1:\(dead)\r\n") : .reply(":1\r\n")
@@ -98,6 +99,7 @@ struct ClusterTests {
         #expect(redis.isConnected)
         await redis.shutDown()
         await given.stop()
+        hole.close()
     }
 
     @Test("servers that redirect to each other end no question late")
@@ -153,7 +155,8 @@ struct ClusterTests {
 
     @Test("a server that was replaced no longer counts as away", arguments: [true, false])
     func replaced(byTheGivenServer isGiven: Bool) async throws {
-        let dead = try freePorts(1)[0]
+        let hole = try RefusedEndpoint()
+        let dead = hole.endpoint.port
         let other = try await RedisDouble.start { _ in .reply(":5\r\n") }
         let slot = ClusterSlots.slot(of: Array("beeline:quota:a".utf8))
         let reply = NIOLockedValueBox("-MOVED \(slot) 127.0.0.1:\(dead)\r\n")
@@ -168,6 +171,7 @@ struct ClusterTests {
         #expect(Self.areAllUp(redis))
         await redis.shutDown()
         for server in [given, other] { await server.stop() }
+        hole.close()
     }
 }
 #endif

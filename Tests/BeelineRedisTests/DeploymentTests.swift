@@ -217,8 +217,9 @@ struct DeploymentTests {
             to: "sentinel.conf"
         )
         let sentinel = try RedisServer(sentinel: file, port: port)
-        let unused = try freePorts(1)[0]
-        let url = "redis+sentinel://127.0.0.1:\(unused),127.0.0.1:\(port)/shop/0/basket"
+        let hole = try RefusedEndpoint()
+        defer { hole.close() }
+        let url = "redis+sentinel://127.0.0.1:\(hole.endpoint.port),127.0.0.1:\(port)/shop/0/basket"
         let (one, two) = (try Self.jar(url), try Self.jar(url))
         one.set("before", "1")
         try await one.synchronize(within: .seconds(30))

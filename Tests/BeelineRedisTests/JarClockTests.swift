@@ -27,10 +27,13 @@ struct JarClockTests {
         return cookie
     }
 
+    /// In the place of a server. Held, so that no other test listens there.
+    private static let hole = try? RefusedEndpoint()
+
     /// A jar whose server does not exist.
     private static func lonely(_ clock: @escaping @Sendable () -> CookieTime) throws -> RedisJar {
         var configuration = RedisJarConfiguration(name: "shop")
-        configuration.redis.port = UInt16(try freePorts(1)[0])
+        configuration.redis.port = try #require(hole).endpoint.port
         return try RedisJar(configuration, clock: clock)
     }
 

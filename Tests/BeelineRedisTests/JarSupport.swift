@@ -33,6 +33,9 @@ extension RedisServer {
         return jar
     }
 
+    /// The server's clock, in whole seconds.
+    func seconds() throws -> Int { Int(try ask("TIME").prefix { $0 != "\n" }) ?? 0 }
+
     /// The replies to commands, from redis-cli without a shell.
     func ask(_ words: String...) throws -> String {
         let process = Process()

@@ -209,8 +209,8 @@ extension ProcessTests {
                 let numbers = run.text.split { $0.isWhitespace }.compactMap { Int($0) }
                 try #require(numbers.count == 4, "\(run.text)\(run.errors)")
                 #expect(numbers[0] > 40_000 && numbers[1] == numbers[2] && numbers[2] > 0, "\(run.text)")
-                // The stub resolvers of C libraries wait five seconds.
-                #expect(numbers[3] < 5_000, "\(run.text)")
+                // The stub resolvers of C libraries wait five seconds. A few samples have no 99th percentile.
+                #expect(numbers[2] < 20 || numbers[3] < 5_000, "\(run.text)")
                 let status = try String(contentsOfFile: "/proc/\(server.process)/status", encoding: .utf8)
                 let peak = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
                 let kilobytes = try #require(peak?.split { !$0.isNumber }.first.flatMap { Int($0) })
@@ -250,13 +250,14 @@ extension ProcessTests {
                 return false
             }
             let line = ["resolve", "--dns", "dns:127.0.0.1:\(upstream.port)", "--type", "TXT", "a.example"]
-            let start = ContinuousClock.now
+            let start = NIOLockedValueBox(ContinuousClock.now)
             let run = try await CommandRun.run(CommandRun.beeline, line, in: folder) { process in
                 try await eventually("the question") { isAsked.withLockedValue { $0 } }
+                start.withLockedValue { $0 = .now }
                 kill(process, SIGTERM)
             }
             #expect(run.status == 128 + SIGTERM && run.errors.isEmpty, "\(run.errors)")
-            #expect(ContinuousClock.now - start < .seconds(5))
+            #expect(start.withLockedValue { ContinuousClock.now - $0 } < .seconds(5))
             isAsked.withLockedValue { $0 = false }
             let bad = try await CommandRun.run(CommandRun.beeline, line + ["a..example"], in: folder)
             #expect(bad.status == 3 && bad.errors.contains("\"a..example\" is not a name"), "\(bad.errors)")

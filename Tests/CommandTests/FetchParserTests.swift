@@ -246,8 +246,7 @@ struct FetchParserTests {
     }
 
     private func parse(_ line: [String]) throws -> [FetchArguments] {
-        guard case .fetch(let parts) = try FetchParser.parse(line, files: Self.files) else { return [] }
-        return parts
+        try FetchParser.fetches(line, files: Self.files)
     }
 
     private func one(_ line: String...) throws -> FetchArguments { try one(line) }

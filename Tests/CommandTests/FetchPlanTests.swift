@@ -261,7 +261,7 @@ struct FetchPlanTests {
             ([address, "--next", address], true), ([address, "--next", name], false),
             ([name, "--next", address], false), (["--connect-to", "::b.test:", address], false),
         ] {
-            guard case .fetch(let parts) = try FetchParser.parse(line, files: Self.files) else { continue }
+            let parts = try FetchParser.fetches(line, files: Self.files)
             let session = try FetchSession(parts, defaults: Defaults(), files: Self.files)
             for part in session.parts { #expect(session.needsNoNames(part.clientKey) == needsNone, "\(line)") }
         }
@@ -274,7 +274,7 @@ struct FetchPlanTests {
             ([allow, address, "--next", address], true), ([allow, name, "--next", name], false),
             ([allow, "-L", address, "--next", "-L", address], false), ([allow, address, "--next", name], true),
         ] {
-            guard case .fetch(let parts) = try FetchParser.parse(line, files: Self.files) else { continue }
+            let parts = try FetchParser.fetches(line, files: Self.files)
             let session = try FetchSession(parts, defaults: Defaults(), files: Self.files)
             #expect((Set(session.parts.map(\.clientKey)).count == 1) == isShared, "\(line)")
             #expect(session.parts[0].client.resolver.check.allowsLocalAnswers != isShared, "\(line)")
@@ -375,10 +375,7 @@ struct FetchPlanTests {
     }
 
     private func command(_ line: [String]) throws -> FetchArguments {
-        guard case .fetch(let parts) = try FetchParser.parse(line, files: Self.files) else {
-            throw CommandFailure(.usage, "no fetch")
-        }
-        return try #require(parts.first)
+        try #require(try FetchParser.fetches(line, files: Self.files).first)
     }
 
     /// Files in memory.
@@ -407,5 +404,15 @@ extension FetchPlan {
         var transfers: [Transfer] = []
         while let transfer = try queue.next() { transfers.append(transfer) }
         return transfers
+    }
+}
+
+extension FetchParser {
+    /// The parts of a line that fetches. A line of help, or of the version, is an error.
+    static func fetches(_ line: [String], files: InputFiles) throws -> [FetchArguments] {
+        guard case .fetch(let parts) = try parse(line, files: files) else {
+            throw CommandFailure(.usage, "no fetch: \(line)")
+        }
+        return parts
     }
 }

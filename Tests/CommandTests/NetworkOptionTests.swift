@@ -30,9 +30,7 @@ struct NetworkOptionTests {
     }
 
     private func plan(words line: [String], environment: [String: String] = [:]) throws -> FetchPlan {
-        guard case .fetch(let parts) = try FetchParser.parse(line + ["http://a.test/"], files: Self.files) else {
-            throw CommandFailure(.usage, "no fetch")
-        }
+        let parts = try FetchParser.fetches(line + ["http://a.test/"], files: Self.files)
         var defaults = Defaults()
         defaults.environment = environment
         return try FetchPlan(try #require(parts.first), defaults: defaults, files: Self.files)
@@ -131,7 +129,7 @@ struct NetworkOptionTests {
             "-x", "proxy.test:8080", "-U", "me:p:w", "--proxy-anyauth", "-p", "--preproxy", "socks5h://first.test",
             "--proxy-header", "@heads", "--proxy-header", "User-Agent: x", "--proxy-insecure",
         ]
-        guard case .fetch(let parts) = try FetchParser.parse(line + ["a.test"], files: Self.files) else { return }
+        let parts = try FetchParser.fetches(line + ["a.test"], files: Self.files)
         let proxy = try #require(try FetchPlan(parts[0], defaults: Defaults(), files: Self.files).client.proxies.http)
         #expect(proxy.user == "me" && proxy.password == "p:w" && proxy.waitsForChallenge && proxy.tunnelsPlainHTTP)
         #expect(proxy.preproxy?.origin.port == 1080 && proxy.tls?.verifiesCertificate == false)
@@ -216,7 +214,7 @@ struct NetworkOptionTests {
     )
     func idleConnectRule(_ rule: String, _ rest: String, isIdle: Bool) throws {
         let line = ["--connect-to", rule] + rest.split(separator: " ").map(String.init)
-        guard case .fetch(let parts) = try FetchParser.parse(line, files: Self.files) else { return }
+        let parts = try FetchParser.fetches(line, files: Self.files)
         let plan = try FetchPlan(try #require(parts.first), defaults: Defaults(), files: Self.files)
         #expect(plan.client.connectTo.isEmpty == isIdle)
     }
@@ -250,7 +248,7 @@ struct NetworkOptionTests {
 
     @Test func resolveKnowsWildcardsAndRemovals() throws {
         let line = ["--resolve", "*:80:192.0.2.1", "--resolve", "a.test:80:192.0.2.2", "--resolve", "-a.test:80"]
-        guard case .fetch(let parts) = try FetchParser.parse(line + ["a.test"], files: Self.files) else { return }
+        let parts = try FetchParser.fetches(line + ["a.test"], files: Self.files)
         let client = try FetchPlan(parts[0], defaults: Defaults(), files: Self.files).client
         #expect(client.pinned.isEmpty && client.pinnedPorts == [80: [IPAddress(v4: 0xc000_0201)]])
     }

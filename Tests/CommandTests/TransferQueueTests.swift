@@ -56,7 +56,7 @@ struct TransferQueueTests {
     // MARK: Transfers
 
     private func transfers(_ line: String...) throws -> [Transfer] {
-        guard case .fetch(let parts) = try FetchParser.parse(line, files: FetchPlanTests.files) else { return [] }
+        let parts = try FetchParser.fetches(line, files: FetchPlanTests.files)
         return try parts.flatMap { try FetchPlan($0, defaults: Defaults(), files: FetchPlanTests.files).transfers() }
     }
 
@@ -85,7 +85,7 @@ struct TransferQueueTests {
             "--remote-name-all", "http://a.test/f", "--no-remote-name", "http://a.test/", "--out-null",
             "http://a.test/d/e/",
         ]
-        guard case .fetch(let parts) = try FetchParser.parse(line, files: FetchPlanTests.files) else { return }
+        let parts = try FetchParser.fetches(line, files: FetchPlanTests.files)
         let plan = try FetchPlan(parts[0], defaults: Defaults(), files: FetchPlanTests.files)
         #expect(try plan.transfers().map(\.output) == [.standardOutput(isNamed: false), .nothing, .remoteFile("e")])
         #expect(try transfers("-O", "http://a.test///").map(\.output) == [.remoteFile("curl_response")])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import NIOConcurrencyHelpers
 import NIOCore
 
@@ -62,12 +63,12 @@ final class Watermark: Sendable {
 
     func rise() { mark.withLockedValue { $0 += 1 } }
 
-    /// Returns when the count has not risen for a thousand turns of other tasks.
+    /// Returns when the count has not risen for a second.
     func settle() async throws {
-        var last = -1
-        while height != last {
-            last = height
-            for _ in 0..<1000 { await Task.yield() }
+        var (last, since) = (0, ContinuousClock.now)
+        try await eventually("the end of the rise") {
+            if height != last { (last, since) = (height, .now) }
+            return ContinuousClock.now - since > .seconds(1)
         }
     }
 }

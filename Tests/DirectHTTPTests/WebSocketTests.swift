@@ -177,6 +177,7 @@ struct WebSocketTests {
         }
         let socket = try await open(lab)
         _ = try await socket.receive()
+        try await eventually("a full inbox") { socket.inbox.isFull }
         try await sent.settle()
         #expect(sent.height < 32)
         var count = 1

@@ -34,6 +34,9 @@ final class WebSocketInbox: Sendable {
         set { state.withLockedValue { $0.closure = newValue } }
     }
 
+    /// Whether the socket is not read until a message is taken.
+    var isFull: Bool { state.withLockedValue(\.isFull) }
+
     /// Whether a task waits for a message.
     var isAwaited: Bool { state.withLockedValue { $0.waiters.contains(where: \.isAwaited) } }
 

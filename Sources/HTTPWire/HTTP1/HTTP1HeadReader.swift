@@ -19,7 +19,7 @@ package struct HTTP1HeadReader {
     /// The maximum size of a head, in bytes.
     private let limit: Int
     /// Offsets from the start of the head: the first byte that was not searched yet, and the start of its line.
-    private var searched = 0
+    private(set) var searched = 0
     private var lineStart = 0
     private var isFolded = false
     /// The end of the start line and of the skipped lines after it.
