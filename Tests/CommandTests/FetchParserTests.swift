@@ -167,7 +167,7 @@ struct FetchParserTests {
     @Test func survivesAnything() {
         var random = SeededRandom(seed: 1)
         let alphabet = Array("-=ohXdK4: \"\\#\n\u{0}\u{301}é@")
-        for _ in 0..<5_000 {
+        for _ in 0..<FuzzRounds.count(ordinary: 5_000) {
             let text = { (limit: UInt64) in
                 String(
                     (0..<Int(random.next() % limit)).map { _ in alphabet[Int(random.next() % UInt64(alphabet.count))] }

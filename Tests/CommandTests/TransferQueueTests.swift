@@ -43,7 +43,7 @@ struct TransferQueueTests {
     @Test func noTextMakesAPatternTrap() {
         var random = SeededRandom(seed: 3)
         let alphabet = Array("{}[],-:<>\\a9%é0")
-        for _ in 0..<20_000 {
+        for _ in 0..<FuzzRounds.count(ordinary: 20_000) {
             let text = String(
                 (0..<Int(random.next() % 16)).map { _ in alphabet[Int(random.next() % UInt64(alphabet.count))] }
             )

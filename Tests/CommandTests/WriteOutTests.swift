@@ -180,7 +180,7 @@ struct WriteOutTests {
     @Test func survivesAnyContentRange() {
         var random = SeededRandom(seed: 2)
         let alphabet = Array("bytes 0123456789-/*\u{0}")
-        for _ in 0..<20_000 {
+        for _ in 0..<FuzzRounds.count(ordinary: 20_000) {
             let field = String(
                 (0..<Int(random.next() % 24)).map { _ in alphabet[Int(random.next() % UInt64(alphabet.count))] }
             )

@@ -43,6 +43,11 @@ extension Fuzzer {
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
             try channel.writeInbound(ByteBuffer(bytes: RawFrame.preface + bytes))
         },
+        Fuzzer("http2-client", seeds: clientSeeds) { bytes in
+            let (whole, pieces) = (clientEvents(bytes, piece: .max), clientEvents(bytes, piece: 7))
+            // Which frames are read before an error depends on how the bytes arrive.
+            if let whole, let pieces, whole != pieces { violation("pieces change a connection") }
+        },
         Fuzzer("hpack", seeds: [[0x82, 0x86, 0x84, 0x41, 0x0f], [0x3f, 0xe1, 0x1f, 0x40, 1, 97, 0x81, 0xff]]) { bytes in
             var decoder = HPACKDecoder(maxListSize: 1 << 16, maxFields: 500)
             for _ in 0..<2 { try bytes.withUnsafeBytes { try decoder.decode($0) { _ in } } }
@@ -87,6 +92,15 @@ extension Fuzzer {
             if message.readableBytes > 10_000 { violation("a message is longer than its bound") }
         },
         Fuzzer(
+            "websocket-agreement",
+            texts: ["permessage-deflate; server_max_window_bits=\"10\"; client_no_context_takeover"]
+        ) { bytes in
+            let agreement = WebSocketDeflate.Agreement(fieldValue: String(decoding: bytes, as: UTF8.self))
+            guard let agreement else { return }
+            // Compresses as the server agreed to, and reads an empty block.
+            _ = try WebSocketDeflate(agreement, maxBytes: 100).decompress(ByteBuffer(bytes: [0]))
+        },
+        Fuzzer(
             "ech-config-list",
             seeds: [
                 [0, 61, 0xfe, 0x0d, 0, 57, 7, 0, 32, 0, 32] + [UInt8](repeating: 9, count: 32)
@@ -102,7 +116,9 @@ extension Fuzzer {
             "auth-challenge",
             texts: ["Basic realm=\"a\", Digest realm=\"b\", nonce=\"c\\\"\", qop=\"auth,auth-int\"", "Negotiate YQ=="]
         ) { bytes in
-            let challenges = AuthChallenge.parse(String(decoding: bytes, as: UTF8.self))
+            let text = String(decoding: bytes, as: UTF8.self)
+            _ = DigestChallenge.best(of: [text])
+            let challenges = AuthChallenge.parse(text)
             if challenges.count > AuthChallenge.maxChallenges { violation("more challenges than the bound") }
         },
     ]
@@ -146,6 +162,64 @@ extension Fuzzer {
             return outcome + "\(error)"
         }
         return outcome + "\(body)"
+    }
+
+    private static let clientSeeds: [[UInt8]] = {
+        let settings = RawFrame(.settings).bytes
+        let head = RawFrame.headers([(":status", "200")], stream: 1).bytes
+        return [
+            settings + head + RawFrame(.data, flags: 1, stream: 1, payload: [1, 2, 3]).bytes,
+            settings + head + RawFrame(.goAway, payload: RawFrame.big(1) + RawFrame.big(0)).bytes
+                + RawFrame(.reset, stream: 3, payload: RawFrame.big(8)).bytes,
+            settings + RawFrame.headers([(":status", "103")], stream: 3).bytes
+                + RawFrame.headers([(":status", "404")], stream: 3).bytes
+                + RawFrame.headers([("x", "y")], stream: 3, flags: 5).bytes,
+            settings + RawFrame.settings([(3, 1), (4, 70_000)]).bytes
+                + RawFrame(.windowUpdate, stream: 3, payload: RawFrame.big(9)).bytes,
+        ]
+    }()
+
+    /// The events, other than DATA, of a client with two requests; nil if an error ended the connection.
+    private static func clientEvents(_ bytes: [UInt8], piece: Int) -> [String]? {
+        var connection = HTTP2Connection(role: .client, limits: .init())
+        for hasBody in [false, true] {
+            var block = ByteBuffer(bytes: [0x82])
+            let id = connection.open(&block, endStream: !hasBody, mayHaveBody: true)
+            if hasBody { connection.send(ByteBuffer(repeating: 65, count: 100_000), on: id, isLast: true) }
+        }
+        while connection.writeNextFrame() != nil {}
+        var events: [String] = []
+        var heads: Set<UInt32> = []
+        var received = 0
+        do throws(HTTP2ConnectionError) {
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                try connection.feed(ByteBuffer(bytes: rest.prefix(piece)))
+                rest = rest.dropFirst(piece)
+                while let event = try connection.next(now: .uptimeNanoseconds(1)) {
+                    switch event {
+                    case .head(let id, let head, _):
+                        if !heads.insert(id).inserted { violation("a stream has two final heads") }
+                        events.append("head \(id) \(head.status ?? 0)")
+                    case .data(_, let part, _):
+                        received += part.readableBytes
+                        if received > bytes.count { violation("more DATA than was sent") }
+                    case .informational(let id, let head): events.append("informational \(id) \(head.status ?? 0)")
+                    case .trailers(let id, _): events.append("trailers \(id)")
+                    case .reset(let id, _): events.append("reset \(id)")
+                    case .failed(let id, _): events.append("failed \(id)")
+                    case .tooLarge(let id): events.append("tooLarge \(id)")
+                    case .window(let id): events.append("window \(id)")
+                    case .goAway(let last, _): events.append("goAway \(last)")
+                    case .capacity(let count): events.append("capacity \(count)")
+                    }
+                }
+            }
+        } catch {
+            return nil
+        }
+        while connection.writeNextFrame() != nil {}
+        return events
     }
 
     private static func serverSeed(body: Int) -> [UInt8] {

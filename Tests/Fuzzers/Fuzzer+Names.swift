@@ -90,6 +90,18 @@ extension Fuzzer {
             _ = try? AliyunAnswer.version2(json, hosts: [host], families: .both)
             _ = try? AliyunSchedule(json, isSecure: false)
         },
+        Fuzzer(
+            "other-services",
+            texts: [
+                #"{"data":{"a.test":{"ip":["192.0.2.1"],"ipv6":["2001:db8::1"],"ttl":60}},"msg":"ok","timestamp":9}"#,
+                #"{"dns":[{"domain":"a.test","ips":["192.0.2.1"],"ttl":60}]}"#,
+            ]
+        ) { bytes in
+            let host = try Host("a.test")
+            _ = try? BaiduUpstream.read(UpstreamReply(status: 200, body: bytes), hosts: [host], families: .both)
+            guard let json = JSONValue(bytes) else { return }
+            _ = try? VolcengineUpstream.read(json, host: host, family: .v4)
+        },
         Fuzzer("hosts-file", texts: ["192.0.2.1 www.example.com a\n::1 b # c\n"]) { bytes in
             _ = HostsTable(parsing: String(decoding: bytes, as: UTF8.self))
         },

@@ -28,6 +28,16 @@ extension Fuzzer {
             let again = read(whole.values.flatMap(write)[...], piece: bytes.count, maxOctets: 65_536)
             guard again == (whole.values, false) else { violation("replies that are not read again") }
         },
+        Fuzzer(
+            "redis-redirections",
+            texts: ["MOVED 16383 192.0.2.1:6379", "ASK 7 :6380", "MOVED 0 2001:db8::1:65535"]
+        ) { bytes in
+            let host = RedisHost("given.test", port: 6_379)
+            guard let found = RedisRedirection(String(decoding: bytes, as: UTF8.self), from: host) else { return }
+            guard (0..<RedisRedirection.slots).contains(found.slot), found.target.port > 0 else {
+                violation("a redirection to no server or of no slot")
+            }
+        },
         Fuzzer("jar-rows", seeds: [JarRow.write(cookie) ?? []]) { bytes in
             guard let cookie = JarRow.read(bytes[...]) else { return }
             guard let row = JarRow.write(cookie), JarRow.read(row[...]) == cookie else {
