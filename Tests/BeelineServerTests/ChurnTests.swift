@@ -32,6 +32,34 @@ struct ChurnTests {
         }
     }
 
+    @Test("a cache of generations finds what was stored last, and is bounded", arguments: [10, 300])
+    func generations(_ keys: Int) async {
+        let bound = 40
+        // Every fourth value costs more than a half may.
+        let costOf = { @Sendable (value: Int) in value % 4 == 0 ? 1_000 : 1 }
+        var cache = GenerationCache<Int, Int>(maxCount: bound, maxCost: 1_000, cost: costOf)
+        var random = SeededRandom(seed: UInt64(keys))
+        var model: [Int: Int] = [:]
+        for round in 0..<ChurnRounds.count {
+            if round % 256 == 0 { await Task.yield() }
+            let key = Int.random(in: 0..<keys, using: &random)
+            switch Int.random(in: 0..<200, using: &random) {
+            case 0:
+                cache.removeAll()
+                model = [:]
+            case 1..<100:
+                cache.store(round, for: key)
+                model[key] = round % 4 == 0 ? nil : round
+                let found = cache.find(key)
+                #expect(found == model[key])
+            default:
+                // An older value may have been dropped.
+                if let found = cache.find(key) { #expect(found == model[key]) }
+            }
+            #expect(cache.count <= 2 * bound)
+        }
+    }
+
     @Test("the rate limits per client match the model", arguments: [(5, 10), (3_000, 5_000), (3_000, 200)])
     func limiter(_ clients: Int, _ bound: Int) async {
         var random = SeededRandom(seed: UInt64(clients + bound))

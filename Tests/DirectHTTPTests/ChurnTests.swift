@@ -81,6 +81,47 @@ struct ChurnTests {
         }
     }
 
+    @Test("the table of hosts that require TLS agrees with its model", arguments: [(5, 3), (200, 50), (200, 1_000)])
+    func hosts(_ count: Int, _ bound: Int) async throws {
+        var random = SeededRandom(seed: UInt64(count + bound))
+        var table = HSTSTable(maxEntries: bound)
+        // The first that was recorded comes first.
+        var model: [HSTSEntry] = []
+        let hosts = try (0..<count).map { try Host("h\($0).test") }
+        var now: Int64 = 1_000
+        for round in 0..<ChurnRounds.count {
+            if round % 256 == 0 { await Task.yield() }
+            now += Int64.random(in: 0..<3, using: &random)
+            let host = hosts[Int.random(in: 0..<count, using: &random)]
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0:
+                table.remove(host.text)
+                model.removeAll { $0.host == host.text }
+            case 1:
+                let end = try #require(StrictTransportSecurity(fieldValue: "max-age=0"))
+                table.record(end, of: host, now: now)
+                model.removeAll { $0.host == host.text }
+            case 2...4:
+                let age = Int64.random(in: 1...500, using: &random)
+                let policy = try #require(StrictTransportSecurity(fieldValue: "max-age=\(age)"))
+                table.record(policy, of: host, now: now)
+                model.removeAll { $0.host == host.text }
+                model.append(try #require(HSTSEntry(host: host, includesSubdomains: false, expiry: now + age)))
+                if model.count > bound { model.removeAll { $0.expiry <= now } }
+                if model.count > bound { model.removeFirst() }
+            default:
+                let isKnown = model.contains { $0.host == host.text && $0.expiry > now }
+                let requiresTLS = table.requiresTLS(host.text, now: now)
+                #expect(requiresTLS == isKnown)
+            }
+            if round % 64 == 0 {
+                let entries = table.entries(now: now)
+                let expected = model.filter { $0.expiry > now }
+                #expect(entries == expected)
+            }
+        }
+    }
+
     @Test("the memory of failed endpoints agrees with its model", arguments: [(6, 10), (300, 1_000), (300, 40)])
     func endpoints(_ count: Int, _ bound: Int) async throws {
         var random = SeededRandom(seed: UInt64(count + bound))

@@ -111,6 +111,18 @@ struct HSTSTests {
         #expect(store.entries.map(\.host) == ["c.test", "d.test"])
     }
 
+    @Test("entries above the bound take no scan of the table each", .timeLimit(.minutes(1)))
+    func manyEntries() throws {
+        let store = store(NIOLockedValueBox(1000), maxEntries: 10_000)
+        store.add(
+            try (0..<100_000).map { number in
+                let host = try Host("h\(number).test")
+                return try #require(HSTSEntry(host: host, includesSubdomains: false, expiry: 2_000))
+            }
+        )
+        #expect(store.entries.count == 10_000 && store.entries.first?.host == "h90000.test")
+    }
+
     @Test("an address has no entry")
     func addresses() throws {
         let store = store(NIOLockedValueBox(1000))

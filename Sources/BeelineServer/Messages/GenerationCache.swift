@@ -68,7 +68,11 @@ private struct Generations<Key: Hashable, Value> {
 
     mutating func store(_ value: Value, for key: Key) {
         let own = costOf(value)
-        guard own <= maxCost else { return }
+        guard own <= maxCost else {
+            // Otherwise the value that it replaces would be found.
+            _ = remove(key)
+            return
+        }
         if young.count >= maxCount || cost + own > maxCost {
             old = young
             young = [:]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DequeModule
 public import Names
 
 /// A host that requires TLS (RFC 6797).
@@ -34,6 +35,10 @@ struct HSTSTable: Sendable {
     let maxEntries: Int
     private var known: [String: KnownHost] = [:]
     private var lastNumber: UInt64 = 0
+    /// The entries as they were recorded, so that the first one is found without a scan. Some were replaced or removed since.
+    private var order = Deque<(host: String, number: UInt64)>()
+    /// No entry expires before.
+    private var firstExpiry = Int64.max
 
     init(maxEntries: Int) { self.maxEntries = max(0, maxEntries) }
 
@@ -77,17 +82,27 @@ struct HSTSTable: Sendable {
         guard entry.expiry > now else { return }
         lastNumber += 1
         known[entry.host] = KnownHost(entry: entry, number: lastNumber)
+        order.append((entry.host, lastNumber))
+        firstExpiry = min(firstExpiry, entry.expiry)
+        if order.count > 2 * known.count + 16 {
+            let present = known
+            order.removeAll { present[$0.host]?.number != $0.number }
+        }
         if known.count > maxEntries { evict(now: now) }
     }
 
     /// Removes the entry of a host. Entries of its superdomains stay.
     mutating func remove(_ name: String) { known[name] = nil }
 
-    mutating func removeAll() { known = [:] }
+    mutating func removeAll() { (known, order, firstExpiry) = ([:], [], .max) }
 
     private mutating func evict(now: Int64) {
-        known = known.filter { $0.value.entry.expiry > now }
-        guard known.count > maxEntries, let first = known.min(by: { $0.value.number < $1.value.number }) else { return }
-        known[first.key] = nil
+        if firstExpiry <= now {
+            known = known.filter { $0.value.entry.expiry > now }
+            firstExpiry = known.values.map(\.entry.expiry).min() ?? .max
+        }
+        while known.count > maxEntries, let first = order.popFirst() {
+            if known[first.host]?.number == first.number { known[first.host] = nil }
+        }
     }
 }
