@@ -139,6 +139,21 @@ struct DNSServerTests {
         #expect(!whole.flags.isTruncated && whole.answers.count == 200)
     }
 
+    @Test(
+        "maxDatagram bounds a reply over UDP, however much the client accepts",
+        arguments: [(1_232, 40), (600, 0), (0, 0)]
+    )
+    func largestDatagram(_ size: Int, _ count: Int) async throws {
+        let service = try service(MessageDouble { MessageDouble.text($0, 40) }) { $0.maxDatagram = size }
+        // The client accepts 4,096 octets, and about 720 are needed.
+        let edns: [UInt8] = [0, 0, 41, 16, 0, 0, 0, 0, 0, 0, 0]
+        let octets = try #require(await ask(service, query("a.example", Self.text, edns: edns)))
+        let message = try DNSMessage(octets: octets)
+        // 512 octets are always allowed.
+        #expect(octets.count <= max(512, size) && message.answers.count == count)
+        #expect(message.flags.isTruncated == (count == 0))
+    }
+
     @Test("a message that is not a query gets no reply, and a malformed query gets FORMERR")
     func malformed() async throws {
         let service = try service(MessageDouble { _ in nil })

@@ -114,6 +114,40 @@ struct DNSSocketTests {
         await resolver.shutDown()
     }
 
+    @Test("all clients together have a limit of TCP connections, the others are closed, and a place becomes free")
+    func connectionsOfAll() async throws {
+        var configuration = DNSServerConfiguration()
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
+        configuration.maxConnections = 2
+        let double = MessageDouble { MessageDouble.text($0) }
+        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
+        let server = try DNSServer(configuration, resolver: resolver)
+        let endpoint = try await server.start().plain[0]
+        let query = DNSLab.query("a.example", DNSLab.text)
+        func isServed(_ connection: RawConnection) async -> Bool {
+            try? await connection.send([0, UInt8(query.count)] + query)
+            return (try? await connection.receive(count: 2)) != nil
+        }
+        var connections: [RawConnection] = []
+        for number in 0..<5 {
+            let connection = try await RawConnection.connect(to: endpoint)
+            #expect(await isServed(connection) == (number < 2))
+            connections.append(connection)
+        }
+        await connections[0].close()
+        try await eventually("a free place", every: .milliseconds(10)) {
+            let connection = try await RawConnection.connect(to: endpoint)
+            let hasReply = await isServed(connection)
+            await connection.close()
+            return hasReply
+        }
+        // UDP has no connections.
+        #expect(try await Self.ask(endpoint.port) == 1)
+        for connection in connections { await connection.close() }
+        await server.stop()
+        await resolver.shutDown()
+    }
+
     @Test("new addresses get sockets, lost ones lose theirs, and the other family has none on 0.0.0.0")
     func plans() throws {
         func address(_ text: String, _ port: Int = 53) throws -> SocketAddress {

@@ -159,6 +159,35 @@ struct LimitTests {
         await lab.stop()
     }
 
+    @Test("all clients together have a limit of connections, the others are counted, and a place becomes free")
+    func connectionsOfAll() async throws {
+        let lab = try await ServerLab {
+            $0.tls = nil
+            $0.maxConnections = 2
+        }
+        let health = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        var connections: [RawConnection] = []
+        for number in 0..<5 {
+            let connection = try await RawConnection.connect(to: lab.endpoint)
+            try? await connection.send(health)
+            let reply = try? await connection.receive(until: "ok\n")
+            #expect((reply != nil) == (number < 2))
+            connections.append(connection)
+        }
+        try await connections[1].send("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        #expect(try await connections[1].receive(until: "server_connections_refused_total 3\n") != nil)
+        await connections[0].close()
+        try await eventually("a free place", every: .milliseconds(10)) {
+            let connection = try await RawConnection.connect(to: lab.endpoint)
+            try? await connection.send(health)
+            let reply = try? await connection.receive(until: "ok\n")
+            await connection.close()
+            return reply != nil
+        }
+        for connection in connections { await connection.close() }
+        await lab.stop()
+    }
+
     @Test("a web page that uses DNS rebinding cannot read from a server on loopback")
     func rebinding() async throws {
         let lab = try await ServerLab { $0.tls = nil }
