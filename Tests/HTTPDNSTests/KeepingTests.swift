@@ -354,13 +354,13 @@ struct KeepingTests {
     @Test("a name with only one family cached can be resolved for both families without a crash")
     func oneFamilyThenBoth() async throws {
         let clock = ManualClock()
-        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .fail(ResolverTests.failure))
-        let resolver = ResolverTests.resolver([upstream], clock: clock, families: .both)
-        _ = try await resolver.resolve(ResolverTests.www, families: .v4)
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .fail(ResolverLab.failure))
+        let resolver = ResolverLab.resolver([upstream], clock: clock, families: .both)
+        _ = try await resolver.resolve(ResolverLab.www, families: .v4)
         // The clock is past zero: the span from now back to the earliest moment exceeds 64 bits of nanoseconds.
         clock.advance(by: .seconds(1))
-        _ = resolver.cached(ResolverTests.www)
-        let both = try await resolver.resolve(ResolverTests.www)
+        _ = resolver.cached(ResolverLab.www)
+        let both = try await resolver.resolve(ResolverLab.www)
         #expect(both.addresses == addresses("192.0.2.1"))
         #expect(both.ttl == .seconds(59))
     }

@@ -68,7 +68,7 @@ struct RefreshTests {
         let clock = ManualClock()
         let works = NIOLockedValueBox(true)
         let upstream = Self.halves(works, "192.0.2.1")
-        let resolver = ResolverTests.resolver([upstream], clock: clock, families: .both)
+        let resolver = ResolverLab.resolver([upstream], clock: clock, families: .both)
         _ = try await resolver.resolve(Self.www)
         clock.advance(by: .seconds(70))
         works.withLockedValue { $0 = false }
@@ -143,7 +143,7 @@ struct RefreshTests {
         let upstream = ScriptedUpstream("one") { question in
             .answer(question.families == .v4 ? v4("192.0.2.1") : .both("192.0.2.1", "2001:db8::1"))
         }
-        let resolver = ResolverTests.resolver([upstream], families: .both)
+        let resolver = ResolverLab.resolver([upstream], families: .both)
         _ = try await resolver.resolve(Self.www, families: .v4)
         let both = try await resolver.resolve(Self.www)
         #expect(both.source == .fresh && both.addresses.contains(Self.six[0]))
@@ -163,7 +163,7 @@ struct RefreshTests {
     @Test("a kept failure of one family still names the upstream that failed")
     func keptFailureSaysWho() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), Self.failure)
-        let resolver = ResolverTests.resolver([upstream], families: .both)
+        let resolver = ResolverLab.resolver([upstream], families: .both)
         _ = try await resolver.resolve(Self.www, families: .v4)
         for _ in 0..<2 {
             let error = await #expect(throws: ResolutionError.self) {
