@@ -124,8 +124,9 @@ struct DNSSocketTests {
         let server = try DNSServer(configuration, resolver: resolver)
         let endpoint = try await server.start().plain[0]
         let query = DNSLab.query("a.example", DNSLab.text)
+        let message: [UInt8] = [0, UInt8(query.count)] + query
         func isServed(_ connection: RawConnection) async -> Bool {
-            try? await connection.send([0, UInt8(query.count)] + query)
+            try? await connection.send(message)
             return (try? await connection.receive(count: 2)) != nil
         }
         var connections: [RawConnection] = []
