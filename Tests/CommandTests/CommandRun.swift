@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import BeelineWebDriver
 import Foundation
 import Testing
@@ -97,4 +98,24 @@ final class Folder: Sendable {
     func text(_ name: String) throws -> String { String(decoding: try data(name), as: UTF8.self) }
 
     func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(name)") }
+
+    /// Waits until a file has a text, and returns the text. `.out` and `.err` are the ends of the names of a run's files.
+    @discardableResult
+    func waitForText(
+        _ what: String,
+        ending: String = ".err",
+        until isThere: (String) -> Bool
+    ) async throws -> String {
+        var found: String?
+        try await eventually(what, every: .milliseconds(5)) {
+            for name in try FileManager.default.contentsOfDirectory(atPath: path) where name.hasSuffix(ending) {
+                let content = try text(name)
+                guard isThere(content) else { continue }
+                found = content
+                return true
+            }
+            return false
+        }
+        return found ?? ""
+    }
 }

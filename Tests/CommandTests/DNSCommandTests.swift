@@ -50,7 +50,7 @@ extension ProcessTests {
                 let before = (one.questions, two.questions)
                 try file(three)
                 kill(server.process, SIGHUP)
-                try await DNSProcess.waiting(for: "the reload", of: ".err", in: folder) {
+                try await folder.waitForText("the reload") {
                     $0.contains("upstreams, lists, zones and certificate were reloaded")
                 }
                 #expect(try await server.resolve("x.a.example", in: folder).contains(" 198.51.100.1 "))
@@ -61,7 +61,7 @@ extension ProcessTests {
                     to: "upstreams.conf"
                 )
                 kill(server.process, SIGHUP)
-                try await DNSProcess.waiting(for: "the error", of: ".err", in: folder) {
+                try await folder.waitForText("the error") {
                     $0.contains("nothing was changed: (64) upstreams.conf, line 2: ")
                 }
                 #expect(try await server.resolve("y.a.example", in: folder).contains(" 198.51.100.1 "))

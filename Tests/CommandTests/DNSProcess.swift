@@ -22,7 +22,7 @@ struct DNSProcess {
         let line = ["dns", "--listen", "127.0.0.1:0"] + arguments
         return try await CommandRun.run(CommandRun.beeline, line, in: folder) { process in
             defer { kill(process, SIGTERM) }
-            let text = try await waiting(for: "the first line", of: ".out", in: folder) {
+            let text = try await folder.waitForText("the first line", ending: ".out") {
                 $0.hasPrefix("listening on dns://") && $0.hasSuffix("\n")
             }
             let words = text.split { $0.isWhitespace }
@@ -31,26 +31,6 @@ struct DNSProcess {
             }
             let metrics = words.contains { $0.hasPrefix("http://") } ? endpoints.last : nil
             try await body(DNSProcess(process: process, endpoint: endpoints[0], metrics: metrics))
-        }
-    }
-
-    /// Waits until a file of the folder, by the end of its name, has a text.
-    @discardableResult
-    static func waiting(
-        for what: String,
-        of ending: String,
-        in folder: Folder,
-        until isThere: @escaping @Sendable (String) -> Bool
-    ) async throws -> String {
-        try await withTimeLimit(.seconds(20), for: { what }) {
-            while true {
-                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-                for name in names where name.hasSuffix(ending) {
-                    let text = try folder.text(name)
-                    if isThere(text) { return text }
-                }
-                try await Task.sleep(for: .milliseconds(5))
-            }
         }
     }
 

@@ -34,19 +34,10 @@ enum ServeProcess {
         let line = ["serve", "--listen", "127.0.0.1:0"] + lab.names + options + arguments
         let whole = launcher + [CommandRun.beeline] + line
         return try await CommandRun.run(whole[0], Array(whole.dropFirst()), in: lab.folder) { process in
-            let endpoint = try await withTimeLimit(.seconds(20), for: { "the server's first line" }) {
-                while true {
-                    // The output file of this run.
-                    let names = try FileManager.default.contentsOfDirectory(atPath: lab.folder.path)
-                    for name in names where name.hasSuffix(".out") {
-                        let text = try lab.folder.text(name)
-                        if text.hasPrefix("listening on https://"), text.hasSuffix("\n") {
-                            return try Endpoint(parsing: String(text.dropFirst(21).dropLast()), defaultPort: nil)
-                        }
-                    }
-                    try await Task.sleep(for: .milliseconds(5))
-                }
+            let line = try await lab.folder.waitForText("the server's first line", ending: ".out") {
+                $0.hasPrefix("listening on https://") && $0.hasSuffix("\n")
             }
+            let endpoint = try Endpoint(parsing: String(line.dropFirst(21).dropLast()), defaultPort: nil)
             defer { kill(process, SIGTERM) }
             try await body(endpoint, process)
         }

@@ -68,14 +68,7 @@ extension ProcessTests {
                     )
                 }
                 func errors(_ words: String) async throws {
-                    try await withTimeLimit(.seconds(20), for: { words }) {
-                        while true {
-                            let names = try FileManager.default.contentsOfDirectory(atPath: lab.folder.path)
-                            let text = try names.filter { $0.hasSuffix(".err") }.map { try lab.folder.text($0) }
-                            if text.joined().contains(words) { return }
-                            try await Task.sleep(for: .milliseconds(5))
-                        }
-                    }
+                    try await lab.folder.waitForText(words) { $0.contains(words) }
                 }
                 #expect(try await status("old") == "200")
                 let key = "server.key"
@@ -116,14 +109,7 @@ extension ProcessTests {
                 try folder.write("s3cret\n", to: "secret")
                 try #require(write(pipe, "s3cret\n", 7) == 7)
                 close(pipe)
-                try await withTimeLimit(.seconds(20), for: { "the reload" }) {
-                    while true {
-                        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-                        let errors = try names.filter { $0.hasSuffix(".err") }.map { try folder.text($0) }
-                        if errors.joined().contains("were reloaded") { return }
-                        try await Task.sleep(for: .milliseconds(5))
-                    }
-                }
+                try await folder.waitForText("the reload") { $0.contains("were reloaded") }
             }
             #expect(run.text.hasPrefix("listening on http://127.0.0.1:"), "\(run.text)\(run.errors)")
         }
