@@ -132,6 +132,38 @@ struct HTTP2BoundsTests {
         #expect(reader.capacity < 10_000)
     }
 
+    @Test("no bytes of a server make the handler trap, and each exchange ends with its connection")
+    func fuzz() throws {
+        let seed =
+            RawFrame(.settings).bytes + RawFrame.headers([(":status", "103")], stream: 1).bytes
+            + RawFrame.headers([(":status", "200"), ("content-length", "3")], stream: 1).bytes
+            + RawFrame(.data, flags: 1, stream: 1, payload: [1, 2, 3]).bytes
+            + RawFrame(.windowUpdate, stream: 3, payload: RawFrame.big(9)).bytes
+            + RawFrame.headers([(":status", "404")], stream: 3, flags: 5).bytes
+            + RawFrame(.goAway, payload: RawFrame.big(3) + RawFrame.big(0)).bytes
+        var random = SeededRandom(seed: 9_113)
+        for _ in 0..<FuzzRounds.count(ordinary: 2_000) {
+            let (channel, handler, _) = try connect()
+            let exchanges = [try exchange(), try exchange(.bytes([UInt8](repeating: 65, count: 100_000)))]
+            for exchange in exchanges { handler.start(exchange, now: channel.eventLoop.now) }
+            var bytes = seed
+            for _ in 0...Int.random(in: 0..<6, using: &random) {
+                let index = Int.random(in: 0..<bytes.count, using: &random)
+                if Bool.random(using: &random) {
+                    bytes[index] = UInt8.random(in: 0...255, using: &random)
+                } else {
+                    bytes.remove(at: index)
+                }
+            }
+            let cut = Int.random(in: 0...bytes.count, using: &random)
+            for part in [bytes[..<cut], bytes[cut...]] where channel.isActive {
+                _ = try? channel.writeInbound(ByteBuffer(bytes: part))
+            }
+            _ = try? channel.finish(acceptAlreadyClosed: true)
+            #expect(exchanges.filter { !$0.isOver }.isEmpty, "\(bytes)")
+        }
+    }
+
     private func exchange(_ body: RequestBody = .none) throws -> Exchange {
         let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), body: body)
         return Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024))
