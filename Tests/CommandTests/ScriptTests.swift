@@ -183,6 +183,28 @@ extension ProcessTests {
             )
         }
 
+        @Test func aSkippedTestIsNamedAndCounted() async throws {
+            let package = try Package()
+            let skip = "➜ Test \"kdig asks\" skipped: \"kdig is not installed\""
+            try package.program(
+                "timeout",
+                "echo '\(skip)'; while [ \"$1\" != env ]; do shift; done; exec \"$@\""
+            )
+            let run = try await package.run("Scripts/lib/run-tests")
+            let line = "HTTPDNSTests: Test \"kdig asks\" skipped: \"kdig is not installed\"\n"
+            #expect(run.status == 0 && run.text.contains("\nSkipped:\n\(line)"), "\(run.text)\(run.errors)")
+            #expect(run.text.contains(" (1 tests skipped) passed after "), "\(run.text)")
+        }
+
+        @Test func theCheckOfLabelsReadsThePackageFromEveryFolderAndFailsWithoutFiles() async throws {
+            let package = try Package()
+            let check = "cd /tmp && '\(package.folder.path)/Scripts/lib/check-labels'"
+            #expect(try await package.run(check).status == 1)
+            try package.folder.write("func f(_ a: Int) {}\n", to: "Sources/Names/File.swift")
+            let run = try await package.run(check)
+            #expect(run.status == 0 && run.text == "1 files, 0 faults\n", "\(run.text)\(run.errors)")
+        }
+
         @Test func aReportOfTheThreadSanitizerFailsItsCheckAndIsPrintedAtTheEnd() async throws {
             let package = try Package()
             let start = "while [ \"$1\" != env ]; do shift; done"
