@@ -40,6 +40,33 @@ struct ResolverTests {
         #expect(second.addresses == addresses("192.0.2.2"))
     }
 
+    @Test("answers without a TTL, and absences with a long one, are kept as long as the configuration says")
+    func configuredTimes() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one") { question in
+            switch question.host.text {
+            case "plain.test": .answer(v4("192.0.2.1", ttl: nil))
+            case "none.test": .answer(Answer(v4: .absent(.noName, ttl: nil)))
+            default: .answer(Answer(v4: .absent(.noName, ttl: .seconds(9_999))))
+            }
+        }
+        let resolver = ResolverLab.resolver([upstream], clock: clock) {
+            $0.cache.defaultTTL = .seconds(40)
+            $0.cache.defaultNegativeTTL = .seconds(20)
+            $0.cache.maxNegativeTTL = .seconds(30)
+        }
+        for (name, seconds) in [("plain.test", 40), ("none.test", 20), ("long.test", 30)] {
+            _ = try? await resolver.resolve(host(name))
+            let asked = upstream.questions.count
+            clock.advance(by: .seconds(seconds - 1))
+            _ = try? await resolver.resolve(host(name))
+            #expect(upstream.questions.count == asked, "\(name)")
+            clock.advance(by: .seconds(1))
+            _ = try? await resolver.resolve(host(name))
+            #expect(upstream.questions.count == asked + 1, "\(name)")
+        }
+    }
+
     @Test("a forced resolution ignores the cache and stores its answer")
     func forced() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
