@@ -32,8 +32,14 @@ enum Interruption {
         let task = Task { await work() }
         let received = NIOLockedValueBox<CInt?>(nil)
         let handled = signals.filter { !ignore($0) }
+        // Until Dispatch has registered its sources, a signal ends the process. Ignored, it would be lost.
+        restore(handled)
         let sources = handled.map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            #if canImport(Darwin)
+            // On Linux, Dispatch sets a handler.
+            source.setRegistrationHandler { signal(number, SIG_IGN) }
+            #endif
             source.setEventHandler {
                 let isFirst = received.withLockedValue { received in
                     defer { received = received ?? number }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import Names
 import Testing
 
 @Suite("Free ports")

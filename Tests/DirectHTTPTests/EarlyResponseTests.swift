@@ -134,7 +134,7 @@ struct EarlyResponseTests {
         let isRead = Gate()
         let lab = try await EarlyLab(http2: http2) { connection, stream in
             try await isRead.wait()
-            guard stream > 0 else { return try await connection.reset() }
+            guard stream > 0 else { return await connection.reset() }
             // NO_ERROR (RFC 9113 §8.1).
             try await connection.send(RawFrame(.reset, stream: stream, payload: RawFrame.big(0)).bytes)
         }

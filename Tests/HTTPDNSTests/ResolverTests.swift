@@ -107,7 +107,8 @@ struct ResolverTests {
     func noAddressOfTheSystem() async {
         let none = Answer(v4: .absent(.noRecord, ttl: .seconds(30)), v6: .absent(.noRecord, ttl: .seconds(30)))
         let error = await #expect(throws: ResolutionError.self) {
-            try await Self.resolver([ScriptedUpstream("system", .answer(none))], families: .both).resolve(Self.www)
+            try await ResolverLab.resolver([ScriptedUpstream("system", .answer(none))], families: .both)
+                .resolve(ResolverLab.www)
         }
         let words = "the name has neither an IPv4 nor an IPv6 address, according to the system's resolver"
         #expect(error?.message.hasSuffix(": \(words)") == true, "\(error?.message ?? "")")

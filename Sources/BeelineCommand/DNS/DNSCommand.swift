@@ -29,7 +29,7 @@ struct DNSCommand: AsyncParsableCommand {
     @OptionGroup var options: DNSArguments
 
     func run() async throws {
-        let reload = ReloadSignal()
+        let reload = try ReloadSignal()
         DescriptorLimit.raise()
         let (options, names) = (options, try names.options())
         let read = { @Sendable () throws(CommandFailure) in

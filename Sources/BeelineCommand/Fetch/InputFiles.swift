@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import Names
 
 #if canImport(Darwin)
@@ -51,10 +52,7 @@ struct InputFiles: Sendable {
         modified: { path in FileDescriptor.modified(path) },
         isPipe: { path in FileDescriptor.exists(path) && !FileDescriptor.isRegular(path) },
         isFolder: { path in FileDescriptor.isFolder(path) },
-        isOfOtherUser: { path in
-            var status = stat()
-            return stat(path, &status) == 0 && status.st_uid != geteuid()
-        },
+        isOfOtherUser: { path in FileKind.isOfOtherUser(path) },
         home: {
             guard let entry = getpwuid(getuid()), let path = entry.pointee.pw_dir else { return nil }
             return String(cString: path)

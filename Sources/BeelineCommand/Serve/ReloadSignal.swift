@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import NIOConcurrencyHelpers
 
 #if canImport(Darwin)
@@ -20,20 +19,23 @@ final class ReloadSignal: Sendable {
     }
 
     private let state = NIOLockedValueBox(State())
-    /// Any thread may use a Dispatch source, but on Linux its type does not declare that.
-    private nonisolated(unsafe) let source: any DispatchSourceSignal
+    /// Not a signal source of Dispatch, which loses signals until it is registered. Any thread may use it, but its type does not
+    /// declare that.
+    private nonisolated(unsafe) let signals: ReceivedSignals
 
-    init() {
-        signal(SIGHUP, SIG_IGN)
-        source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
-        source.setEventHandler { [state] in
-            let action = state.withLockedValue { state in
-                state.hasArrived = state.action == nil
-                return state.action
+    /// - Throws: ``CommandFailure`` if the process has no descriptors left.
+    init() throws(CommandFailure) {
+        do throws(FileDescriptor.Failure) {
+            signals = try ReceivedSignals([SIGHUP]) { [state] _, _ in
+                let action = state.withLockedValue { state in
+                    state.hasArrived = state.action == nil
+                    return state.action
+                }
+                action?()
             }
-            action?()
+        } catch {
+            throw CommandFailure(.internalFault, "the signal SIGHUP cannot be received: \(error)")
         }
-        source.resume()
     }
 
     /// Runs the action for each signal from now on, and for a signal that has already arrived.
@@ -45,5 +47,6 @@ final class ReloadSignal: Sendable {
         if hasArrived { action() }
     }
 
-    func cancel() { source.cancel() }
+    /// Ignores the signal from now on.
+    func cancel() { onArrival {} }
 }

@@ -28,7 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ServeArguments
 
     func run() async throws {
-        let reload = ReloadSignal()
+        let reload = try ReloadSignal()
         DescriptorLimit.raise()
         let defaults = try Defaults.load()
         var configuration = try ClientConfiguration(names.options(), defaults: defaults, files: .real)

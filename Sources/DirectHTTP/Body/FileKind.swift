@@ -36,6 +36,12 @@ package enum FileKind: Hashable, Sendable {
         return fstat(descriptor, &status) == 0 && status.st_uid == geteuid()
     }
 
+    /// Whether there is a file at a path that belongs to another user.
+    package static func isOfOtherUser(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_uid != geteuid()
+    }
+
     /// The permissions of the file at `path`, without the special bits, if it has the owner and the group of an open file; nil
     /// otherwise.
     package static func permissions(of path: String, ifOwnedLike descriptor: CInt) -> UInt32? {

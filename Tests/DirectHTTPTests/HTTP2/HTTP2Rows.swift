@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import HTTPTypes
 import NIOCore
 import Testing
 
+@testable import DirectHTTP
 @testable import HTTPWire
 
 /// The result of the peer's frames: events, our resets, and the error that ends the connection.
