@@ -25,9 +25,9 @@ struct EarlyResponseTests {
             self.bodies = bodies
             server = try await RawServer.start { connection in
                 if http2 {
-                    try await EarlyLab.serveHTTP2(connection, bodies, step)
+                    try await EarlyLab.serveHTTP2(connection, noting: bodies, then: step)
                 } else {
-                    try await EarlyLab.serveHTTP1(connection, bodies, step)
+                    try await EarlyLab.serveHTTP1(connection, noting: bodies, then: step)
                 }
             }
             var configuration = EngineConfiguration()
@@ -37,8 +37,8 @@ struct EarlyResponseTests {
 
         private static func serveHTTP1(
             _ connection: RawConnection,
-            _ bodies: Watched<[Int]>,
-            _ step: Step
+            noting bodies: Watched<[Int]>,
+            then step: Step
         ) async throws {
             while var request = try await connection.receiveHead() {
                 try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -51,8 +51,8 @@ struct EarlyResponseTests {
 
         private static func serveHTTP2(
             _ connection: RawConnection,
-            _ bodies: Watched<[Int]>,
-            _ step: Step
+            noting bodies: Watched<[Int]>,
+            then step: Step
         ) async throws {
             _ = try await connection.receive(count: RawFrame.preface.count)
             // Windows of 1 GiB.
