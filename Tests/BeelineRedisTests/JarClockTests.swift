@@ -92,6 +92,40 @@ struct JarClockTests {
     }
 
     @Test(
+        "a clock that runs until it reaches changes of the future does not cause a reading of the whole jar",
+        .enabled(if: !RedisServer.programs.isEmpty)
+    )
+    func reachedFuture() async throws {
+        let server = try RedisServer(try #require(RedisServer.programs.first))
+        let (ahead, clock) = (Clock(), Clock())
+        ahead.set(aheadBy: 86_400 + 50)
+        let one = try RedisJar(server.jarConfiguration(), clock: ahead.now)
+        one.set("a", "1")
+        try await one.synchronize(within: .seconds(30))
+        var configuration = server.jarConfiguration()
+        configuration.surveyInterval = .seconds(3_600)
+        let two = try RedisJar(configuration, clock: clock.now)
+        try await two.synchronize(within: .seconds(30))
+        #expect(two.pairs.isEmpty && two.state.unreadableRecords == 1)
+        let surveys = two.context.progress.values.surveys
+        // Less than the minute from which a clock counts as set.
+        clock.set(aheadBy: 55)
+        let three = try await server.jar()
+        // The second and the third change arrive after a check of the clock.
+        three.set("b", "1")
+        try await two.has("b=1")
+        three.set("b", "2")
+        try await two.has("b=2")
+        three.set("b", "3")
+        try await two.has("b=3")
+        #expect(two.context.progress.values.surveys == surveys && two.state.unreadableRecords == 1)
+        clock.set(aheadBy: 3_600)
+        try await two.has("a=1", "b=3")
+        for jar in [one, two, three] { try await jar.close(within: .seconds(10)) }
+        server.stop()
+    }
+
+    @Test(
         "a deletion of the future leaves no mark that keeps processes from believing in deletions",
         .enabled(if: !RedisServer.programs.isEmpty),
         arguments: [true, false]

@@ -45,10 +45,13 @@ struct JarContext: Sendable {
     func update(field: [UInt8], record: [UInt8]) -> JarUpdate? {
         if let update = coding.update(field: field, record: record) {
             // A version in the future would outrank every change until that time, in each process that accepts it.
-            if update.version <= latestVersion { return update }
+            let now = clock()
+            if update.version <= latestVersion(at: now) { return update }
             progress.update { values in
                 values.unreadable += 1
-                values.nextVersion = min(values.nextVersion ?? .max, update.version)
+                var future = values.future ?? JarProgress.FutureChanges(version: update.version, clock: now)
+                future.version = min(future.version, update.version)
+                values.future = future
             }
             report("the jar \(configuration.name) has changes of the future; a machine's clock is wrong")
             return nil
@@ -75,7 +78,11 @@ struct JarContext: Sendable {
     }
 
     /// The highest version to accept now.
-    var latestVersion: Int64 { clock().advanced(bySeconds: JarUpdate.maxLead).microseconds }
+    var latestVersion: Int64 { latestVersion(at: clock()) }
+
+    private func latestVersion(at now: CookieTime) -> Int64 {
+        now.advanced(bySeconds: JarUpdate.maxLead).microseconds
+    }
 
     /// Reports a problem once.
     func report(_ problem: String) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
+import CookieJar
 import NIOConcurrencyHelpers
 
 /// The progress of a shared jar's reads and writes. Callers can wait for a change of it.
@@ -8,6 +9,21 @@ final class JarProgress: Sendable {
     /// The work of one connection.
     enum Direction: Hashable, Sendable {
         case reading, writing
+    }
+
+    /// Changes whose versions were too far in the future when they were read.
+    struct FutureChanges: Sendable {
+        /// The lowest of the versions.
+        var version: Int64
+        /// The clock when the first of the changes was read.
+        let clock: CookieTime
+        /// The moment when the first of the changes was read.
+        let moment = ContinuousClock.now
+
+        /// Whether the clock was set forward since then, by more than a minute. A clock that runs is not set.
+        func isClockSet(to now: CookieTime) -> Bool {
+            clock.advanced(bySeconds: moment.duration(to: .now).components.seconds + 60) < now
+        }
     }
 
     struct Values: Sendable {
@@ -19,8 +35,8 @@ final class JarProgress: Sendable {
         var surveys = 0
         /// The number of records that could not be read in the last survey, and since.
         var unreadable = 0
-        /// The lowest version of the future among them, which can be read as soon as the clock has reached it.
-        var nextVersion: Int64?
+        /// Those among them whose versions are in the future.
+        var future: FutureChanges?
         /// Whether some of them are encrypted, and this process has no key.
         var isEncrypted = false
         /// Why the server cannot be used. Each direction removes its own reason when it works again.

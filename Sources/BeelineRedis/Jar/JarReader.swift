@@ -10,7 +10,8 @@ import NIOConcurrencyHelpers
 /// server may have restarted from older data, and the feed may have been cut. Then it reads the feed. Changes have
 /// serial numbers, so it detects a gap in the feed and reads the whole jar again. It also reads the whole jar at
 /// intervals, for cookies that this process lacks because a clock was wrong for a while, and for those that the server
-/// had no room for. It does so too when the clock has reached the version of a change that was in the future.
+/// had no room for. It does so too when the clock is set, if it then has reached the version of a change that was in the
+/// future.
 final class JarReader: Sendable {
     private struct Position {
         /// The last place in the feed that was read; nil before the whole jar was read.
@@ -55,7 +56,10 @@ final class JarReader: Sendable {
     /// Whether the next step reads the whole jar.
     var needsSurvey: Bool {
         if position.withLockedValue({ $0.place == nil || $0.nextSurvey <= .now }) { return true }
-        return context.progress.values.nextVersion.map { $0 <= context.latestVersion } ?? false
+        guard let future = context.progress.values.future, future.version <= context.latestVersion else { return false }
+        // A clock that only runs reaches the versions of a machine that is ahead one after the other. The periodic survey
+        // reads those.
+        return future.isClockSet(to: context.clock())
     }
 
     /// Reads the whole jar or waits for changes in the feed.
@@ -89,7 +93,7 @@ final class JarReader: Sendable {
         else { throw RedisFault(reason: "the reply of the script is malformed") }
         // Take the snapshot before the records: a change that arrives while they are read is in the feed after `place`.
         let (known, pending) = context.recorder.snapshot
-        context.progress.update { ($0.unreadable, $0.nextVersion, $0.isEncrypted) = (0, nil, false) }
+        context.progress.update { ($0.unreadable, $0.future, $0.isEncrypted) = (0, nil, false) }
         let records = try records(in: session)
         let comparison = JarComparison(
             server: records,
