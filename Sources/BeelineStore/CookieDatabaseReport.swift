@@ -4,7 +4,8 @@
 public struct CookieDatabaseReport: Hashable, Sendable {
     /// The number of cookies loaded into the jar.
     public internal(set) var loaded = 0
-    /// The number of rows that are not valid cookies for the jar. They stay in the file until they expire.
+    /// The number of rows that are not valid cookies for the jar. They stay in the file until they expire, except cookies with a
+    /// path that is too long, which are deleted.
     public internal(set) var skipped = 0
     /// The number of cookies beyond the jar's limits. They are deleted from the file too.
     public internal(set) var dropped = 0

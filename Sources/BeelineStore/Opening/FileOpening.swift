@@ -130,7 +130,7 @@ struct FileOpening: Sendable {
             try connection.perform { db in
                 try db.inTransaction(.immediate) {
                     let rows = CookieRows(db)
-                    try rows.deleteLongPaths()
+                    report.skipped = try rows.deleteLongPaths()
                     report.expired = try rows.deleteExpired(at: now)
                     if now.isPlausible { try rows.limitExpiry(to: lastExpiry) }
                     if !restoresSession { report.endedSession = try rows.deleteSession() }
@@ -185,7 +185,7 @@ struct FileOpening: Sendable {
                 let rows = CookieRows(db, budget: ReadBudget(for: jar))
                 var (report, state) = (report, try rows.state())
                 let (cookies, skipped) = try rows.cookies()
-                report.skipped = skipped
+                report.skipped += skipped
                 contents = Contents(
                     rows: cookies,
                     state: state,

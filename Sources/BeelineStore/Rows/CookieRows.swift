@@ -153,8 +153,11 @@ struct CookieRows {
 
     /// Deletes cookies whose path is too long for a jar. Earlier versions kept such cookies, and many of them make the file too
     /// large to be read.
-    func deleteLongPaths() throws {
+    ///
+    /// - Returns: The number of deleted cookies.
+    func deleteLongPaths() throws -> Int {
         try db.execute(sql: "DELETE FROM cookie WHERE length(path) > ?", arguments: [Cookie.maxPathOctets])
+        return db.changesCount
     }
 
     /// Deletes the session cookies. Only for a process that has the file alone.
