@@ -32,8 +32,9 @@ public struct CookieTime: Hashable, Comparable, Sendable {
     /// Later than every expiry.
     public static let distantFuture = CookieTime(microseconds: .max)
 
-    /// Whether a clock with this time may be right. On a device without a battery for its clock, it is 1970 until the clock is
-    /// set. This code was written after 1 January 2026.
+    /// Whether a clock with this time may be right: it is not before 1 January 2026, when this code was written. On a device
+    /// without a battery for its clock, it is 1970 until the clock is set. A clock that begins at a later date, such as that of
+    /// the system's image, cannot be told from one that is right.
     package var isPlausible: Bool { microseconds >= 1_767_225_600_000_000 }
 
     /// Whether `left` is earlier than `right`.
