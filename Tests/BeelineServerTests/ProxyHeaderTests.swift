@@ -209,7 +209,10 @@ struct ProxyHeaderTests {
         await resolver.shutDown()
     }
 
-    @Test("DNS over TCP on a listener for both families takes an IPv4 proxy as such, and logs IPv4 addresses")
+    @Test(
+        "DNS over TCP on a listener for both families takes an IPv4 proxy as such, and logs IPv4 addresses",
+        .enabled(if: (try? RefusedEndpoint(address: "::1")) != nil, "this machine has no IPv6")
+    )
     func dnsOfBothFamilies() async throws {
         let log = NIOLockedValueBox<[String]>([])
         var configuration = DNSServerConfiguration()
@@ -221,8 +224,7 @@ struct ProxyHeaderTests {
         }
         let resolver = Resolver(ResolverConfiguration(upstreams: [upstream], system: nil))
         let server = try DNSServer(configuration, resolver: resolver)
-        // Some machines have no IPv6.
-        guard let port = try? await server.start().plain[0].port else { return await resolver.shutDown() }
+        let port = try await server.start().plain[0].port
         let query = DNSLab.query("a.test", .a)
         for header in [Self.header(Self.addresses), Self.header(command: 0x20, [])] {
             let connection = try await RawConnection.connect(to: Endpoint(DNSLab.loopback, port: port))
