@@ -107,7 +107,7 @@ struct LifeTests {
             let holder = try await RawServer.start { try await $0.hold() }
             let tunnel = try await lab.tunnel(to: "a.test", port: holder.port)
             let resting = try await lab.connect()
-            while await lab.proxy.counts().connections < 2 { await Task.yield() }
+            try await eventually("two connections") { await lab.proxy.counts().connections >= 2 }
             async let stopped: Void = lab.proxy.stop(within: .seconds(3_600))
             #expect(try await resting.receive() == nil)
             await tunnel.close()
@@ -116,7 +116,7 @@ struct LifeTests {
             await holder.stop()
             await lab.stop()
         }
-        while client != nil { await Task.yield() }
+        try await eventually("the end of the client") { client == nil }
     }
 
     @Test("a proxy that stops within a very negative time closes its tunnels at once")

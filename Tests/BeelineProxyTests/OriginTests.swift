@@ -166,7 +166,7 @@ struct OriginTests {
         let head = "GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a.test\r\n\r\n"
         try await client.writeAndFlush(ByteBuffer(string: head))
         try await server.connections { $0.accepted == 1 }
-        while await lab.proxy.counts().connections > 0 { await Task.yield() }
+        try await eventually("the reset") { await lab.proxy.counts().connections == 0 }
         // The client may have noticed the reset already.
         try? await client.setOption(.autoRead, value: true).get()
         client.read()

@@ -96,7 +96,8 @@ struct DNSSocketTests {
         )
         var configuration = DNSServerConfiguration()
         configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
-        configuration.idleTimeout = .milliseconds(100)
+        // It limits the time until the first question too.
+        configuration.idleTimeout = .seconds(1)
         let server = try DNSServer(configuration, resolver: resolver)
         let endpoint = try await server.start().plain[0]
         let connection = try await RawConnection.connect(to: endpoint)
@@ -125,7 +126,7 @@ struct DNSSocketTests {
         let endpoint = try await server.start().plain[0]
         let query = DNSLab.query("a.example", DNSLab.text)
         let message: [UInt8] = [0, UInt8(query.count)] + query
-        func isServed(_ connection: RawConnection) async -> Bool {
+        @Sendable func isServed(_ connection: RawConnection) async -> Bool {
             try? await connection.send(message)
             return (try? await connection.receive(count: 2)) != nil
         }
@@ -138,7 +139,9 @@ struct DNSSocketTests {
         await connections[0].close()
         try await eventually("a free place", every: .milliseconds(10)) {
             let connection = try await RawConnection.connect(to: endpoint)
-            let hasReply = await isServed(connection)
+            let hasReply = try await withTimeLimit(.seconds(20), for: { "a reply or the end" }) {
+                await isServed(connection)
+            }
             await connection.close()
             return hasReply
         }

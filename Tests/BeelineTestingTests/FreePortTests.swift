@@ -4,7 +4,8 @@ import BeelineTesting
 import Names
 import Testing
 
-@Suite("Free ports")
+// One test holds a port that another could have got.
+@Suite("Free ports", .serialized)
 struct FreePortTests {
     @Test("ports are free, different, and not from the range of outgoing connections")
     func range() throws {

@@ -9,7 +9,8 @@
 ///
 /// - Parameters:
 ///   - what: Describes the condition for the error message. Evaluated only after a timeout.
-///   - limit: The limit of real time for all calls of `holds`.
+///   - limit: The limit of real time for all calls of `holds`. It is looked at between two calls and ends no call: a
+///     condition that waits, such as for a reply, needs a limit of its own (``withTimeLimit(_:for:work:)``).
 ///   - pause: The time between two calls of `holds`. Make it longer if a call starts a process or sends a request.
 ///   - holds: The condition. Its error ends the wait.
 /// - Throws: The error of `holds`, ``TestingError`` with code `timedOut`, or `CancellationError`.
