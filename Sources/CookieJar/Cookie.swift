@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 /// A cookie in a jar (RFC 6265bis §5.7).
 ///
 /// Name and value are octets, so that a server gets back exactly what it sent, even if that is not UTF-8.
@@ -88,6 +90,10 @@ public struct Cookie: Hashable, Sendable {
     public init(_ name: String, _ value: String, domain: String, path: String = "/") {
         self.init(nameOctets: Array(name.utf8), valueOctets: Array(value.utf8), domain: domain, path: path)
     }
+
+    /// Whether no subdomain gets the cookie. An address has no subdomains, even if the server named it, and browsers refuse a dot
+    /// before it in a file.
+    package var isForOneHost: Bool { isHostOnly || (try? Host(domain))?.address != nil }
 
     /// The name as text. Invalid UTF-8 is replaced.
     public var name: String { String(decoding: nameOctets, as: UTF8.self) }

@@ -105,9 +105,7 @@ struct JSONCookie: Codable {
         try object.encode(cookie.isSecure, forKey: "secure")
         try object.encode(cookie.isHTTPOnly, forKey: "httpOnly")
         if isOfStorageState {
-            // An address has no subdomains, even if the server named it, and browsers refuse a dot before it.
-            let isHostOnly = cookie.isHostOnly || (try? Host(cookie.domain))?.address != nil
-            try object.encode(isHostOnly ? cookie.domain : ".\(cookie.domain)", forKey: "domain")
+            try object.encode(cookie.isForOneHost ? cookie.domain : ".\(cookie.domain)", forKey: "domain")
             // Readers take zero and negative values as a session cookie.
             try object.encode(cookie.expires.map { max(1, $0.secondsSince1970) } ?? -1, forKey: "expires")
             // Browsers enforce Lax if the attribute is absent.

@@ -80,11 +80,9 @@ package enum NetscapeCookieFile {
             let expires = cookie.expires.map { max(1, $0.microseconds / 1_000_000) } ?? 0
             // Other programs compare the domain with a host without brackets.
             let domain = cookie.domain.hasPrefix("[") ? String(cookie.domain.dropFirst().dropLast()) : cookie.domain
-            // An address has no subdomains, even if the server named it.
-            let isHostOnly = cookie.isHostOnly || (try? Host(domain))?.address != nil
             let fields = [
-                (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (isHostOnly ? "" : ".") + domain,
-                isHostOnly ? "FALSE" : "TRUE",
+                (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isForOneHost ? "" : ".") + domain,
+                cookie.isForOneHost ? "FALSE" : "TRUE",
                 cookie.path,
                 cookie.isSecure ? "TRUE" : "FALSE",
                 String(expires),
