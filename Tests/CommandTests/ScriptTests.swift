@@ -193,7 +193,7 @@ extension ProcessTests {
             let run = try await package.run("Scripts/lib/run-tests")
             let line = "HTTPDNSTests: Test \"kdig asks\" skipped: \"kdig is not installed\"\n"
             #expect(run.status == 0 && run.text.contains("\nSkipped:\n\(line)"), "\(run.text)\(run.errors)")
-            #expect(run.text.contains(" (1 tests skipped) passed after "), "\(run.text)")
+            #expect(run.text.contains(" (1 test skipped) passed after "), "\(run.text)")
         }
 
         @Test func theCheckOfLabelsReadsThePackageFromEveryFolderAndFailsWithoutFiles() async throws {

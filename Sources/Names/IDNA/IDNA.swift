@@ -3,7 +3,7 @@
 /// Converts internationalized domain names to ASCII: UTS #46 ToASCII as the WHATWG URL standard §3.3 uses it (non-transitional,
 /// CheckBidi and CheckJoiners on, CheckHyphens and UseSTD3ASCIIRules off).
 ///
-/// ``Host`` checks lengths for every domain, so this type does not. It uses this type only for domains that are not ASCII.
+/// ``Host`` checks lengths for every domain, and uses this type only for domains that are not ASCII.
 package enum IDNA {
     /// The Unicode version of the compiled data, which `Scripts/update-idna-data` generates.
     package static var unicodeVersion: String { IDNAData.unicodeVersion.description }
