@@ -31,6 +31,18 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test(
+            "Ctrl-Z at the prompt stops the command, and SIGTERM in the background then ends it",
+            .timeLimit(.minutes(1))
+        )
+        func stoppedPrompt() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let line = [CommandRun.beeline, "-s", "-S", "-u", "me", lab.plainURL()]
+            let run = try await PseudoTerminal.stopAndEnd(at: "for user 'me':", line, in: lab.folder)
+            #expect(run.text == "SIGTSTP True\nended by SIGTERM\n", "\(run.errors)")
+            await lab.stop()
+        }
+
         @Test("without a terminal, -u USER reads the password from standard input", .timeLimit(.minutes(1)))
         func noTerminal() async throws {
             let lab = try await CommandLab { _ in .text("ok") }

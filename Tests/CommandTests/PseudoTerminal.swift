@@ -87,6 +87,53 @@ enum PseudoTerminal {
         return try await CommandRun.run("/usr/bin/python3", ["-c", program, key, prompt] + arguments, in: folder)
     }
 
+    /// Runs a program as a job of a shell, presses Ctrl-Z after it has printed `prompt`, and ends it with SIGTERM while it is in
+    /// the background. The result's `text` is the name of the signal that stopped the program and whether the terminal shows
+    /// typed text then, and in a second line the name of the signal that ended or stopped it after that.
+    static func stopAndEnd(
+        at prompt: String,
+        _ arguments: [String],
+        in folder: Folder
+    ) async throws -> CommandRun {
+        let program = """
+            import fcntl, os, pty, signal, sys, termios
+            terminal, inner = pty.openpty()
+            shell = os.fork()
+            if shell != 0:
+                sys.exit(os.waitstatus_to_exitcode(os.waitpid(shell, 0)[1]) % 256)
+            os.setsid()
+            fcntl.ioctl(inner, termios.TIOCSCTTY, 0)
+            # A background group may give the terminal to another group only if it ignores this signal.
+            signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+            number = os.fork()
+            if number == 0:
+                os.setpgid(0, 0)
+                os.tcsetpgrp(inner, os.getpid())
+                signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+                os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+                os.dup2(inner, 1)
+                os.dup2(inner, 2)
+                os.execvp(sys.argv[2], sys.argv[2:])
+            seen = b""
+            while sys.argv[1].encode() not in seen:
+                seen += os.read(terminal, 4096)
+            os.write(terminal, b"\\x1a")
+            status = os.waitpid(number, os.WUNTRACED)[1]
+            shows = termios.tcgetattr(inner)[3] & termios.ECHO != 0
+            print(signal.Signals(os.WSTOPSIG(status)).name, shows)
+            os.tcsetpgrp(inner, os.getpgrp())
+            os.kill(number, signal.SIGTERM)
+            os.kill(number, signal.SIGCONT)
+            status = os.waitpid(number, os.WUNTRACED)[1]
+            if os.WIFSTOPPED(status):
+                os.kill(number, signal.SIGKILL)
+                print("stopped by", signal.Signals(os.WSTOPSIG(status)).name)
+            else:
+                print("ended by", signal.Signals(os.WTERMSIG(status)).name)
+            """
+        return try await CommandRun.run("/usr/bin/python3", ["-c", program, prompt] + arguments, in: folder)
+    }
+
     /// Starts a program that prints its signals with `beeline run` on a terminal, presses Ctrl-C, and after the program has
     /// printed that signal, sends SIGQUIT, SIGINT and SIGUSR1 to `beeline`, each after the program has printed the previous one.
     /// SIGINT is not sent first: the kernel joins it with that of the key if `beeline` has not received that yet.

@@ -38,7 +38,7 @@ enum PasswordPrompt {
         return line
     }
 
-    /// Stops showing what is typed, until ``showTyped()`` or a signal. Returns whether the terminal allows it.
+    /// Stops showing what is typed, until ``showTyped()`` or a signal. Returns whether it is a terminal.
     private static func hideTyped(on number: CInt) -> Bool {
         var settings = termios()
         guard tcgetattr(number, &settings) == 0 else { return false }
@@ -51,11 +51,14 @@ enum PasswordPrompt {
             handled |= 1 << UInt64(number)
             signal(number, handlePromptSignal)
         }
-        return tcsetattr(number, TCSAFLUSH, &settings) == 0
+        tcsetattr(number, TCSAFLUSH, &settings)
+        return true
     }
 
     /// Shows again what is typed, and restores the default action of the signals.
     private static func showTyped() {
+        // If SIGTSTP comes now, its handler must not hide typed text again.
+        hiddenSettings = shownSettings
         tcsetattr(terminal, TCSANOW, &shownSettings)
         for number in 1..<CInt(64) where handled & (1 << UInt64(number)) != 0 { signal(number, SIG_DFL) }
         handled = 0
@@ -74,7 +77,9 @@ enum PasswordPrompt {
 /// handler.
 private func handlePromptSignal(_ number: CInt) {
     let error = errno
-    tcsetattr(terminal, TCSANOW, &shownSettings)
+    // In the background, this call would stop the process again (SIGTTOU) instead of letting the signal end it. Typed text
+    // is shown already since the process was stopped.
+    if tcgetpgrp(terminal) == getpgrp() { tcsetattr(terminal, TCSANOW, &shownSettings) }
     signal(number, SIG_DFL)
     raise(number)
     // The signal is blocked while its handler runs.
