@@ -48,6 +48,24 @@ struct ProbeTests {
         await resolver.shutDown()
     }
 
+    @Test(
+        "a table does not keep the first question after an outage from the only service",
+        arguments: [UpstreamOrder.sequence, .hedge, .race(2), .weighted]
+    )
+    func tableAfterOutage(_ order: UpstreamOrder) async throws {
+        let isUp = NIOLockedValueBox(false)
+        let clock = ManualClock()
+        let table = FixedUpstream(HostsTable(parsing: "192.0.2.9 t.example"))
+        let resolver = Self.resolver(isUp: isUp, table: table, clock: clock) { $0.order = order }
+        for number in 0..<3 { _ = try? await resolver.resolve(host("n\(number).example")) }
+        #expect(!resolver.canAsk)
+        isUp.withLockedValue { $0 = true }
+        clock.advance(by: .seconds(1))
+        #expect(try await resolver.resolve(host("n9.example")).addresses == addresses("192.0.2.1"))
+        #expect(resolver.canAsk)
+        await resolver.shutDown()
+    }
+
     @Test("a probe reaches the upstream although the policy keeps other names from it, and not the system")
     func policy() async throws {
         let isUp = NIOLockedValueBox(false)

@@ -61,13 +61,18 @@ extension LookupMachine {
             return Route(candidates: tables + system, scope: scopes.current, isTrusted: true)
         }
         if count == 0 { return Route(candidates: system, scope: scopes.current) }
-        let tables = configuration.order.asksTablesFirst ? (0..<count).filter { upstreams[$0].kind == .fixed } : []
-        let others = tables.isEmpty ? Array(0..<count) : notTables
+        // Tables are not counted: they must not keep the only service that is due from being asked.
+        let others = notTables
         let health = health
         let order = configuration.order
             .arrange(others.count, roundTrip: { health.roundTrip(others[$0]) }, random: random)
         let choice = self.health.choose(among: order.map { others[$0] }, now: now)
-        return Route(candidates: tables + choice.upstreams, probe: choice.probe, scope: scopes.current)
+        let isTable = { [upstreams] (index: Int) in upstreams[index].kind == .fixed }
+        let candidates =
+            configuration.order.asksTablesFirst
+            ? (0..<count).filter(isTable) + choice.upstreams
+            : (0..<count).filter { isTable($0) || choice.upstreams.contains($0) }
+        return Route(candidates: candidates, probe: choice.probe, scope: scopes.current)
     }
 
     /// Whether an upstream is a service that must not be asked for a name now.
