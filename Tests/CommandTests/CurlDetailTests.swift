@@ -142,6 +142,10 @@ extension ProcessTests {
             let line = ["-s", "-L", "--netrc-file", "logins", url]
             #expect(try await lab.beeline(line + ["--oauth2-bearer", "token"]).text == "-")
             #expect(try await lab.beeline(line).text == "Basic bWU6c2VjcmV0")
+            // Parts that differ only in the token.
+            let withToken = line + ["--oauth2-bearer", "token"]
+            #expect(try await lab.beeline(withToken + ["--next"] + line).text == "-Basic bWU6c2VjcmV0")
+            #expect(try await lab.beeline(line + ["--next"] + withToken).text == "Basic bWU6c2VjcmV0-")
             await lab.stop()
         }
 

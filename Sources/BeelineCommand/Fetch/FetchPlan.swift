@@ -247,9 +247,11 @@ extension FetchArguments {
         (others.request.method, others.request.userAgent, others.request.referer) = (nil, nil, nil)
         (others.request.headers, others.request.data, others.request.form) = ([], [], [])
         (others.request.uploadFile, others.request.get, others.request.head) = ([], false, false)
+        // A token excludes the logins of a netrc file.
+        if request.oauth2Bearer != nil { others.login = .init() }
         (others.request.user, others.request.oauth2Bearer) = (nil, nil)
         // The client needs the scheme only for logins of a netrc file.
-        if login.use == .none {
+        if others.login.use == .none {
             (others.request.basic, others.request.digest, others.request.anyauth) = (false, false, false)
         }
         return others
