@@ -33,6 +33,20 @@ struct OriginDisclosureTests {
         )
     }
 
+    @Test("a name that was denied meanwhile, and each name after the switch is off, is asked for at no further service")
+    func deniedMeanwhile() {
+        for step in [MachineScript.Step.denied("w.test.example"), .switched(on: false)] {
+            MachineScript(["a", "b"], carriers: ["a", "b"]).played(
+                [
+                    MachineScript.asked(),
+                    (5, step, ["stop a HTTPS", "stop a", "ask system w.test.example"]),
+                    (10, .answer("system", Self.two), ["resume 1: system 192.0.2.2"]),
+                    (2_000, .time, []),
+                ]
+            )
+        }
+    }
+
     @Test("a name of a table is not asked for at a service, and http stays http")
     func table() {
         let script = MachineScript.carrying {

@@ -232,12 +232,12 @@ extension LookupMachine {
         }
     }
 
-    /// Ends the lookups of names that services must not be asked for any more. For the callers that wait, they start
+    /// Ends the lookups of names that upstreams must not be asked for any more. For the callers that wait, they start
     /// again by the new route.
     mutating func restartDeniedLookups(now: Moment) {
         for id in lookups.ids {
             guard let context = lookups[id]?.context, context.scope.isKept, !context.isTrusted,
-                !policy.isForUpstreams(context.request.host), let lookup = remove(id)
+                !isForUpstreams(context.request.host), let lookup = remove(id)
             else { continue }
             for caller in lookup.callers {
                 lookUp(context.request, for: caller.id, checksCache: false, isFresh: context.isFresh, now: now)

@@ -30,9 +30,10 @@ extension LookupMachine {
 
     // MARK: Switches
 
-    mutating func switched(on isOn: Bool) {
+    mutating func switched(on isOn: Bool, now: Moment) {
         isEnabled = isOn
         answers.use(scope, network: ranking.network.id)
+        leaveUpstreams(now: now)
     }
 
     mutating func documentReceived(_ document: RemoteDocument, wall: Int64, now: Moment) {
@@ -47,6 +48,12 @@ extension LookupMachine {
         policy = remote.applied(to: configuration.names)
         answers.use(scope, network: ranking.network.id)
         answers.apply(policy)
+        leaveUpstreams(now: now)
+    }
+
+    /// Stops asking upstreams for names that must not go to them any more.
+    private mutating func leaveUpstreams(now: Moment) {
+        endDeniedServices()
         restartDeniedLookups(now: now)
     }
 }

@@ -88,7 +88,7 @@ extension LookupMachine {
     /// name that a vendor's service resolves is therefore not sent to other services, and a name in a table is sent to
     /// none.
     private func serviceCandidates(for host: Host, now: Moment) -> [Int] {
-        guard isOn, policy.isForUpstreams(host), !isInTable(host) else { return [] }
+        guard isForUpstreams(host), !isInTable(host) else { return [] }
         let health = health
         let order = configuration.order
             .arrange(configuration.upstreams.count, roundTrip: { health.roundTrip($0) }, random: random)
@@ -170,11 +170,21 @@ extension LookupMachine {
         actions.append(.stopAskingServices(question))
     }
 
+    /// Ends the lookups of records of names that upstreams must not be asked for any more.
+    mutating func endDeniedServices() {
+        for id in services.ids {
+            guard let lookup = services[id], !isForUpstreams(lookup.request.host) else { continue }
+            endWithoutRecords(id)
+        }
+    }
+
     /// Ends the lookups of records, because the resolver is shut down.
     mutating func closeServices() {
-        for id in services.ids {
-            stopAskingServices(of: id)
-            for caller in services.remove(id)?.callers ?? [] { origins.arrived.append((caller, .services(nil))) }
-        }
+        for id in services.ids { endWithoutRecords(id) }
+    }
+
+    private mutating func endWithoutRecords(_ id: LookupID) {
+        stopAskingServices(of: id)
+        for caller in services.remove(id)?.callers ?? [] { origins.arrived.append((caller, .services(nil))) }
     }
 }

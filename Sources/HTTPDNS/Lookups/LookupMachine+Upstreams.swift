@@ -26,6 +26,9 @@ extension LookupMachine {
     /// Whether the upstreams are used: both switches are on.
     var isOn: Bool { isEnabled && remote.document?.isEnabled ?? true }
 
+    /// Whether a name goes to the upstreams now.
+    func isForUpstreams(_ host: Host) -> Bool { isOn && policy.isForUpstreams(host) }
+
     /// The scope for new answers.
     var scope: CacheScope { isOn ? scopes.current : .system }
 

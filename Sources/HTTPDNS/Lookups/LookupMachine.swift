@@ -85,7 +85,7 @@ struct LookupMachine {
         case .networkChanged(let network): networkChanged(to: network)
         case .nat64Found(let prefixes, let network): nat64Found(prefixes, in: network)
         case .answeredAgain(let host): unanswered.removeAll { $0 == host }
-        case .switched(let isOn): switched(on: isOn)
+        case .switched(let isOn): switched(on: isOn, now: now)
         case .documentReceived(let document, let wall): documentReceived(document, wall: wall, now: now)
         case .documentMissed: remote.failed()
         case .documentChecked(let wall): documentChecked(wall: wall, now: now)
