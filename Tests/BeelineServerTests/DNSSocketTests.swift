@@ -63,12 +63,13 @@ struct DNSSocketTests {
         await resolver.shutDown()
     }
 
-    @Test("a server limited to IPv4 and without HTTPS records denies the other records without asking an upstream")
+    @Test("a server limited to IPv4 and without HTTPS records denies the other records, except the addresses of tables")
     func recordsThatAreTurnedOff() async throws {
         let double = MessageDouble { query in
             MessageDouble.reply(query, [DNSRecord(query.question.name, ttl: 60, .address(IPAddress(v4: 0xc000_0201)))])
         }
-        var settings = ResolverConfiguration(upstreams: [double], system: nil)
+        let table = FixedUpstream(HostsTable(parsing: "2001:db8::9 t.example"))
+        var settings = ResolverConfiguration(upstreams: [table, double], system: nil)
         (settings.families, settings.usesHTTPSRecords) = (.v4, false)
         let resolver = Resolver(settings)
         var configuration = DNSServerConfiguration()
@@ -80,6 +81,9 @@ struct DNSSocketTests {
             let reply = try await client.response(to: MessageQuery(DNSQuestion(name, type)))
             #expect(reply.flags.responseCode == .noError && reply.answers.isEmpty && reply.authorities.count == 1)
         }
+        let entry = try #require(DNSName("t.example"))
+        let six = try await client.response(to: MessageQuery(DNSQuestion(entry, .aaaa)))
+        #expect(ServerAnswer(six).addresses.map(\.description) == ["2001:db8::9"])
         #expect(double.questions.isEmpty)
         let reply = try await client.response(to: MessageQuery(DNSQuestion(name, .a)))
         #expect(ServerAnswer(reply).addresses == [IPAddress(v4: 0xc000_0201)])

@@ -241,6 +241,16 @@ extension ProcessTests {
             dead.close()
         }
 
+        @Test("resolve --type prints records of a type that -6 does not use", .timeLimit(.minutes(1)))
+        func typeThatIsTurnedOff() async throws {
+            let folder = try Folder()
+            let upstream = try await OneAddressDNS("198.51.100.1")
+            let line = ["resolve", "-6", "--type", "A", "--dns", "dns:127.0.0.1:\(upstream.port)", "www.example.com"]
+            let run = try await CommandRun.run(CommandRun.beeline, line, in: folder)
+            #expect(run.status == 0 && run.text == "198.51.100.1\n", "\(run.text)\(run.errors)")
+            await upstream.stop()
+        }
+
         @Test("a signal ends resolve --type although the upstream is silent, and a bad name costs no answers")
         func endOfRecordLookups() async throws {
             let folder = try Folder()

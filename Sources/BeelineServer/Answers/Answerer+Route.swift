@@ -71,7 +71,7 @@ extension Answerer {
             guard backend.resolver.hasTables else { return .here(ServerAnswer(.refused, errors: [.prohibited])) }
             return .tables(backend, host)
         }
-        if isTurnedOff(type, by: backend.resolver), !query.wantsSignatures, !query.isUnchecked {
+        if isTurnedOff(type, of: host, by: backend.resolver), !query.wantsSignatures, !query.isUnchecked {
             return .here(ServerAnswer(absenceOf: name, ttl: Self.turnedOffTTL))
         }
         // Validators need the signatures, which only messages have.
@@ -87,11 +87,13 @@ extension Answerer {
     }
 
     /// Whether the resolver uses no records of a type: addresses of the other family with `-4` and `-6`, and HTTPS
-    /// records with `--no-https-records`. Clients get none then. Validators would refuse a denial without signatures.
-    private func isTurnedOff(_ type: DNSType, by resolver: Resolver) -> Bool {
+    /// records with `--no-https-records`. Clients get none then, except the addresses of tables, which answer as zones and
+    /// lists do. Validators would refuse a denial without signatures.
+    private func isTurnedOff(_ type: DNSType, of host: Host, by resolver: Resolver) -> Bool {
+        guard deniesTurnedOff else { return false }
         let configuration = resolver.configuration
         guard let family = Self.family(type) else { return type == .https && !configuration.usesHTTPSRecords }
-        return !configuration.families.contains(Families(family))
+        return !configuration.families.contains(Families(family)) && !resolver.isInTable(host)
     }
 
     /// Whether a table or this machine's resolver has the answer, so that a flood of the upstreams does not affect it.

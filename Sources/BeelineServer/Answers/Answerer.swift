@@ -15,6 +15,8 @@ struct Answerer: Sendable {
     var privateNames = ServerConfiguration.PrivateNames.forLoopback
     /// Whether a name without IPv6 addresses gets synthesized ones where the network has NAT64 (RFC 6147).
     var synthesizes = false
+    /// Whether clients get no records of the types that the resolver does not use.
+    var deniesTurnedOff = true
     /// Whether the client may ask this machine's own resolver.
     private(set) var asksSystem = false
 

@@ -44,9 +44,10 @@ package struct RecordLookup: Sendable {
     package init?(_ type: String, resolver: Resolver) throws(ServerError) {
         guard let type = DNSType(label: type), type != .any, type != .opt else { return nil }
         self.type = type
-        answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]), privateNames: .forAll).serving(
-            IPAddress(v4: 0)
-        )
+        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]), privateNames: .forAll)
+        // The user asked for this type.
+        answerer.deniesTurnedOff = false
+        self.answerer = answerer.serving(IPAddress(v4: 0))
     }
 
     /// Whether a text is a name that can be asked.
