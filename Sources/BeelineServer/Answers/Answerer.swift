@@ -174,12 +174,17 @@ struct Answerer: Sendable {
         }
     }
 
+    /// The TTL of the answer that a table has no record of a type, in seconds, as for its addresses.
+    private static let tableTTL: UInt32 = 60
+
     /// The answer of the tables. If a table has the host, its addresses are the only ones. Nil if no table has it.
     private func tableAnswer(_ resolver: Resolver, _ host: Host, name: DNSName, type: DNSType) async -> ServerAnswer? {
         guard resolver.hasTables, let found = await resolver.tableAnswer(to: Question(host)) else { return nil }
-        var answer = ServerAnswer()
-        answer.source = UpstreamKind.fixed.description
-        guard let family = Self.family(type), let records = found[family] else { return answer }
+        var answer = ServerAnswer(absenceOf: name, ttl: Self.tableTTL, source: UpstreamKind.fixed.description)
+        guard let family = Self.family(type), let records = found[family], !records.addresses.isEmpty else {
+            return answer
+        }
+        answer.authorities = []
         let ttl = UInt32(clamping: records.ttl?.components.seconds ?? 0)
         answer.answers = records.addresses.map { DNSRecord(name, ttl: ttl, .address($0)) }
         return answer
