@@ -25,6 +25,19 @@ struct MessageForwarderTests {
         #expect(double.questions.count == 2)
     }
 
+    @Test("a cached failure keeps no texts of upstreams, which do not count in the size of the cache")
+    func cachedFailure() async throws {
+        let double = MessageDouble { _ in nil }
+        let forwarder = MessageForwarder(
+            ResolverConfiguration(upstreams: [double], system: nil),
+            limits: .init(failureTTL: .seconds(60))
+        )
+        let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
+        let (first, second) = (await forwarder.answer(query), await forwarder.answer(query))
+        #expect(first.failures.map(\.upstream) == ["double"] && second.failures.isEmpty)
+        #expect(first.isFailure && second.errors == first.errors && double.questions.count == 1)
+    }
+
     @Test("the SOA of a negative answer has the time that is left, and not the MINIMUM, which does not age")
     func agedDenial() async throws {
         let zone = try #require(DNSName("example"))

@@ -16,7 +16,7 @@ struct ServerAnswer: Sendable {
     var isVerified = false
     /// Why the answer is an error or stale.
     var errors: [ExtendedError] = []
-    /// Why upstreams gave no answer, if none gave one. Clients do not get these.
+    /// Why upstreams gave no answer, if none gave one. Clients do not get these, and a cached answer has none.
     var failures: [ResolutionError.Failure] = []
     /// The type of the question, if it is known.
     var answeredType: DNSType?

@@ -45,8 +45,9 @@ extension MessageForwarder {
         }
         var answer = failure ?? ServerAnswer(.serverFailure, errors: [.noReachableServer])
         answer.source = failure == nil ? "allUpstreamsFailed" : "upstream"
-        if failure == nil { answer.failures = failures }
+        // Stored without the texts of the failures, which would exceed the size that is counted.
         state.answers.store(Entry(answer: answer, storedAt: now, expiresAt: now + limits.failureTTL), for: key)
+        if failure == nil { answer.failures = failures }
         return answer
     }
 
