@@ -22,12 +22,14 @@ struct ZoneFile {
     ///
     /// - Parameters:
     ///   - path: The path of the file. Paths of included files are relative to its folder.
-    ///   - open: Reads an included file. Returns nil if it cannot be read.
+    ///   - open: Reads an included file.
     /// - Throws: ``ServerError`` with code `badZone` and the line's number.
     init(
         parsing octets: [UInt8],
         at path: String = "",
-        including open: @escaping (_ path: String) -> [UInt8]? = { _ in nil }
+        including open: @escaping (_ path: String) -> Result<[UInt8], UnreadableFile> = { _ in
+            .failure(UnreadableFile(reason: "cannot be read"))
+        }
     ) throws(ServerError) {
         var reader = ZoneReader(open: open)
         try reader.read(octets, path, depth: 0)
@@ -70,7 +72,7 @@ struct ZoneFile {
 
 /// Reads entries in order, because some entries set defaults for the following ones.
 private struct ZoneReader {
-    let open: (_ path: String) -> [UInt8]?
+    let open: (_ path: String) -> Result<[UInt8], UnreadableFile>
     private(set) var records: [DNSRecord] = []
     private(set) var apex: DNSName?
     private var octetsRead = 0
@@ -80,7 +82,7 @@ private struct ZoneReader {
     private var owner: DNSName?
     private var lastTTL: UInt32?
 
-    init(open: @escaping (_ path: String) -> [UInt8]?) { self.open = open }
+    init(open: @escaping (_ path: String) -> Result<[UInt8], UnreadableFile>) { self.open = open }
 
     mutating func read(_ octets: [UInt8], _ path: String, depth: Int) throws(ServerError) {
         octetsRead += octets.count
@@ -169,9 +171,11 @@ private struct ZoneReader {
         let text = entry.words[1].text
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
         let file = text.hasPrefix("/") ? text : folder + text
-        guard let octets = open(file) else {
-            let limit = "\(ZoneFile.maxOctets >> 20) MiB"
-            throw ZoneText.error(entry.line, "\(file) cannot be read, or is larger than \(limit)")
+        let octets: [UInt8]
+        do throws(UnreadableFile) {
+            octets = try open(file).get()
+        } catch {
+            throw ZoneText.error(entry.line, "\(file) \(error.reason)")
         }
         let (outerOrigin, outerOwner) = (origin, owner)
         if entry.words.count == 3 { origin = try entry.words[2].name(from: origin, entry.line) }

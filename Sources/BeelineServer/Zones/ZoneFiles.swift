@@ -128,15 +128,14 @@ final class ZoneFiles: Sendable {
         _ path: String,
         _ stamps: inout FileChanges.Stamps
     ) throws(ServerError) -> AuthoritativeZone {
-        func open(_ path: String) -> [UInt8]? {
+        func open(_ path: String) -> Result<[UInt8], UnreadableFile> {
             // Takes the stamp before reading, so that a write during the read counts as a change.
             stamps.updateValue(FileStamp(path), forKey: path)
-            return try? content(ofFileAt: path).get()
+            return content(ofFileAt: path)
         }
-        stamps.updateValue(FileStamp(path), forKey: path)
         let octets: [UInt8]
         do throws(UnreadableFile) {
-            octets = try content(ofFileAt: path).get()
+            octets = try open(path).get()
         } catch {
             throw ServerError(.badZone, "\(path) \(error.reason)")
         }
