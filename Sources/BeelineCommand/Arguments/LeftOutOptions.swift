@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The options of curl that `fetch` refuses. docs/COMMAND.md has the reasons; its table and this list have the same options.
+/// The options of curl that `fetch` refuses. docs/COMMAND.md has the reasons; this list has all options of its table.
 enum LeftOutOptions {
     private static let names: Set<Substring> = [
         "tls13-ciphers", "proxy-tls13-ciphers", "sigalgs", "tls-earlydata", "alpn", "crlfile", "proxy-crlfile",

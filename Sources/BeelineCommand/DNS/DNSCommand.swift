@@ -22,7 +22,7 @@ struct DNSCommand: AsyncParsableCommand {
             the upstreams that carry DNS messages (doh, dot, dns). The first line of output says where it listens. SIGHUP reloads \
             upstreams by domain, lists, zones and certificate and reopens the access log; SIGTERM finishes the answers in progress and ends.
             """ + " " + NameArguments.specs
-                + " Without upstreams, this command leaves out system, because the system's resolver may ask this server."
+                + " Without --dns, this command leaves out system, because the system's resolver may ask this server."
     )
 
     @OptionGroup var names: NameArguments

@@ -20,7 +20,7 @@ package enum ListenFailure {
 
     private static func remedy(_ code: CInt) -> String {
         switch code {
-        case EACCES: "; ports below 1024 need root"
+        case EACCES: "; ports below 1024 need root; choose a higher one"
         case EADDRINUSE: "; another program uses the port"
         case EADDRNOTAVAIL: "; no interface of this machine has the address now"
         default: ""
