@@ -49,6 +49,19 @@ struct ResolverFailureTests {
         #expect(try await resolver.resolve(ResolverLab.www).source == .fresh)
     }
 
+    @Test("two errors for a name that does not exist are equal, although the time that remains in the cache differs")
+    func equalErrors() async throws {
+        let clock = ManualClock()
+        let absent = Answer.Records.absent(.noName, ttl: .seconds(60))
+        let upstream = ScriptedUpstream("one") { _ in .answer(Answer(v4: absent)) }
+        let resolver = ResolverLab.resolver([upstream], clock: clock)
+        let first = await #expect(throws: ResolutionError.self) { try await resolver.resolve(ResolverLab.www) }
+        clock.advance(by: .seconds(10))
+        let second = await #expect(throws: ResolutionError.self) { try await resolver.resolve(ResolverLab.www) }
+        #expect(first?.ttl == .seconds(60) && second?.ttl == .seconds(50))
+        #expect(first == second && first?.hashValue == second?.hashValue)
+    }
+
     @Test("a bogus address is refused with an error that names it and its upstream, unless it is allowed")
     func bogus() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("127.0.0.1")) }

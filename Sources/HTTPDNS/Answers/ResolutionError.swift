@@ -63,6 +63,19 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
 
     /// The text for logs.
     public var description: String { message }
+
+    /// Whether the errors have the same code, message and failures. The time that an absence may still be cached does not
+    /// count, because it differs a moment later.
+    public static func == (one: ResolutionError, other: ResolutionError) -> Bool {
+        one.code == other.code && one.message == other.message && one.failures == other.failures
+    }
+
+    /// See ``==(_:_:)``.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(code)
+        hasher.combine(message)
+        hasher.combine(failures)
+    }
 }
 
 extension ResolutionError {
