@@ -11,6 +11,14 @@ import Testing
 @testable import DirectHTTP
 @testable import HTTPWire
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// Request bodies whose exchange ends early, on a manual clock.
 @Suite("Request bodies of exchanges that end early")
 struct UploadEndingTests {
@@ -49,6 +57,13 @@ struct UploadEndingTests {
     ) throws -> Exchange {
         let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), body: body)
         return Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024, idle: .seconds(60)))
+    }
+
+    /// A complete response to the first request of a connection.
+    private func accepted(http2: Bool) -> [UInt8] {
+        http2
+            ? RawFrame(.settings).bytes + RawFrame.headers([(":status", "202")], stream: 1, flags: 5).bytes
+            : Array("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".utf8)
     }
 
     /// More than the window of a stream and the bytes that may wait for it.
@@ -159,11 +174,7 @@ struct UploadEndingTests {
         let (channel, handler) = try connect(http2: http2, socket: socket)
         let exchange = try exchange()
         handler.start(exchange, now: channel.eventLoop.now)
-        let response =
-            http2
-            ? RawFrame(.settings).bytes + RawFrame.headers([(":status", "202")], stream: 1, flags: 5).bytes
-            : Array("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".utf8)
-        try channel.writeInbound(ByteBuffer(bytes: response))
+        try channel.writeInbound(ByteBuffer(bytes: accepted(http2: http2)))
         #expect(!exchange.isOver)
         socket.holdsPromises = true
         handler.finishSending(exchange)
@@ -172,6 +183,25 @@ struct UploadEndingTests {
         #expect(exchange.ending != nil && exchange.ending?.error == nil)
         #expect(channel.isActive)
         _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test(
+        "a network that is lost during the upload is an error, although the response is complete",
+        arguments: [
+            (false, ETIMEDOUT, true), (false, ECONNRESET, false), (true, ETIMEDOUT, true), (true, ECONNRESET, false),
+        ] as [(Bool, CInt, Bool)]
+    )
+    func lostNetwork(http2: Bool, errnoCode: CInt, isError: Bool) throws {
+        let (channel, handler) = try connect(http2: http2, socket: ScriptedSocket(blocksAfterWrite: false))
+        let exchange = try exchange()
+        handler.start(exchange, now: channel.eventLoop.now)
+        try channel.writeInbound(ByteBuffer(bytes: accepted(http2: http2)))
+        #expect(!exchange.isOver)
+        channel.pipeline.fireErrorCaught(IOError(errnoCode: errnoCode, reason: "read"))
+        #expect(exchange.isOver)
+        let code = exchange.ending?.error?.code
+        if isError { #expect(code == .connectionLost) } else { #expect(code == nil) }
+        _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
     @Test("a body that the server does not want is stopped without an error of its exchange")

@@ -4,6 +4,14 @@ import HTTPWire
 import NIOCore
 import NIOSSL
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 // Errors shared by HTTP/1.1 and HTTP/2.
 extension DirectHTTPError {
     /// The connection was lost before the first byte of a response. RFC 9110 §9.2.2 allows an idempotent request to be sent
@@ -63,6 +71,13 @@ extension DirectHTTPError {
     /// An error below HTTP ended the connection.
     static func broken(_ cause: any Error) -> DirectHTTPError {
         DirectHTTPError(.connectionLost, "the connection broke: \(explain(cause))", underlyingError: cause)
+    }
+
+    /// Whether the peer ended the connection. Other errors, such as a time limit of TCP, may come from the network.
+    static func isFromPeer(_ cause: any Error) -> Bool {
+        if let cause = cause as? IOError { return cause.errnoCode == ECONNRESET || cause.errnoCode == EPIPE }
+        if let cause = cause as? NIOSSLError, case .uncleanShutdown = cause { return true }
+        return false
     }
 
     private static func explain(_ cause: any Error) -> String {

@@ -248,7 +248,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if exchange == nil { loss = error }
-        if exchange != nil, pendingEnd == nil {
+        // If the peer ended the connection, it does not want the rest of the body, and its response is valid.
+        if exchange != nil, pendingEnd == nil || (isEndHeld && !DirectHTTPError.isFromPeer(error)) {
             var broken = DirectHTTPError.broken(error)
             broken.isBeforeResponse = !hasReadResponse
             pendingEnd = .failure(broken)

@@ -231,7 +231,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         connectionError = connectionError ?? .broken(error)
-        failAll(.broken(error), isByServer: true)
+        failAll(.broken(error), isByServer: DirectHTTPError.isFromPeer(error))
         closeNow()
     }
 
