@@ -185,6 +185,35 @@ struct UploadEndingTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test("a response waits for the bytes of its own request, not for the upload of another stream")
+    func otherStream() throws {
+        let socket = ScriptedSocket(blocksAfterWrite: false)
+        let (channel, handler) = try connect(http2: true, socket: socket)
+        func post(_ body: ByteBuffer) throws -> Exchange {
+            let exchange = try exchange(.bytes(body))
+            handler.start(exchange, now: channel.eventLoop.now)
+            channel.embeddedEventLoop.run()
+            return exchange
+        }
+        func accept(_ stream: UInt32) throws {
+            let response = RawFrame.headers([(":status", "202")], stream: stream, flags: 5).bytes
+            try channel.writeInbound(ByteBuffer(bytes: response))
+        }
+        try channel.writeInbound(ByteBuffer(bytes: RawFrame(.settings).bytes))
+        let sent = try post(ByteBuffer(string: "sent"))
+        socket.holdsWrites = true
+        let waiting = try post(ByteBuffer(string: "waiting"))
+        _ = try post(large)
+        try accept(1)
+        #expect(sent.ending != nil && sent.ending?.error == nil)
+        try accept(3)
+        #expect(!waiting.isOver, "a connection that is closed now loses the body")
+        socket.holdsWrites = false
+        channel.flush()
+        #expect(waiting.ending != nil && waiting.ending?.error == nil)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test(
         "a network that is lost during the upload is an error, although the response is complete",
         arguments: [
@@ -254,6 +283,8 @@ private final class ScriptedSocket: ChannelOutboundHandler {
     var closesAtWrite = false
     /// Whether writes complete only with ``release()``.
     var holdsPromises = false
+    /// Whether writes wait, as while the peer does not read.
+    var holdsWrites = false
     private var held: [EventLoopPromise<Void>] = []
 
     init(blocksAfterWrite: Bool) { self.blocksAfterWrite = blocksAfterWrite }
@@ -276,6 +307,10 @@ private final class ScriptedSocket: ChannelOutboundHandler {
         if blocksAfterWrite, unwrapOutboundIn(data).readableBytes > 1_000 {
             (context.channel as? EmbeddedChannel)?.isWritable = false
         }
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        if !holdsWrites { context.flush() }
     }
 
     /// Completes the writes so far.

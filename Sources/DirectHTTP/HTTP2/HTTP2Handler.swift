@@ -255,7 +255,13 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     /// Whether the response is complete, and the server may still read the request's body.
     func awaitsBody(_ stream: HTTP2Stream) -> Bool {
         guard case .success? = stream.pendingEnd, stream.mayReadBody else { return false }
-        return connection.streams[stream.id] != nil || (stream.hasBody && (context?.channel.unwrittenBytes ?? 0) > 0)
+        return connection.streams[stream.id] != nil || (stream.hasBody && mayBeUnwritten(stream))
+    }
+
+    /// Whether the last frame of the request may still wait for the socket: fewer bytes were written behind it than wait.
+    /// Later bytes of other streams do not count.
+    private func mayBeUnwritten(_ stream: HTTP2Stream) -> Bool {
+        progress.written - stream.sentMark < Int64(context?.channel.unwrittenBytes ?? 0)
     }
 
     /// Whether the request waits for the next piece of its body, so that the peer's silence is not an error.
