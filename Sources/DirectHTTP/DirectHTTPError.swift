@@ -37,7 +37,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         public static let webSocketClosed = Code("webSocketClosed")
         /// All connections of the origin were busy, and the queue was full or the time limit was reached.
         public static let poolExhausted = Code("poolExhausted")
-        /// The peer sent nothing for longer than the idle limit.
+        /// The peer sent nothing for longer than the idle limit, or the source of the request's body yielded nothing for that long
+        /// after the response was complete.
         public static let idleTimeout = Code("idleTimeout")
         /// The time limit of the whole exchange was reached.
         public static let deadlineExceeded = Code("deadlineExceeded")

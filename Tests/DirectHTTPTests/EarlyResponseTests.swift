@@ -171,6 +171,21 @@ struct EarlyResponseTests {
         await lab.stop()
     }
 
+    @Test("a body that ends only after its response ends with the idle limit", arguments: [false, true])
+    func waitingSource(http2: Bool) async throws {
+        let lab = try await EarlyLab(http2: http2)
+        let (pieces, source) = AsyncStream.makeStream(of: ByteBuffer.self)
+        source.yield(ByteBuffer(string: "piece"))
+        var limits = TimeLimits()
+        limits.idle = .milliseconds(300)
+        let response = try await lab.put(.once(length: nil, pieces), limits: limits)
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await response.text() }
+        source.finish()
+        #expect(error?.code == .idleTimeout)
+        #expect(error?.message.contains("the source of the request's body") == true)
+        await lab.stop()
+    }
+
     @Test("a body that fails after the response is an error", arguments: [false, true])
     func failedSource(http2: Bool) async throws {
         let lab = try await EarlyLab(http2: http2)

@@ -42,6 +42,8 @@ public struct RequestBody: Sendable {
 
     /// A sequence that `make` creates anew each time the body is sent, so that redirects and retries can send it again.
     ///
+    /// A response with a 2xx status ends when the body is sent, so the sequence must not wait for the end of the response.
+    ///
     /// - Parameter length: the number of bytes; nil if unknown (the body is then chunked). A sequence of another length is an
     ///   error (`bodySourceFailed`).
     /// - Parameter make: creates the sequence.
@@ -52,7 +54,8 @@ public struct RequestBody: Sendable {
         RequestBody(storage: .stream(StreamSource(length: length, isReplayable: true, make)))
     }
 
-    /// A sequence that can be read only once. A redirect or retry that needs it again fails with `bodyNotReplayable`.
+    /// A sequence that can be read only once. A redirect or retry that needs it again fails with `bodyNotReplayable`. As for
+    /// ``stream(length:_:)``, it must not wait for the end of the response.
     ///
     /// - Parameter length: as for ``stream(length:_:)``.
     /// - Parameter sequence: the body; it is read at most once.

@@ -64,7 +64,7 @@ public struct TimeLimits: Sendable, Hashable {
     /// From asking for a connection to having one: waiting for the pool, and TCP and TLS of all attempts. Default 10 s.
     public var connect: Duration? = .seconds(10)
     /// How long the peer may send nothing once the request is being sent. Time spent waiting for the source of the request's body
-    /// does not count. Default 60 s.
+    /// does not count, unless the response is complete. Default 60 s.
     public var idle: Duration? = .seconds(60)
     /// The whole exchange, up to the last byte of the body. Default nil.
     public var whole: Duration?

@@ -92,6 +92,15 @@ extension DirectHTTPError {
         DirectHTTPError(.idleTimeout, "the server was silent for \(Duration(limit))")
     }
 
+    /// The response is complete, but the request is not.
+    static func sourceSilent(for limit: TimeAmount) -> DirectHTTPError {
+        DirectHTTPError(
+            .idleTimeout,
+            "the response is complete, but the source of the request's body yielded nothing for \(Duration(limit)): "
+                + "end the body without waiting for the end of the response"
+        )
+    }
+
     static var late: DirectHTTPError {
         DirectHTTPError(.deadlineExceeded, "the response was not complete in time")
     }

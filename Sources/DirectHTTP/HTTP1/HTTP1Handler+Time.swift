@@ -17,7 +17,9 @@ extension HTTP1Handler {
         guard let context else { return }
         // While the next piece of the request's body is missing, the peer's silence is not an error.
         let waitsForBody = exchange != nil && upload.waitsForPiece && sendWaiter == nil
-        switch watch.check(now: context.eventLoop.now, isStalled: isStalled || waitsForBody) {
+        // After the response it is one: the source may wait for the end of the response, which waits for the source.
+        let isExcused = waitsForBody && !isEndHeld
+        switch watch.check(now: context.eventLoop.now, isStalled: isStalled || isExcused) {
         case .wait:
             armTimer(context)
         case .restedEnough:
@@ -29,7 +31,7 @@ extension HTTP1Handler {
                 watch.recordActivity(now: move)
                 return armTimer(context)
             }
-            end(with: .silent(for: limit))
+            end(with: waitsForBody && isEndHeld ? .sourceSilent(for: limit) : .silent(for: limit))
         case .late:
             end(with: .late)
         }

@@ -50,7 +50,11 @@ extension HTTP2Handler {
         guard let context else { return }
         let now = context.eventLoop.now
         for stream in streams.values {
-            switch stream.watch.check(now: now, isStalled: stream.isStalled || waitsForBody(stream)) {
+            // While the next piece of the request's body is missing, the peer's silence is not an error. After the response it
+            // is one: the source may wait for the end of the response, which waits for the source.
+            let lacksPiece = waitsForBody(stream)
+            let isExcused = lacksPiece && !stream.isEndHeld
+            switch stream.watch.check(now: now, isStalled: stream.isStalled || isExcused) {
             case .wait, .restedEnough:
                 arm(stream.watch.due, context)
             case .silent(let limit):
@@ -60,8 +64,9 @@ extension HTTP2Handler {
                     arm(stream.watch.due, context)
                     continue
                 }
+                let isSource = lacksPiece && stream.isEndHeld
                 connection.reset(stream.id, .cancel)
-                fail(stream.id, .silent(for: limit))
+                fail(stream.id, isSource ? .sourceSilent(for: limit) : .silent(for: limit))
             case .late:
                 connection.reset(stream.id, .cancel)
                 fail(stream.id, .late)

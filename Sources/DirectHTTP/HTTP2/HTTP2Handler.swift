@@ -264,7 +264,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         progress.written - stream.sentMark < Int64(context?.channel.unwrittenBytes ?? 0)
     }
 
-    /// Whether the request waits for the next piece of its body, so that the peer's silence is not an error.
+    /// Whether the request waits for the next piece of its body.
     func waitsForBody(_ stream: HTTP2Stream) -> Bool {
         guard !stream.isBodyRefused, let state = connection.streams[stream.id] else { return false }
         return !state.isWhole && state.unsentBytes == 0
