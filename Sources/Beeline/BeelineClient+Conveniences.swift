@@ -51,7 +51,8 @@ extension BeelineClient {
         try await send(.head, url, fields: fields, options: options)
     }
 
-    /// Sends a POST request with a body.
+    /// Sends a POST request with a body. The server may answer before it has read the body; read or discard the response's
+    /// body, because dropping the response ends the upload.
     ///
     /// - Throws: ``BeelineError``.
     public func post(
@@ -63,7 +64,8 @@ extension BeelineClient {
         try await send(.post, url, fields: fields, body: body, options: options)
     }
 
-    /// Sends a PUT request with a body.
+    /// Sends a PUT request with a body. The server may answer before it has read the body; read or discard the response's
+    /// body, because dropping the response ends the upload.
     ///
     /// - Throws: ``BeelineError``.
     public func put(
@@ -75,7 +77,8 @@ extension BeelineClient {
         try await send(.put, url, fields: fields, body: body, options: options)
     }
 
-    /// Sends a PATCH request with a body.
+    /// Sends a PATCH request with a body. The server may answer before it has read the body; read or discard the response's
+    /// body, because dropping the response ends the upload.
     ///
     /// - Throws: ``BeelineError``.
     public func patch(

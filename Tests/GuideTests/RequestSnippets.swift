@@ -14,10 +14,11 @@ struct Person: Codable {
 }
 
 func bodies(_ client: BeelineClient) async throws {
-    _ = try await client.post("https://api.example.com/people", json: Person(name: "Ada"))
-    _ = try await client.post("https://api.example.com/login", body: .form(["user": "ada", "password": "secret"]))
-    _ = try await client.put("https://api.example.com/photo", body: .file("/tmp/photo.jpg"))
-    _ = try await client.patch("https://api.example.com/note", body: .bytes("new text".utf8))
+    let form = RequestBody.form(["user": "ada", "password": "secret"])
+    try await client.post("https://api.example.com/people", json: Person(name: "Ada")).body.discard()
+    try await client.post("https://api.example.com/login", body: form).body.discard()
+    try await client.put("https://api.example.com/photo", body: .file("/tmp/photo.jpg")).body.discard()
+    try await client.patch("https://api.example.com/note", body: .bytes("new text".utf8)).body.discard()
 }
 
 func decoding(_ response: Response) async throws {
