@@ -92,7 +92,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     var isWritable: Bool { (context?.channel.isWritable ?? false) && !hasManyPieces }
 
     /// The number of bytes that wait to be sent.
-    var waitingBytes: Int { (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
+    var waitingBytes: Int { context?.channel.unwrittenBytes ?? 0 }
 
     /// Whether bytes have waited for `limit` without the peer reading any. Must be called periodically.
     func isStalled(for limit: TimeAmount, now: NIODeadline) -> Bool {

@@ -12,7 +12,7 @@ import Glibc
 
 extension Channel {
     /// The bytes that were written and that the socket has not taken. On the event loop.
-    var unwrittenBytes: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
+    package var unwrittenBytes: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 
     /// The bytes that were written and that the peer's system has not acknowledged. They are in NIO's queue or in the kernel's.
     /// Nil if the channel is not an open socket. On the event loop.
