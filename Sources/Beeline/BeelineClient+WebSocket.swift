@@ -31,11 +31,11 @@ extension BeelineClient {
 
     /// Opens a WebSocket.
     ///
-    /// The handshake is an ordinary request: interceptors see it, and logs, metrics and traces record it. HTTPDNS
-    /// resolves the host. Host, SNI, certificate, `Origin` and cookies use the host name of the URL. `Origin` has the scheme
-    /// that is used, which HSTS or an HTTPS record may have changed. The client keeps the cookies of the response, whatever
-    /// its status, and answers an authentication challenge. It does not follow a redirect: RFC 6455 §4.1 leaves that open,
-    /// and browsers do not follow one either.
+    /// The handshake is an ordinary request: interceptors see it, before the client adds a missing `Origin`, and logs,
+    /// metrics and traces record it. HTTPDNS resolves the host. Host, SNI, certificate, `Origin` and cookies use the
+    /// host name of the URL. `Origin` has the scheme that is used, which HSTS or an HTTPS record may have changed. The
+    /// client keeps the cookies of the response, whatever its status, and answers an authentication challenge. It does
+    /// not follow a redirect: RFC 6455 §4.1 leaves that open, and browsers do not follow one either.
     ///
     /// - Parameters:
     ///   - url: The URL. `ws` and `wss` mean the same as `http` and `https`.
