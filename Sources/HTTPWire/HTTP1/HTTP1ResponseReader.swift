@@ -203,8 +203,9 @@ package struct HTTP1ResponseReader {
                     "its body has the transfer coding \"\(coding.prefix(40))\", which was not requested"
                 )
             }
-            // A response with both fields may be response smuggling: Transfer-Encoding takes precedence, and Content-Length must
-            // not be forwarded. HTTP/1.0 has no transfer codings, so a proxy may have framed the body differently (§6.1).
+            // A response with both fields may be response smuggling, so Content-Length must not be forwarded, and the connection
+            // ends. Chunks take precedence over the length; `identity` leaves it in force. HTTP/1.0 has no transfer codings, so
+            // a proxy may have framed the body differently (§6.1).
             let hasLength = head.framing.contentLength != nil
             if hasLength { response.headerFields[.contentLength] = nil }
             if hasLength || minorVersion == 0 { keepAlive = false }
