@@ -13,7 +13,7 @@ final class ContinueGate: Sendable {
     /// Whether the body is not sent and not read, because the response has come without it.
     var isRefused: Bool { refused.withLockedValue { $0 } }
 
-    /// Whether a task waits for the decision.
+    /// Whether a task waits for the decision. For tests.
     var isAwaited: Bool { decision.isAwaited }
 
     /// Allows the body to be sent.

@@ -34,10 +34,10 @@ final class WebSocketInbox: Sendable {
         set { state.withLockedValue { $0.closure = newValue } }
     }
 
-    /// Whether the socket is not read until a message is taken.
+    /// Whether the socket is not read until a message is taken. For tests.
     var isFull: Bool { state.withLockedValue(\.isFull) }
 
-    /// Whether a task waits for a message.
+    /// Whether a task waits for a message. For tests.
     var isAwaited: Bool { state.withLockedValue { $0.waiters.contains(where: \.isAwaited) } }
 
     /// Adds a message. Returns whether to continue reading the socket.
