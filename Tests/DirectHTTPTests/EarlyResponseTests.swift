@@ -19,13 +19,33 @@ struct EarlyResponseTests {
         let bodies: Watched<[Int]>
         let server: RawServer
         let engine: Engine
+        private let scheme: String
+        private let tls: TLSSettings
 
-        init(http2: Bool, then step: @escaping Step = { _, _ in }) async throws {
+        /// - Parameter smallWindows: whether an HTTP/2 server has the default windows and opens them for each DATA frame.
+        init(
+            http2: Bool,
+            isSecured: Bool = false,
+            smallWindows: Bool = false,
+            then step: @escaping Step = { _, _ in }
+        ) async throws {
             let bodies = Watched<[Int]>([])
             self.bodies = bodies
-            server = try await RawServer.start { connection in
+            let authority = try TestAuthority()
+            var serverTLS = ServerTLS(try authority.certificate(for: "a.test"))
+            serverTLS.applicationProtocols = [http2 ? "h2" : "http/1.1"]
+            scheme = isSecured ? "https" : "http"
+            var tls = TLSSettings()
+            tls.rootPEMs = [authority.rootPEM]
+            self.tls = tls
+            server = try await RawServer.start(tls: isSecured ? serverTLS : nil) { connection in
                 if http2 {
-                    try await EarlyLab.serveHTTP2(connection, noting: bodies, then: step)
+                    try await EarlyLab.serveHTTP2(
+                        connection,
+                        smallWindows: smallWindows,
+                        noting: bodies,
+                        then: step
+                    )
                 } else {
                     try await EarlyLab.serveHTTP1(connection, noting: bodies, then: step)
                 }
@@ -51,13 +71,18 @@ struct EarlyResponseTests {
 
         private static func serveHTTP2(
             _ connection: RawConnection,
+            smallWindows: Bool,
             noting bodies: Watched<[Int]>,
             then step: Step
         ) async throws {
             _ = try await connection.receive(count: RawFrame.preface.count)
-            // Windows of 1 GiB.
-            let window = RawFrame(.windowUpdate, payload: RawFrame.big(1 << 30))
-            try await connection.send(RawFrame.settings([(4, 1 << 30)]).bytes + window.bytes)
+            if smallWindows {
+                try await connection.send(RawFrame(.settings).bytes)
+            } else {
+                // Windows of 1 GiB.
+                let window = RawFrame(.windowUpdate, payload: RawFrame.big(1 << 30))
+                try await connection.send(RawFrame.settings([(4, 1 << 30)]).bytes + window.bytes)
+            }
             var size = 0
             while let frame = try await connection.receiveFrame() {
                 if frame.kind == .headers {
@@ -74,14 +99,19 @@ struct EarlyResponseTests {
                 }
                 if frame.kind == .data { size += frame.payload.count }
                 let isWhole = frame.kind == .data && frame.flags & RawFrame.endStream != 0
+                if smallWindows, frame.kind == .data, !isWhole {
+                    let credit = RawFrame.big(UInt32(frame.payload.count))
+                    let ofStream = RawFrame(.windowUpdate, stream: frame.stream, payload: credit)
+                    try await connection.send(RawFrame(.windowUpdate, payload: credit).bytes + ofStream.bytes)
+                }
                 let last = frame.kind == .reset ? -1 : size
                 if isWhole || frame.kind == .reset { bodies.update { $0.append(last) } }
             }
         }
 
         func put(_ body: RequestBody, limits: TimeLimits = TimeLimits()) async throws -> ExchangeResponse {
-            let request = try PreparedRequest(.put, HTTPURL("http://a.test:\(server.port)/"), body: body)
-            return try await engine.exchange(request, from: EndpointList(server.endpoints), limits: limits)
+            let request = try PreparedRequest(.put, HTTPURL("\(scheme)://a.test:\(server.port)/"), body: body)
+            return try await engine.exchange(request, from: EndpointList(server.endpoints), tls: tls, limits: limits)
         }
 
         func stop() async {
@@ -106,6 +136,20 @@ struct EarlyResponseTests {
         ]
         for body in bodies { #expect(try await lab.put(body).text() == "ok") }
         #expect(try await lab.bodies.wait { $0.count == 3 } == [size, size, size])
+        #expect(lab.server.connections.accepted == 1)
+        await lab.stop()
+    }
+
+    @Test(
+        "a server that answers at once over TLS or with small windows gets the whole body",
+        arguments: [(false, true, false), (true, true, false), (true, false, true), (true, true, true)]
+    )
+    func wholeBodySlowly(http2: Bool, isSecured: Bool, smallWindows: Bool) async throws {
+        let lab = try await EarlyLab(http2: http2, isSecured: isSecured, smallWindows: smallWindows)
+        let size = 2_000_000
+        let body = RequestBody.bytes(ByteBuffer(repeating: 7, count: size))
+        for _ in 0..<2 { #expect(try await lab.put(body).text() == "ok") }
+        #expect(try await lab.bodies.wait { $0.count == 2 } == [size, size])
         #expect(lab.server.connections.accepted == 1)
         await lab.stop()
     }
