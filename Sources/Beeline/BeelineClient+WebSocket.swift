@@ -42,7 +42,7 @@ extension BeelineClient {
     ///   - fields: Header fields. An `Origin` field replaces the origin of the URL.
     ///   - subprotocols: The subprotocols to offer, in this order.
     ///   - settings: The limits of the socket.
-    ///   - options: Limits, retries, cookies and credentials. `limits.connect` and `limits.whole` limit the handshake. The
+    ///   - options: Limits, retries, cookies and credentials. `limits.connect` and `limits.total` limit the handshake. The
     ///     handshake is never hedged. The configured credentials of the equivalent `http` or `https` origin also apply.
     /// - Throws: ``BeelineError``; `upgradeRefused` if the response does not open a WebSocket. Its `underlyingError` is then a
     ///   `DirectHTTPError` whose `response` is that response.

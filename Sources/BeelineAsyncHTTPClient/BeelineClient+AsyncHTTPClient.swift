@@ -43,7 +43,7 @@ extension BeelineClient {
         }
         var options = RequestOptions()
         var limits = configuration.limits
-        limits.whole = .nanoseconds(timeout.nanoseconds)
+        limits.total = .nanoseconds(timeout.nanoseconds)
         options.limits = limits
         // As AsyncHTTPClient by default.
         options.offersCodings = false

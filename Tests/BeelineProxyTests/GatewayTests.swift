@@ -390,7 +390,7 @@ struct GatewayTests {
                 case .tooManyLookups: $0.resolver.limits.maxLookups = 0
                 case .timeLimit:
                     $0.upstreams = [.dnspod(at: [silent.endpoint])]
-                    $0.resolver.limits.whole = .milliseconds(50)
+                    $0.resolver.limits.total = .milliseconds(50)
                 case .bogusAnswer: $0.resolver.check.allowsLocalAnswers = false
                 case .shutDown: break
                 }

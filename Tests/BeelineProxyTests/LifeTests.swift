@@ -150,7 +150,7 @@ struct LifeTests {
         let lab = try await ProxyLab(client: {
             $0.resolver.cache.ttlRange = .milliseconds(1)...(.milliseconds(1))
             // The first lookup must end in this time, too.
-            $0.resolver.limits.whole = .seconds(3)
+            $0.resolver.limits.total = .seconds(3)
         })
         await (try lab.tunnel(to: "a.test", port: lab.plain.port)).close()
         await lab.upstream.stop()

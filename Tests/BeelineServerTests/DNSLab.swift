@@ -28,7 +28,7 @@ struct DNSLab {
         change(&configuration)
         var settings = ResolverConfiguration(upstreams: upstreams, system: system)
         settings.network.monitor = nil
-        if let limit { (settings.limits.upstream, settings.limits.whole) = (limit, limit) }
+        if let limit { (settings.limits.upstream, settings.limits.total) = (limit, limit) }
         resolver = Resolver(settings)
         var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
         var names = NameRules()

@@ -155,7 +155,7 @@ struct DNSReportTests {
         }
         var settings = ResolverConfiguration(upstreams: [upstream], system: nil)
         settings.network.monitor = nil
-        (settings.limits.upstream, settings.limits.whole) = (.seconds(60), .seconds(60))
+        (settings.limits.upstream, settings.limits.total) = (.seconds(60), .seconds(60))
         let resolver = Resolver(settings)
         var configuration = DNSServerConfiguration()
         configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]

@@ -65,7 +65,7 @@ final class FaultyDNS: Sendable {
     /// Limits for upstreams that do not answer.
     static let shortLimits: ResolverConfiguration.Limits = {
         var limits = ResolverConfiguration.Limits()
-        (limits.upstream, limits.whole) = (.milliseconds(300), .milliseconds(600))
+        (limits.upstream, limits.total) = (.milliseconds(300), .milliseconds(600))
         return limits
     }()
 

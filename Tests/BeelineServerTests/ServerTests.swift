@@ -330,7 +330,7 @@ struct ServerTests {
         let upstream = SilentUpstream()
         var settings = ResolverConfiguration(upstreams: [upstream], system: nil)
         settings.network.monitor = nil
-        (settings.limits.upstream, settings.limits.whole) = (.seconds(60), .seconds(60))
+        (settings.limits.upstream, settings.limits.total) = (.seconds(60), .seconds(60))
         let resolver = Resolver(settings)
         var configuration = ServerConfiguration()
         configuration.listen = Endpoint(DNSLab.loopback, port: 0)

@@ -154,7 +154,7 @@ struct ClientTests {
         var code: BeelineError.Code?
         while code != .shutDown {
             var limits = TimeLimits()
-            limits.whole = .milliseconds(50)
+            limits.total = .milliseconds(50)
             var options = RequestOptions()
             options.limits = limits
             do { _ = try await lab.client.get(lab.url("a.test", "/more"), options: options) } catch {

@@ -44,7 +44,7 @@ struct DownloadRuleTests {
     func finalStatus(_ refusal: Reply) async throws {
         var lab = try await Lab()
         var limits = TimeLimits()
-        limits.whole = .seconds(20)
+        limits.total = .seconds(20)
         lab.options.request.limits = limits
         lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, absences: 1, absence: refusal) }
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }

@@ -147,7 +147,7 @@ struct FaultLab: Sendable {
         // Only a time limit ends these faults, so it can be short.
         case .handshakeTimeout, .connectTimeout: limits.connect = .milliseconds(700)
         case .timeout: limits.idle = .milliseconds(700)
-        case .limit where fault.layer == .http2: limits.whole = .milliseconds(1400)
+        case .limit where fault.layer == .http2: limits.total = .milliseconds(1400)
         default:
             break
         }

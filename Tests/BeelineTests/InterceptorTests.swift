@@ -117,7 +117,7 @@ struct InterceptorTests {
         )
         var options = RequestOptions()
         options.limits = TimeLimits()
-        options.limits?.whole = .zero
+        options.limits?.total = .zero
         let error = await #expect(throws: BeelineError.self) {
             try await lab.client.get(lab.url("a.test"), options: options)
         }

@@ -176,7 +176,7 @@ struct RetryTests {
         }
         var options = RequestOptions()
         options.limits = TimeLimits()
-        options.limits?.whole = .seconds(30)
+        options.limits?.total = .seconds(30)
         let response = try await lab.client.get(lab.url("a.test"), options: options)
         #expect(response.status == .serviceUnavailable && response.tries == 1)
         #expect(clock.sleeperCount == 0 && lab.site.requests.count == 1)

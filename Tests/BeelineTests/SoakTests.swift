@@ -143,7 +143,7 @@ struct SoakTests {
         let request = try PreparedRequest(isUpload ? .post : .get, url, body: body)
         var limits = TimeLimits()
         if fault.outcome == .timeout || isUpload {
-            limits.whole = .milliseconds(Int.random(in: 1...20, using: &random))
+            limits.total = .milliseconds(Int.random(in: 1...20, using: &random))
         }
         let yields = Int.random(in: 0..<200, using: &random)
         let cancels = Int.random(in: 0..<4, using: &random) == 0

@@ -32,7 +32,7 @@ struct FetchPlanTests {
         let client = plan.client
         #expect(client.upstreams == UpstreamSpec.standard)
         #expect(client.redirects == .none && !client.decodesContent && client.isHTTPDNSEnabled)
-        #expect(client.limits.connect == .seconds(10) && client.limits.idle == nil && client.limits.whole == nil)
+        #expect(client.limits.connect == .seconds(10) && client.limits.idle == nil && client.limits.total == nil)
         #expect(plan.hasCookies && client.pinned.isEmpty && client.tls == TLSSettings())
         #expect(client.proxies == .none)
     }
@@ -69,7 +69,7 @@ struct FetchPlanTests {
         #expect(client.redirects == .follow(limit: 3))
         #expect(!client.resolver.usesHTTPSRecords && ClientConfiguration().resolver.usesHTTPSRecords)
         #expect(!client.tls.verifiesCertificate && client.tls.rootFiles == ["ca.pem"] && client.tls.trustsSystemRoots)
-        #expect(client.limits.connect == .milliseconds(1500) && client.limits.whole == .seconds(7))
+        #expect(client.limits.connect == .milliseconds(1500) && client.limits.total == .seconds(7))
         #expect(client.resolver.families == .v6 && !client.isHTTPDNSEnabled && client.resolver.check.allowsLocalAnswers)
         #expect(client.decodesContent && !plan.hasCookies)
         #expect(

@@ -188,7 +188,7 @@ struct BadServerTests {
         }
         let engine = Engine()
         var limits = TimeLimits()
-        limits.whole = .seconds(2)
+        limits.total = .seconds(2)
         let request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
         let response = try await engine.exchange(request, from: EndpointList(server.endpoints), limits: limits)
         let error = await #expect(throws: DirectHTTPError.self) { _ = try await response.body.collect(upTo: 100) }

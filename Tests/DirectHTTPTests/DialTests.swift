@@ -177,7 +177,7 @@ struct DialTests {
     func laterRounds() async throws {
         var limits = TimeLimits()
         limits.connect = .seconds(10)
-        limits.whole = .seconds(60)
+        limits.total = .seconds(60)
         var clock = ExchangeClock(limits: limits)
         let (begin, second) = (clock.begin, clock.begin + .seconds(20))
         #expect(clock.connectDeadline == begin + .seconds(10))
@@ -187,7 +187,7 @@ struct DialTests {
         #expect(clock.connectDeadline == begin + .seconds(60), "not beyond the whole")
 
         // All dials together have three times the limit, however often the server refuses the request.
-        limits.whole = nil
+        limits.total = nil
         clock = ExchangeClock(limits: limits)
         let start = clock.begin
         for (round, left) in [10, 10, 10, 0, 0].enumerated() {

@@ -139,7 +139,7 @@ struct EngineTests {
         // More nanoseconds than an Int64 holds.
         let past = Duration.seconds(-10_000_000_000)
         var (whole, connect, idle) = (TimeLimits(), TimeLimits(), TimeLimits())
-        whole.whole = past
+        whole.total = past
         connect.connect = past
         idle.idle = past
         let rows: [(TimeLimits, DirectHTTPError.Code)] = [
@@ -318,7 +318,7 @@ struct EngineTests {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("ok") }
         #expect(try await lab.get().text() == "ok")
         var limits = TimeLimits()
-        limits.whole = .zero
+        limits.total = .zero
         let late = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(method: .post, limits: limits) }
         #expect(late?.code == .deadlineExceeded)
         #expect(try await lab.get().text() == "ok")

@@ -71,7 +71,7 @@ func retrying() -> ClientConfiguration {
     var configuration = ClientConfiguration()
     configuration.retry = .standard
     configuration.retry.tries = 5
-    configuration.limits.whole = .seconds(20)
+    configuration.limits.total = .seconds(20)
     return configuration
 }
 

@@ -92,7 +92,7 @@ struct RefreshTests {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .hold(gate, v4("192.0.2.2")))
         let resolver = KeepingTests.resolver([upstream], clock: clock) {
             $0.limits.upstream = .seconds(20)
-            $0.limits.whole = .seconds(20)
+            $0.limits.total = .seconds(20)
         }
         _ = try await resolver.resolve(Self.www)
         clock.advance(by: .seconds(600))
@@ -121,7 +121,7 @@ struct RefreshTests {
         let resolver = KeepingTests.resolver([upstream], clock: clock) {
             $0.refresh.minUses = 1
             $0.limits.upstream = .seconds(20)
-            $0.limits.whole = .seconds(20)
+            $0.limits.total = .seconds(20)
         }
         _ = try await resolver.resolve(Self.www)
         clock.advance(by: .milliseconds(99_500))

@@ -15,14 +15,14 @@ struct CallLimits: Sendable {
 
     /// The time left for the whole call; `nil` for no limit.
     func timeLeft(at now: Duration) -> Duration? {
-        limits.whole.map { max(.zero, $0 - (now - begin)) }
+        limits.total.map { max(.zero, $0 - (now - begin)) }
     }
 
     /// The limits of a request that is sent now.
     func left(at now: @autoclosure () -> Duration) -> TimeLimits {
-        guard limits.whole != nil else { return limits }
+        guard limits.total != nil else { return limits }
         var left = limits
-        left.whole = timeLeft(at: now())
+        left.total = timeLeft(at: now())
         return left
     }
 }

@@ -79,7 +79,7 @@ struct DNSRunner: Sendable {
     /// Shuts down a replaced client after its last questions are answered. Returns false if the server stops before
     /// that, because those questions still need the client.
     private static func end(_ client: BeelineClient) async -> Bool {
-        let wait = client.resolver.configuration.limits.whole + .seconds(1)
+        let wait = client.resolver.configuration.limits.total + .seconds(1)
         guard (try? await ContinuousClock().sleep(for: wait)) != nil else { return false }
         await client.shutDown()
         return true

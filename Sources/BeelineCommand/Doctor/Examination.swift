@@ -135,7 +135,7 @@ struct Examination: Sendable {
         var limits = TimeLimits()
         limits.connect = patience
         limits.idle = patience
-        limits.whole = patience + patience
+        limits.total = patience + patience
         var list = EndpointList(resolver.network.reachable(place.endpoint))
         for endpoint in list.endpoints {
             list.services[endpoint] = record.services[endpoint] ?? record.services[place.endpoint]

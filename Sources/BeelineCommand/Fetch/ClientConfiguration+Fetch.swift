@@ -33,7 +33,7 @@ extension ClientConfiguration {
         // As in curl, `-m` limits the whole transfer. There is no idle limit, because a stream may pause for a long
         // time.
         limits.idle = nil
-        limits.whole = try Duration(seconds: command.transfer.maxTime ?? defaults.maxTime, option: "-m")
+        limits.total = try Duration(seconds: command.transfer.maxTime ?? defaults.maxTime, option: "-m")
         decodesContent = command.request.compressed
     }
 

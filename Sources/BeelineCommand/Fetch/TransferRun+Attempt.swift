@@ -71,7 +71,7 @@ extension TransferRun {
         plan.condition?.apply(to: &request.headerFields)
         var options = transfer.options
         var limits = plan.client.limits
-        limits.whole = plan.maxTime
+        limits.total = plan.maxTime
         options.limits = limits
         options.onHead = { [received] in received.add($0) }
         options.wire.onBrokenHead = { [received] in received.add(broken: $0) }

@@ -110,7 +110,7 @@ public final class DNSServer: Sendable {
     /// anything is invalid, the server keeps its state.
     ///
     /// Waiting questions keep their resolver until they are answered, which takes at most its
-    /// `ResolverConfiguration.Limits.whole`. A resolver that stays in use keeps its answers.
+    /// `ResolverConfiguration.Limits.total`. A resolver that stays in use keeps its answers.
     ///
     /// - Parameters:
     ///   - resolver: The new resolver for names outside all domains. Nil keeps the current one.

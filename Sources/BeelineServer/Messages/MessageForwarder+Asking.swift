@@ -67,7 +67,7 @@ extension MessageForwarder {
         var failure: ServerAnswer?
         var failures: [ResolutionError.Failure] = []
         for step in upstreams.indices {
-            let left = limits.whole - (clock.now - start)
+            let left = limits.total - (clock.now - start)
             guard left > .zero, !Task.isCancelled else { break }
             let index = (first + step) % upstreams.count
             let upstream = upstreams[index]

@@ -10,7 +10,7 @@ extension MessageForwarder {
         var maxQueries = 1_024
         /// The time limits for one upstream, and for all of them together.
         var upstream = Duration.seconds(2)
-        var whole = Duration.seconds(5)
+        var total = Duration.seconds(5)
         /// The maximum time that an answer is cached, and the maximum time after its TTL that it may be used.
         var maxTTL = Duration.seconds(86_400)
         var maxStale = Duration.seconds(43_200)

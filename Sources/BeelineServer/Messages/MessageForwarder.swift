@@ -82,7 +82,7 @@ final class MessageForwarder: Sendable {
         upstreams = configuration.upstreams.compactMap { $0 as? any MessageUpstream }
         check = configuration.check
         var limits = limits
-        (limits.upstream, limits.whole) = (configuration.limits.upstream, configuration.limits.whole)
+        (limits.upstream, limits.total) = (configuration.limits.upstream, configuration.limits.total)
         limits.maxStale = configuration.cache.maxStale
         limits.maxNegativeTTL = configuration.cache.maxNegativeTTL
         limits.staleAnswerDelay = configuration.cache.staleAnswerDelay

@@ -142,7 +142,7 @@ struct LoadPlan: Sendable {
         var limits = TimeLimits()
         limits.idle = duration(idle)
         limits.connect = limits.idle
-        limits.whole = duration(configuration.timeoutIntervalForResource)
+        limits.total = duration(configuration.timeoutIntervalForResource)
         return limits
     }
 

@@ -40,7 +40,7 @@ final class WebDriverConnection: Sendable {
     private static func limits(_ limit: Duration) -> TimeLimits {
         var limits = TimeLimits()
         limits.idle = limit
-        limits.whole = limit
+        limits.total = limit
         return limits
     }
 

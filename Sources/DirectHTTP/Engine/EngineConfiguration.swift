@@ -67,7 +67,7 @@ public struct TimeLimits: Sendable, Hashable {
     /// does not count, unless the response is complete. Default 60 s.
     public var idle: Duration? = .seconds(60)
     /// The whole exchange, up to the last byte of the body. Default nil.
-    public var whole: Duration?
+    public var total: Duration?
 
     /// The defaults.
     public init() {}

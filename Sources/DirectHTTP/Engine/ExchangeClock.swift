@@ -19,7 +19,7 @@ struct ExchangeClock {
 
     init(limits: TimeLimits) {
         let begin = begin
-        deadline = limits.whole.map { begin + TimeAmount(limit: $0) }
+        deadline = limits.total.map { begin + TimeAmount(limit: $0) }
         connect = limits.connect.map { TimeAmount(limit: $0) }
         roundBegin = begin
         beginRound(connected: begin, now: begin)

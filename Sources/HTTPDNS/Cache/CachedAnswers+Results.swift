@@ -43,7 +43,7 @@ extension CachedAnswers {
         let isDenial = !outcome.answer.families.isEmpty && outcome.answer.isUnvouchedDenial
         guard let index = outcome.upstream, !(isDenial && isUsable(context, now: now)) else {
             if let found = fallBack(context, failures: failures, now: now) { return .success(found) }
-            let limit = configuration.limits.whole
+            let limit = configuration.limits.total
             return .failure(
                 outcome.isOverdue
                     ? .overdue(request.host, limit: limit, failures: failures)

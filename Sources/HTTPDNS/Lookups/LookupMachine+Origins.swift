@@ -14,7 +14,7 @@ extension LookupMachine {
         delay: Duration,
         now: Moment
     ) {
-        let schedule = OriginSchedule(delay: delay, limit: configuration.limits.whole, now: now)
+        let schedule = OriginSchedule(delay: delay, limit: configuration.limits.total, now: now)
         var lookup = OriginLookup(request: request, schedule: schedule, isFresh: isFresh)
         lookup.holdsServices = tablesComeFirst
         origins.all[caller] = lookup

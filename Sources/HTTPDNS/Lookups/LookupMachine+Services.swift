@@ -64,7 +64,7 @@ extension LookupMachine {
             name: dnsName,
             candidates: candidates,
             budget: configuration.limits.upstream,
-            limit: configuration.limits.whole,
+            limit: configuration.limits.total,
             now: now
         )
         let first = schedule.start(now: now)

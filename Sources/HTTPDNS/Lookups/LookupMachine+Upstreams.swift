@@ -100,7 +100,7 @@ extension LookupMachine {
         }
         var plan = UpstreamSchedule.Plan(
             candidates: candidates,
-            limit: configuration.limits.whole,
+            limit: configuration.limits.total,
             resolutionDelay: configuration.limits.resolutionDelay
         )
         guard case .race(let width) = configuration.order.kind else { return plan }

@@ -7,7 +7,7 @@ public import Names
 /// ```swift
 /// var configuration = ResolverConfiguration(upstreams: [doh])
 /// configuration.names.denied = ["intranet.example"]
-/// configuration.limits.whole = .seconds(3)
+/// configuration.limits.total = .seconds(3)
 /// configuration.cache.staleWhileRefresh = .seconds(3_600)
 /// let resolver = Resolver(configuration)
 /// ```
@@ -54,7 +54,7 @@ public struct ResolverConfiguration: Sendable {
     /// The bounds of lookups: their time and their number.
     public struct Limits: Hashable, Sendable {
         /// The time limit for a whole resolution. Default: 5 s.
-        public var whole = Duration.seconds(5)
+        public var total = Duration.seconds(5)
         /// The time limit for one upstream before the next is asked. Default: 2 s.
         public var upstream = Duration.seconds(2)
         /// How long an answer for one family waits for the other's, and the first address for HTTPS records (RFC 8305

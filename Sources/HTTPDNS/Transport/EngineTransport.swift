@@ -77,7 +77,7 @@ public struct EngineTransport: UpstreamTransport {
         _ request: UpstreamRequest
     ) throws -> (request: PreparedRequest, endpoints: EndpointList, limits: TimeLimits) {
         var limits = parts.limits
-        if let limit = request.timeLimit { limits.whole = min(limit, limits.whole ?? limit) }
+        if let limit = request.timeLimit { limits.total = min(limit, limits.total ?? limit) }
         let prepared = try PreparedRequest(
             request.method,
             request.origin,

@@ -94,7 +94,7 @@ struct PoolTests {
         async let first = lab.get("a.test", "/slow").text()
         try await gate.arrivals(atLeast: 1)
         var limits = TimeLimits()
-        limits.whole = .milliseconds(300)
+        limits.total = .milliseconds(300)
         let late = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(limits: limits) }
         #expect(late?.code == .deadlineExceeded)
         #expect(late?.message.contains("stayed busy") == true)
@@ -108,7 +108,7 @@ struct PoolTests {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("unused") }
         let hole = try BlackHole()
         var limits = TimeLimits()
-        limits.whole = .milliseconds(300)
+        limits.total = .milliseconds(300)
         let late = await #expect(throws: DirectHTTPError.self) {
             _ = try await lab.get(at: [hole.endpoint], limits: limits)
         }
