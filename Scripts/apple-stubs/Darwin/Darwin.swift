@@ -37,6 +37,7 @@ public import Glibc
 @_exported import var Glibc.ENOTDIR
 @_exported import var Glibc.ENXIO
 @_exported import var Glibc.EPERM
+@_exported import var Glibc.ECONNRESET
 @_exported import var Glibc.EPIPE
 @_exported import var Glibc.EROFS
 @_exported import var Glibc.ESPIPE
