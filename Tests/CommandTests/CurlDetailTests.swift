@@ -125,7 +125,17 @@ extension ProcessTests {
             let target = "http://127.0.0.2:\(lab.plain.port)/end"
             let url = "http://me:secret@127.0.0.1:\(lab.plain.port)/go?to=\(target)"
             #expect(try await lab.beeline(["-s", "--location-trusted", url]).text == "-")
-            #expect(try await lab.beeline(["-s", "--location-trusted", "--anyauth", url]).text == "-")
+            let challenged = try await CommandLab { request in
+                if request.path == "/go" { return .redirect(to: request.query["to"] ?? "") }
+                guard let login = request.fields[.authorization] else {
+                    return .text("-", status: .unauthorized).adding(.wwwAuthenticate, "Basic realm=\"r\"")
+                }
+                return .text(login)
+            }
+            let port = challenged.plain.port
+            let other = "http://me:secret@127.0.0.1:\(port)/go?to=http://127.0.0.2:\(port)/end"
+            #expect(try await lab.beeline(["-s", "--location-trusted", "--anyauth", other]).text == "-")
+            await challenged.stop()
             let own = ["-s", "--location-trusted", "-u", "you:own", lab.plainURL("/go?to=\(target)")]
             #expect(try await lab.beeline(own).text == "Basic eW91Om93bg==")
             await lab.stop()

@@ -52,7 +52,7 @@ enum Redirect {
             next.explicitCookies = nil
         }
         // The user of a URL is for its origin only, as in curl.
-        if isElsewhere, hop.credentials == hop.url.credentials { next.credentials = nil }
+        if isElsewhere, isUser(of: hop.url, hop.credentials) { next.credentials = nil }
         // A target's own user overrides the credentials. A relative target only repeats the user of the previous URL.
         if isElsewhere || (next.url.user, next.url.password) != (hop.url.user, hop.url.password) {
             next.credentials = next.url.credentials ?? next.credentials
@@ -62,6 +62,17 @@ enum Redirect {
             next.fields[.referer] = isDowngrade ? nil : hop.url.origin.serialized + hop.url.target
         }
         return next
+    }
+
+    /// Whether the credentials are the user and password of a URL, with any scheme.
+    private static func isUser(of url: HTTPURL, _ credentials: Credentials?) -> Bool {
+        guard let user = url.user, let credentials else { return false }
+        let password = url.password ?? ""
+        let forms: [Credentials] = [
+            .basic(user: user, password: password), .digest(user: user, password: password),
+            .any(user: user, password: password),
+        ]
+        return forms.contains(credentials)
     }
 
     /// Whether the next request is a GET without a body (RFC 9110 §15.4.2 to §15.4.4).
