@@ -23,6 +23,7 @@ public import Glibc
 @_exported import var Glibc.EBUSY
 @_exported import var Glibc.ECANCELED
 @_exported import var Glibc.ECONNREFUSED
+@_exported import var Glibc.ECONNRESET
 @_exported import var Glibc.EDQUOT
 @_exported import var Glibc.EEXIST
 @_exported import var Glibc.EFBIG
@@ -37,7 +38,6 @@ public import Glibc
 @_exported import var Glibc.ENOTDIR
 @_exported import var Glibc.ENXIO
 @_exported import var Glibc.EPERM
-@_exported import var Glibc.ECONNRESET
 @_exported import var Glibc.EPIPE
 @_exported import var Glibc.EROFS
 @_exported import var Glibc.ESPIPE
