@@ -24,6 +24,12 @@ struct CommandRun: Sendable {
             .deletingLastPathComponent().appendingPathComponent(".build/debug/beeline").path
     }()
 
+    /// Starts a program as a user without root's privileges.
+    static let unprivileged =
+        geteuid() == 0 ? ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"] : ["/usr/bin/env"]
+
+    static let canRunUnprivileged = FileManager.default.isExecutableFile(atPath: unprivileged[0])
+
     /// Runs a program and returns when it has ended. Cancelling the task kills it.
     ///
     /// - Parameters:

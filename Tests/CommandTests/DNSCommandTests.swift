@@ -241,6 +241,24 @@ extension ProcessTests {
             dead.close()
         }
 
+        @Test(
+            "a user without privileges gets a truncated answer over TCP",
+            .timeLimit(.minutes(1)),
+            .enabled(if: CommandRun.canRunUnprivileged, "setpriv is not installed")
+        )
+        func unprivilegedTCP() async throws {
+            let folder = try Folder()
+            let records = (1...100).map { "www A 198.51.100.\($0)\n" }.joined()
+            let head = "$ORIGIN door.example.\n$TTL 300\n@ SOA ns hostmaster 1 2h 15m 2w 5m\n"
+            try folder.write(head + records, to: "door.zone")
+            _ = try await DNSProcess.run(["--zone", "door.zone", "--dns", "dns:192.0.2.1"], in: folder) { server in
+                let line = [CommandRun.beeline, "resolve", "-4", "--dns", "dns:\(server.endpoint)", "www.door.example"]
+                let user = CommandRun.unprivileged
+                let run = try await CommandRun.run(user[0], user.dropFirst() + line, in: folder)
+                #expect(run.status == 0 && run.text.contains(" 198.51.100."), "\(run.text)\(run.errors)")
+            }
+        }
+
         @Test("resolve --type prints records of a type that -6 does not use", .timeLimit(.minutes(1)))
         func typeThatIsTurnedOff() async throws {
             let folder = try Folder()

@@ -128,13 +128,9 @@ struct FileDescriptorTests {
         }
     }
 
-    /// Starts a program as a user who may not read every file: root may.
-    private static let user =
-        geteuid() == 0 ? ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"] : ["/usr/bin/env"]
-
     @Test(
         "an unreadable configuration file is an error, not a missing file",
-        .enabled(if: FileManager.default.isExecutableFile(atPath: user[0]), "setpriv is not installed"),
+        .enabled(if: CommandRun.canRunUnprivileged, "setpriv is not installed"),
         arguments: [
             ("beeline/config.json", "config.json cannot be read"), ("beeline", "you may not search its folder"),
         ]
@@ -149,8 +145,8 @@ struct FileDescriptorTests {
         try #require(chmod("\(folder.path)/\(forbidden)", 0) == 0 && chmod(folder.path, 0o777) == 0)
         defer { chmod("\(folder.path)/\(forbidden)", 0o700) }
         let run = try await CommandRun.run(
-            Self.user[0],
-            Self.user.dropFirst() + [CommandRun.beeline, "http://127.0.0.1:1/"],
+            CommandRun.unprivileged[0],
+            CommandRun.unprivileged.dropFirst() + [CommandRun.beeline, "http://127.0.0.1:1/"],
             in: folder,
             environment: ["XDG_CONFIG_HOME": folder.path]
         )
@@ -160,7 +156,7 @@ struct FileDescriptorTests {
     @Test(
         "a user with root's HOME, as by setpriv, can use the command",
         .enabled(
-            if: geteuid() == 0 && FileManager.default.isExecutableFile(atPath: user[0]),
+            if: geteuid() == 0 && CommandRun.canRunUnprivileged,
             "the user is not root, or setpriv is not installed"
         )
     )
@@ -169,8 +165,8 @@ struct FileDescriptorTests {
         try FileManager.default.createDirectory(atPath: "\(folder.path)/home", withIntermediateDirectories: true)
         try #require(chmod("\(folder.path)/home", 0o700) == 0 && chmod(folder.path, 0o777) == 0)
         let run = try await CommandRun.run(
-            Self.user[0],
-            Self.user.dropFirst() + [CommandRun.beeline, "http://127.0.0.1:1/"],
+            CommandRun.unprivileged[0],
+            CommandRun.unprivileged.dropFirst() + [CommandRun.beeline, "http://127.0.0.1:1/"],
             in: folder,
             environment: ["HOME": "\(folder.path)/home"]
         )

@@ -60,7 +60,6 @@ final class RedisSecurity: Sendable {
             let done = loop.makePromise(of: Void.self)
             let remote = try ClientBootstrap(group: loop)
                 .connectTimeout(.nanoseconds(Int64(min(limit, .seconds(3_600)) / .nanoseconds(1))))
-                .channelOption(.socketOption(.tcp_nodelay), value: 1)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandlers([

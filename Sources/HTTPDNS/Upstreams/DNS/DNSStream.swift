@@ -171,7 +171,6 @@ final class DNSStream: Sendable {
         let (loop, tls, checkedHost, silence) = (loop, tls, checkedHost, silence)
         return ClientBootstrap(group: loop)
             .connectTimeout(limit)
-            .channelOption(ChannelOptions.socketOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
