@@ -17,7 +17,7 @@ extension CookieJar {
         for cookie in cookies(for: url, context: CookieContext(api: .dom), now: now) {
             // A widening filter lets HttpOnly cookies through.
             guard cookie.partition == nil, !cookie.isHTTPOnly,
-                let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
+                let field = String(validUTF8: cookie.setCookieOctets)
             else { continue }
             script += "document.cookie=\(Self.literal(field));\n"
         }
@@ -45,7 +45,7 @@ extension CookieJar {
         for cookie in cookies where !cookie.isHTTPOnly && cookie.partition == nil {
             guard let host = try? Host(cookie.domain), Site(isSecure: site.isSecure, host: host) == site,
                 passes(cookie, host),
-                let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
+                let field = String(validUTF8: cookie.setCookieOctets)
             else { continue }
             let texts = [cookie.domain, cookie.name, field].map(Self.literal).joined(separator: ",")
             calls += "set(\(!cookie.isHostOnly),\(texts));\n"

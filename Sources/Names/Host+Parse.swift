@@ -104,7 +104,7 @@ extension Host {
         }
         // A domain in ASCII is only lower-cased (WHATWG URL §3.3, since June 2026): sites have A-labels that are not valid IDNA.
         if decoded.allSatisfy({ $0 < 0x80 }) { return decoded.map(lowercased) }
-        guard let text = PercentEncoding.validated(decoded) else {
+        guard let text = String(validUTF8: decoded) else {
             throw malformed(bytes, "it is not UTF-8")
         }
         do throws(IDNA.Failure) {

@@ -26,7 +26,7 @@ package enum PercentEncoding {
     /// Decodes a percent-encoded text. Nil if two hexadecimal digits do not follow a `%` or the octets are not UTF-8.
     package static func decode(_ text: some StringProtocol) -> String? {
         let text = String(text)
-        return text.utf8.contains(UInt8(ascii: "%")) ? octets(of: text).flatMap(validated) : text
+        return text.utf8.contains(UInt8(ascii: "%")) ? octets(of: text).flatMap { String(validUTF8: $0) } : text
     }
 
     /// Decodes a percent-encoded text to octets. Nil if two hexadecimal digits do not follow a `%`.
@@ -60,17 +60,10 @@ package enum PercentEncoding {
 
     /// Returns the text of octets for a URL. If they are not UTF-8, the octets above 0x7F are percent-encoded.
     package static func urlText(_ octets: [UInt8]) -> String {
-        validated(octets)
+        String(validUTF8: octets)
             ?? octets.map { octet in
                 octet < 0x80 ? String(Unicode.Scalar(octet)) : encode(CollectionOfOne(octet), keeping: .unreserved)
             }.joined()
-    }
-
-    /// Decodes UTF-8; nil if the octets are not valid.
-    package static func validated(_ octets: [UInt8]) -> String? {
-        // String(validating:) needs macOS 15. Decoding repairs invalid input, so the result then differs from the input.
-        let text = String(decoding: octets, as: UTF8.self)
-        return text.utf8.elementsEqual(octets) ? text : nil
     }
 
     static func append(_ octets: some Collection<UInt8>, keeping allowed: Allowed, to result: inout [UInt8]) {

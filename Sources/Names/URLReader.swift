@@ -135,7 +135,7 @@ struct URLReader {
     private func decoded(_ bytes: Bytes, _ part: String) throws(NameError) -> String {
         // RFC 7617 §2 does not allow control characters, which would also allow header injection.
         guard let octets = PercentEncoding.decode(bytes, keepsStray: true),
-            let text = PercentEncoding.validated(octets),
+            let text = String(validUTF8: octets),
             octets.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
         else {
             throw malformed("the \(part) before @ is not percent-encoded UTF-8 without control characters")

@@ -93,7 +93,7 @@ struct FuzzTests {
             let cookies = jar.allCookies(now: noon).filter { cookie in
                 switch format {
                 case .netscape: !(cookie.nameOctets + Array(cookie.path.utf8)).contains(0x09)
-                case .storageState: String(validating: cookie.nameOctets + cookie.valueOctets, as: UTF8.self) != nil
+                case .storageState: String(validUTF8: cookie.nameOctets + cookie.valueOctets) != nil
                 case .headers, .json: true
                 }
             }

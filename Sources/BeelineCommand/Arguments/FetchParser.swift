@@ -214,7 +214,7 @@ struct FetchParser {
         let octets = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for line in OptionFile(parsing: String(decoding: bytes, as: UTF8.self)).lines {
             // Comments may have any octets. In a value, replaced octets would be other data.
-            guard PercentEncoding.validated(Array(octets[line.number - 1])) != nil else {
+            guard String(validUTF8: Array(octets[line.number - 1])) != nil else {
                 throw .failure(CommandFailure(.usage, "\(path), line \(line.number): the line is not UTF-8"))
             }
             let subject = "\(path):\(line.number) Option '\(line.option)' uses argument with"

@@ -23,7 +23,7 @@ enum RawArguments {
     ///
     /// - Throws: ``CommandFailure`` with status `usage`. It does not quote the argument, which may be a secret.
     static func check(_ arguments: [[UInt8]]) throws(CommandFailure) {
-        guard let index = arguments.firstIndex(where: { PercentEncoding.validated($0) == nil }) else { return }
+        guard let index = arguments.firstIndex(where: { String(validUTF8: $0) == nil }) else { return }
         throw CommandFailure(
             .usage,
             "argument \(index + 1) is not UTF-8: write it in UTF-8, or send other data with --data-binary @FILE"

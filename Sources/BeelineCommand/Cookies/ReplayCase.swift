@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 /// One input line of `beeline cookies replay`. Unknown fields are ignored.
 struct ReplayCase: Decodable {
     /// One step of a case of kind `jar`.
@@ -66,7 +68,7 @@ enum ReplayAnswer: Encodable {
             switch self {
             case .outcomes(let outcomes): try container.encode(outcomes, forKey: .outcomes)
             case .header(let octets):
-                if let text = String(validating: octets, as: UTF8.self) {
+                if let text = String(validUTF8: octets) {
                     try container.encode(text, forKey: .header)
                 } else {
                     try container.encode(octets.base64, forKey: .header_b64)

@@ -106,10 +106,10 @@ struct InputFiles: Sendable {
     ///   other data.
     func text(_ path: String, hasComments: Bool = false) throws(CommandFailure) -> String {
         let octets = try read(path)
-        if let text = PercentEncoding.validated(octets) { return text }
+        if let text = String(validUTF8: octets) { return text }
         let lines = octets.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() where !(hasComments && line.first == UInt8(ascii: "#")) {
-            guard PercentEncoding.validated(Array(line)) == nil else { continue }
+            guard String(validUTF8: Array(line)) == nil else { continue }
             throw CommandFailure(.usage, "\(path), line \(index + 1): the line is not UTF-8")
         }
         return String(decoding: octets, as: UTF8.self)

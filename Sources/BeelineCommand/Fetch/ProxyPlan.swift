@@ -77,7 +77,7 @@ extension BasicCredentials {
                 "\(option): write USER:PASSWORD; there is no terminal to prompt on, and standard input is empty"
             )
         }
-        guard let password = PercentEncoding.validated(octets) else {
+        guard let password = String(validUTF8: octets) else {
             throw CommandFailure(.usage, "\(option): the password is not UTF-8")
         }
         self.init(user: text, password: password)

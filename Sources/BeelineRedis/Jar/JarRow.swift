@@ -2,6 +2,7 @@
 
 #if Redis
 import CookieJar
+import Names
 
 /// A cookie as octets: a format number, flags, SameSite, times, and five texts with their lengths. Numbers are
 /// big-endian.
@@ -85,7 +86,7 @@ enum JarRow {
     }
 
     private static func text(_ rest: inout ArraySlice<UInt8>) -> String? {
-        bytes(&rest).flatMap { String(validating: $0, as: UTF8.self) }
+        bytes(&rest).flatMap { String(validUTF8: $0) }
     }
 }
 #endif

@@ -83,7 +83,7 @@ struct DNSPodDialect: Sendable {
     /// The address of the `ip` field. DNSPod's documents describe it as encrypted, but DNSPod's SDKs send it in cleartext.
     private static func address(_ text: String?, _ cipher: AESCipher?) -> String? {
         guard let text, let octets = Hex.decode(text).flatMap({ cipher?.open($0) }) else { return text }
-        return String(validating: octets, as: UTF8.self)
+        return String(validUTF8: octets)
     }
 
     /// The format that the question requests for the answer.

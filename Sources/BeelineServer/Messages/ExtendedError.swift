@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPDNS
+import Names
 
 /// An extended DNS error (RFC 8914): why a response is an error, or is stale.
 struct ExtendedError: Hashable, Sendable {
@@ -48,7 +49,7 @@ struct ExtendedError: Hashable, Sendable {
             errors.append(
                 ExtendedError(
                     code: UInt16(value[value.startIndex]) << 8 | UInt16(value[value.startIndex + 1]),
-                    text: String(validating: text, as: UTF8.self) == nil ? [] : Array(text)
+                    text: String(validUTF8: text) == nil ? [] : Array(text)
                 )
             )
         }

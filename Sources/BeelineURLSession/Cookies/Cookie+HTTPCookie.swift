@@ -71,7 +71,7 @@ extension HTTPCookiePropertyKey {
 extension Cookie {
     /// The cookie with only the attributes that an `HTTPCookie` keeps; `nil` if `HTTPCookie` cannot represent it.
     package var inFoundation: Cookie? {
-        guard hasPlaceInFoundation, String(validating: valueOctets, as: UTF8.self) != nil else { return nil }
+        guard hasPlaceInFoundation, String(validUTF8: valueOctets) != nil else { return nil }
         var cookie = self
         #if canImport(Darwin)
         if sameSite == .none { cookie.sameSite = .unspecified }
@@ -83,6 +83,6 @@ extension Cookie {
 
     /// Whether Foundation can store a cookie with this name and partition, whatever its value.
     var hasPlaceInFoundation: Bool {
-        partition == nil && !nameOctets.isEmpty && String(validating: nameOctets, as: UTF8.self) != nil
+        partition == nil && !nameOctets.isEmpty && String(validUTF8: nameOctets) != nil
     }
 }

@@ -16,8 +16,8 @@ extension HTTPCookie {
     /// UTF-8, an empty name, or a Partitioned cookie, which Foundation would send to every page.
     public convenience init?(_ cookie: Cookie) {
         guard cookie.hasPlaceInFoundation,
-            let name = String(validating: cookie.nameOctets, as: UTF8.self),
-            let value = String(validating: cookie.valueOctets, as: UTF8.self),
+            let name = String(validUTF8: cookie.nameOctets),
+            let value = String(validUTF8: cookie.valueOctets),
             let host = try? Host(cookie.domain)
         else { return nil }
         let isWide = !cookie.isHostOnly && host.address == nil

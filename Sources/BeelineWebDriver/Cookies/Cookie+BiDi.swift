@@ -35,7 +35,7 @@ extension Cookie {
 
     /// The parameter of `storage.setCookie`; nil if the name is not UTF-8.
     var biDi: JSONValue? {
-        guard let name = String(validating: nameOctets, as: UTF8.self) else { return nil }
+        guard let name = String(validUTF8: nameOctets) else { return nil }
         let value: JSONValue =
             if valueOctets.allSatisfy({ $0 < 0x80 }) {
                 ["type": "string", "value": .string(self.value)]

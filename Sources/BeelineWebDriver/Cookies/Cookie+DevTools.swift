@@ -21,8 +21,8 @@ extension Cookie {
 
     /// The parameter of `Storage.setCookies`; nil if the cookie is not UTF-8, which JSON cannot represent.
     var devTools: JSONValue? {
-        guard let name = String(validating: nameOctets, as: UTF8.self),
-            let value = String(validating: valueOctets, as: UTF8.self)
+        guard let name = String(validUTF8: nameOctets),
+            let value = String(validUTF8: valueOctets)
         else { return nil }
         var members: [String: JSONValue] = [
             "name": .string(name), "value": .string(value), "path": .string(path),

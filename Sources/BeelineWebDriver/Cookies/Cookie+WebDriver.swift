@@ -2,6 +2,7 @@
 
 import CookieJar
 import HTTPDNS
+import Names
 
 /// Conversion from and to W3C WebDriver (§14), as implemented by WebKitGTK.
 extension Cookie {
@@ -19,8 +20,8 @@ extension Cookie {
     /// The parameter of the command Add Cookie (§14.3); nil if the cookie is not UTF-8 or is Partitioned, which WebKitGTK does
     /// not support.
     var webKit: JSONValue? {
-        guard partition == nil, let name = String(validating: nameOctets, as: UTF8.self),
-            let value = String(validating: valueOctets, as: UTF8.self)
+        guard partition == nil, let name = String(validUTF8: nameOctets),
+            let value = String(validUTF8: valueOctets)
         else { return nil }
         var members: [String: JSONValue] = [
             "name": .string(name), "value": .string(value), "path": .string(path), "secure": .bool(isSecure),

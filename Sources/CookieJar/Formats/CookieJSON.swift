@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -72,7 +74,7 @@ package enum CookieJSON {
 
     /// Writes Playwright's `storageState`, without local storage. Omits cookies that are not UTF-8.
     package static func writeStorageState(_ cookies: some Sequence<Cookie>) -> [UInt8] {
-        let states = cookies.filter { String(validating: $0.nameOctets + $0.valueOctets, as: UTF8.self) != nil }
+        let states = cookies.filter { String(validUTF8: $0.nameOctets + $0.valueOctets) != nil }
         return Array("{\"cookies\": [".utf8) + objects(states.map { JSONCookie($0, isOfStorageState: true) })
             + Array("\n], \"origins\": []}\n".utf8)
     }

@@ -93,7 +93,7 @@ struct HARCookies: Decodable {
                 return lines.map { line in
                     let octets = line.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
                     let isWhole = octets.count == line.unicodeScalars.count
-                    return isWhole ? String(validating: octets, as: UTF8.self) ?? line : line
+                    return isWhole ? String(validUTF8: octets) ?? line : line
                 }
             }
         }

@@ -95,7 +95,7 @@ struct JSONCookie: Codable {
     func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: JSONKey.self)
         for (key, octets) in [("name", cookie.nameOctets), ("value", cookie.valueOctets)] {
-            if let text = String(validating: octets, as: UTF8.self) {
+            if let text = String(validUTF8: octets) {
                 try object.encode(text, forKey: JSONKey(stringLiteral: key))
             } else {
                 try object.encode(octets, forKey: JSONKey(stringLiteral: key + "Octets"))

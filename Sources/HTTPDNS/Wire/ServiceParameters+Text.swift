@@ -48,7 +48,7 @@ extension ServiceParameters {
             let text = parameter.key.text(of: parameter.value)
             // A path that is not text has the generic form of its key.
             let isGeneric =
-                parameter.key == .dohpath && (text.isEmpty || String(validating: text, as: UTF8.self) == nil)
+                parameter.key == .dohpath && (text.isEmpty || String(validUTF8: text) == nil)
             let name = isGeneric ? "key\(parameter.key.rawValue)" : parameter.key.name
             return text.isEmpty ? name : "\(name)=\(MasterText.word(text))"
         }
@@ -97,7 +97,7 @@ extension ServiceParameters.Key {
             let addresses = parts.compactMap { IPAddress($0) }.filter { ($0.family == .v4) == (self == .ipv4hint) }
             return addresses.count == parts.count ? addresses.flatMap { Array($0.octets) } : nil
         case .ech: return Base64.decode(string).flatMap { $0.isEmpty ? nil : $0 }
-        case .dohpath: return text.isEmpty || String(validating: text, as: UTF8.self) == nil ? nil : text
+        case .dohpath: return text.isEmpty || String(validUTF8: text) == nil ? nil : text
         default: return text
         }
     }

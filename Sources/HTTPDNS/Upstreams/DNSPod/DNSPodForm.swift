@@ -96,7 +96,7 @@ struct DNSPodCipher: Sendable {
         case .none: return text
         case .aes(let cipher): octets = Hex.decode(text[...].trimmingSpace).flatMap(cipher.open)
         }
-        guard let octets, let text = String(validating: octets, as: UTF8.self) else {
+        guard let octets, let text = String(validUTF8: octets) else {
             throw UpstreamError(.malformedAnswer, "the reply is not encrypted with the account's key")
         }
         return text
