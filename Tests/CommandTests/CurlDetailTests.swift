@@ -60,6 +60,19 @@ extension ProcessTests {
             await server.stop()
         }
 
+        @Test("a field with text after its semicolon is not sent, and a warning names it")
+        func semicolons() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let lines = ["X-Empty;", "X-Blanks;  ", "X-Text;ignored"].flatMap { ["-H", $0] }
+            let run = try await lab.beeline(lines + [lab.plainURL()])
+            let fields = try #require(lab.plain.requests.last?.fields)
+            let names = ["X-Empty", "X-Blanks", "X-Text"].compactMap { HTTPField.Name($0) }
+            #expect(names.map { fields[$0] } == ["", nil, nil])
+            let warning = "not sent, because it has text after the semicolon"
+            #expect(run.errors == "Warning: -H \"X-Blanks…\": \(warning)\nWarning: -H \"X-Text…\": \(warning)\n")
+            await lab.stop()
+        }
+
         @Test("a Host of --proxy-header replaces that of CONNECT, whose response counts even if it is hidden")
         func tunnels() async throws {
             let opened = "HTTP/1.1 200 opened\r\n\r\n"

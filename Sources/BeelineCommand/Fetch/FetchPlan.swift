@@ -115,6 +115,7 @@ struct FetchPlan: Sendable {
             defaults: defaults,
             files: files
         )
+        warnings = draft.warnings
         client = try ClientConfiguration(command, defaults: defaults, files: files)
         client.userAgent = draft.userAgent.resolved(client.userAgent)
         client.accept = draft.accept.resolved(client.accept)
@@ -123,7 +124,8 @@ struct FetchPlan: Sendable {
             command.proxy,
             userAgent: agent.isEmpty ? nil : agent,
             defaults: defaults,
-            files: files
+            files: files,
+            warnings: &warnings
         )
         client.apply(
             command.redirect,

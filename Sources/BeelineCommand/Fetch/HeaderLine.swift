@@ -10,14 +10,18 @@ struct HeaderLine: Hashable, Sendable {
     /// Whether this is the first line with its name on the command line.
     let isFirst: Bool
 
-    /// Parses the values of `-H`: `Name: value`, `Name:` (removes the field), `Name;` (sends it empty), `@file`.
+    /// Parses the values of `-H`: `Name: value`, `Name:` (removes the field), `Name;` (sends it empty), `@file`. As in curl, a
+    /// line with text after the semicolon is left out.
     ///
-    /// - Parameter option: the option's name for messages.
+    /// - Parameters:
+    ///   - option: the option's name for messages.
+    ///   - warnings: receives a warning for each line that is left out.
     /// - Throws: ``CommandFailure`` with status `usage`.
     static func all(
         _ arguments: [String],
         _ files: InputFiles,
-        option: String = "-H"
+        option: String = "-H",
+        warnings: inout [String]
     ) throws(CommandFailure) -> [HeaderLine] {
         var texts: [String] = []
         for argument in arguments {
@@ -29,11 +33,19 @@ struct HeaderLine: Hashable, Sendable {
         }
         var seen: Set<HTTPField.Name> = []
         var lines: [HeaderLine] = []
-        for text in texts { lines.append(try HeaderLine(text, option: option, seen: &seen)) }
+        for text in texts {
+            guard let line = try HeaderLine(text, option: option, seen: &seen) else {
+                let name = quotedName(of: text)
+                warnings.append("Warning: \(option)\(name): not sent, because it has text after the semicolon")
+                continue
+            }
+            lines.append(line)
+        }
         return lines
     }
 
-    private init(
+    /// Nil if the line has text after the semicolon.
+    private init?(
         _ text: String,
         option: String,
         seen: inout Set<HTTPField.Name>
@@ -44,8 +56,12 @@ struct HeaderLine: Hashable, Sendable {
         guard let (head, separator, tail) = text.cut(atFirst: ":;"), let name = HTTPField.Name(String(head)) else {
             throw malformed
         }
+        guard separator == ":" || tail.isEmpty else {
+            // curl would send such a line, whose name is no token.
+            if tail.contains(":") { throw malformed }
+            return nil
+        }
         let rest = tail.trimmingBlanks
-        guard separator == ":" || rest.isEmpty else { throw malformed }
         self.name = name
         value = separator == ";" ? "" : rest.isEmpty ? nil : String(rest)
         isFirst = seen.insert(name).inserted

@@ -6,19 +6,22 @@ import Names
 extension ClientConfiguration {
     /// Applies the options for proxies.
     ///
-    /// - Parameter userAgent: the User-Agent of requests for tunnels.
+    /// - Parameters:
+    ///   - userAgent: the User-Agent of requests for tunnels.
+    ///   - warnings: receives a warning for each field that is not sent.
     mutating func apply(
         _ options: ProxyOptions,
         userAgent: String?,
         defaults: Defaults,
-        files: InputFiles
+        files: InputFiles,
+        warnings: inout [String]
     ) throws(CommandFailure) {
         let given = options.proxy ?? defaults.proxy
         let preproxyText = options.preproxy.map { $0.hasScheme ? $0 : "socks5://" + $0 }
         // As in curl, --preproxy without another proxy sets the proxy.
         let text = given?.isEmpty == false ? given : preproxyText ?? given
         var settings = try Self.proxies(text, except: options.noproxy, defaults)
-        let headers = try HeaderLine.all(options.headers, files, option: "--proxy-header")
+        let headers = try HeaderLine.all(options.headers, files, option: "--proxy-header", warnings: &warnings)
         var login: BasicCredentials?
         if let user = options.user {
             login = try BasicCredentials(user, option: "-U", of: "proxy", files)

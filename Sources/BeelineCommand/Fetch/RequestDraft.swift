@@ -46,6 +46,8 @@ struct RequestDraft: Sendable {
     private var connectionOption: String?
     /// False with `-H "Accept-Encoding:"`.
     private var offersCodings = true
+    /// Warnings about fields that are not sent.
+    private(set) var warnings: [String] = []
     private let message: MessageOptions
     /// Whether the body is sent without its length (`-H "Transfer-Encoding: chunked"`).
     private var isChunked = false
@@ -67,7 +69,7 @@ struct RequestDraft: Sendable {
         try readMethod(arguments.method)
         try readBody(arguments, files)
         try readFields(arguments, range: range, cookies: cookies, defaults: defaults, files: files)
-        for line in try HeaderLine.all(arguments.headers, files) { try apply(line) }
+        for line in try HeaderLine.all(arguments.headers, files, warnings: &warnings) { try apply(line) }
         let bytes = fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
         guard bytes <= Self.maxFieldBytes else {
             throw CommandFailure(
