@@ -35,9 +35,8 @@ public struct RequestOptions: Sendable {
     /// site than its URL, such as a test of a server that is not in DNS yet. It no longer applies after a redirect to
     /// another origin. Default `nil`.
     package var cookieHost: Host?
-    /// The maximum size of the jar's cookies in a request, in bytes. From the first cookie that does not fit, the jar's cookies are
-    /// left out. Default unlimited, as in RFC 6265bis.
-    package var maxCookieBytes = Int.max
+    /// Limits on the jar's cookies in each request, and on the cookies that each response can store. Default none.
+    package var cookieLimits = CookieLimits()
     /// Whether to send cookies of the jar. Default true.
     public var sendsCookies = true
     /// Whether to keep cookies of responses. Default true.

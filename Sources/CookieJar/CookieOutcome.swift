@@ -77,6 +77,8 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
     package static let partitionedWithoutSecure = CookieRejection("Partitioned needs Secure")
     /// The jar's policy rejected the cookie.
     package static let policy = CookieRejection("the jar's policy refuses it")
+    /// The response has set as many cookies as the client accepts from one.
+    package static let tooManyOfResponse = CookieRejection("the response sets too many cookies")
     /// The domain or the jar is full of cookies with a higher priority.
     package static let noRoom = CookieRejection("its domain or the jar is full of cookies with higher priority")
     /// A part of a cookie value cannot occur in a cookie.

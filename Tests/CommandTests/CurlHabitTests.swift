@@ -52,6 +52,21 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("a request gets the 150 newest cookies of the jar, and a response stores 50")
+        func manyCookies() async throws {
+            let lab = try await CommandLab { _ in
+                (1...60).reduce(Reply.text("ok")) { $0.adding(.setCookie, "new\($1)=1") }
+            }
+            try lab.folder.write((1...151).reduce("") { $0 + Self.line("n\($1)", "1") }, to: "jar")
+            #expect(try await lab.beeline(["-s", "-b", "jar", lab.plainURL()]).status == 0)
+            #expect(try await lab.beeline(["-s", "-c", "kept", lab.plainURL()]).status == 0)
+            let sent = (1...150).reversed().map { "n\($0)=1" }.joined(separator: "; ")
+            #expect(lab.plain.requests.first?.fields[.cookie] == sent)
+            let kept = try lab.folder.text("kept")
+            #expect(kept.contains("\tnew50\t") && !kept.contains("\tnew51\t"))
+            await lab.stop()
+        }
+
         @Test("a space in the query of a Location becomes a plus, and one in its path or fragment does not")
         func spacesOfLocations() async throws {
             let lab = try await CommandLab { request in

@@ -14,33 +14,29 @@ package struct ReceivedCookieOutcome: Hashable, Sendable {
 
 /// Sends and keeps the cookies of a hop, both for the hop's own URL.
 package enum CookieStep {
+    /// The separator between cookies in a Cookie field (RFC 6265bis §4.2.1).
+    static let separator = Array("; ".utf8)
+
     /// Creates the Cookie field of a hop. Cookies of the request itself override those of the jar with the same name.
-    ///
-    /// - Parameter limit: the maximum size of the jar's cookies in the field, in bytes. From the first cookie that does not fit, the
-    ///   jar's cookies are left out, as in curl.
     package static func outgoing(
         _ jar: CookieJar?,
         url: HTTPURL,
         explicit: String?,
         context: CookieContext = CookieContext(),
-        limit: Int = .max
+        limits: CookieLimits = CookieLimits()
     ) -> (field: HTTPField?, names: [String]) {
-        guard let explicit, !explicit.isEmpty else {
-            guard let octets = jar?.headerOctets(for: url, context: context).map({ cut($0, at: limit) }),
-                !octets.isEmpty
-            else { return (nil, []) }
-            return (HTTPField(name: .cookie, lenientValue: octets), names(of: octets[...]))
+        let explicit = Array((explicit ?? "").utf8)
+        var octets: [UInt8]
+        if explicit.isEmpty, limits.allowsAll {
+            octets = jar?.headerOctets(for: url, context: context) ?? []
+        } else {
+            let own = Set(names(of: explicit[...]))
+            // Those of the jar come first, as in curl.
+            octets = limits.header(of: jar?.cookies(for: url, context: context).filter { !own.contains($0.name) } ?? [])
+            if !octets.isEmpty, !explicit.isEmpty { octets += separator }
+            octets += explicit
         }
-        let own = Set(names(of: Array(explicit.utf8)[...]))
-        let kept = (jar?.cookies(for: url, context: context) ?? []).filter { !own.contains($0.name) }
-        // Those of the jar come first, as in curl.
-        var octets: [UInt8] = []
-        for cookie in kept {
-            let pair = cookie.pairOctets + Array("; ".utf8)
-            guard octets.count + pair.count <= limit else { break }
-            octets += pair
-        }
-        octets += Array(explicit.utf8)
+        guard !octets.isEmpty else { return (nil, []) }
         return (HTTPField(name: .cookie, lenientValue: octets), names(of: octets[...]))
     }
 
@@ -49,23 +45,18 @@ package enum CookieStep {
         _ jar: CookieJar?,
         url: HTTPURL,
         fields: HTTPFields,
-        context: CookieContext = CookieContext()
+        context: CookieContext = CookieContext(),
+        limits: CookieLimits = CookieLimits()
     ) -> [ReceivedCookieOutcome] {
         guard let jar, fields.contains(.setCookie) else { return [] }
+        var room = limits.keptCount
         return fields[fields: .setCookie].map { field in
             let octets = field.withUnsafeBytesOfValue { Array($0) }
-            return ReceivedCookieOutcome(
-                name: name(of: octets),
-                outcome: jar.store(octets: octets, from: url, context: context)
-            )
+            let outcome =
+                room > 0 ? jar.store(octets: octets, from: url, context: context) : .rejected(.tooManyOfResponse)
+            if case .rejected = outcome {} else { room -= 1 }
+            return ReceivedCookieOutcome(name: name(of: octets), outcome: outcome)
         }
-    }
-
-    /// The cookies of a field that fit the limit, up to the first that does not. No value has a semicolon.
-    private static func cut(_ header: [UInt8], at limit: Int) -> [UInt8] {
-        guard header.count > limit else { return header }
-        let end = header[..<(limit + 1)].lastIndex(of: UInt8(ascii: ";")) ?? 0
-        return Array(header[..<end])
     }
 
     private static func names(of header: ArraySlice<UInt8>) -> [String] {

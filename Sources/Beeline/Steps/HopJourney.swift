@@ -220,7 +220,7 @@ struct HopJourney {
             url: hop.cookieURL,
             explicit: hop.explicitCookies,
             context: context,
-            limit: request.options.maxCookieBytes
+            limits: request.options.cookieLimits
         )
     }
 
@@ -236,7 +236,8 @@ struct HopJourney {
             keepsCookies ? call.jar(of: request) : nil,
             url: hop.cookieURL,
             fields: response.headerFields,
-            context: context
+            context: context,
+            limits: request.options.cookieLimits
         )
     }
 

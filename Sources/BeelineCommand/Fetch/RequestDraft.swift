@@ -127,7 +127,7 @@ struct RequestDraft: Sendable {
         options.cookieHost = cookieHost
         options.wire.connectionOption = connectionOption
         options.offersCodings = offersCodings
-        options.maxCookieBytes = Self.maxCookieBytes
+        options.cookieLimits = Self.cookieLimits
         options.wire.ignoresContentLength = command.transfer.ignoresLength
         options.wire.keepsTransferCoding = command.transfer.raw
         options.decodesEveryBody = command.request.compressed
@@ -188,8 +188,12 @@ struct RequestDraft: Sendable {
     /// The maximum size of the fields, as in curl.
     private static let maxFieldBytes = 1 << 20
 
-    /// The maximum size of the cookies that a request gets from the jar, as in curl. Most servers refuse longer fields.
-    private static let maxCookieBytes = 8_191
+    /// The limits of curl. Most servers refuse longer fields.
+    private static let cookieLimits = {
+        var limits = CookieLimits()
+        (limits.sentBytes, limits.sentCount, limits.keptCount) = (8_191, 150, 50)
+        return limits
+    }()
 
     private static let twoMethods = CommandFailure(
         .usage,
