@@ -21,6 +21,9 @@ struct HeadDump: Hashable, Sendable {
         }
     }
 
+    /// Whether the output is standard output.
+    var isStandardOutput: Bool { target == .standardOutput }
+
     /// Opens the output and empties a file. It stays open for all transfers, because closing a pipe would end its
     /// reader.
     func open() throws(CommandFailure) -> FileDescriptor {

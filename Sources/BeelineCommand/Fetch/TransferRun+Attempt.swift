@@ -59,12 +59,22 @@ extension TransferRun {
 
     /// Writes the response heads to the output.
     func writeHeads(_ state: inout State) throws(CommandFailure) {
-        for head in state.record.heads { try state.sink.write(head: head) }
+        for head in state.record.heads { try write(head, &state) }
+    }
+
+    private func write(_ head: ByteBuffer, _ state: inout State) throws(CommandFailure) {
+        try state.sink.write(head: doublesHeads ? head.withEachLineTwice : head)
+    }
+
+    /// Whether `-i` and `-D -` both write to standard output. As in curl, each line then appears twice in a row.
+    private var doublesHeads: Bool {
+        guard case .standardOutput = transfer.output, plan.includesHead else { return false }
+        return plan.dumpHeader?.isStandardOutput == true
     }
 
     /// Writes heads or trailers to the file of `-D`.
     func dump(_ heads: [ByteBuffer]) throws(CommandFailure) {
-        guard let file = self.heads, let dump = plan.dumpHeader else { return }
+        guard let file = self.heads, let dump = plan.dumpHeader, !doublesHeads else { return }
         for head in heads { try dump.write(head, to: file) }
     }
 
@@ -78,7 +88,7 @@ extension TransferRun {
             field.withUnsafeBytesOfValue { _ = lines.writeBytes($0) }
             lines.writeString("\r\n")
         }
-        if plan.includesHead { try state.sink.write(head: lines) }
+        if plan.includesHead { try write(lines, &state) }
         try dump([lines])
     }
 
@@ -97,5 +107,18 @@ extension TransferRun {
         for line in hops.flatMap(VerboseLog.lines) {
             Terminal.standardError.writeLine(Terminal.standardError.dim(line.singleLine))
         }
+    }
+}
+
+extension ByteBuffer {
+    fileprivate var withEachLineTwice: ByteBuffer {
+        var (rest, result) = (self, ByteBuffer())
+        while rest.readableBytes > 0 {
+            let view = rest.readableBytesView
+            let length = view.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 - view.startIndex } ?? view.count
+            guard let line = rest.readSlice(length: length) else { break }
+            for _ in 1...2 { result.writeImmutableBuffer(line) }
+        }
+        return result
     }
 }
