@@ -34,6 +34,19 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("%{errormsg} of -f has the words of curl, and the error line those of this command")
+        func messageOfStatus() async throws {
+            let lab = try await CommandLab { _ in .text("no", status: .notFound) }
+            for option in ["-f", "--fail-with-body"] {
+                let run = try await lab.beeline(
+                    ["-sS", option, "-o", "out", "-w", "%{errormsg}", lab.plainURL("/x")]
+                )
+                #expect(run.status == 22 && run.text == "The requested URL returned error: 404", "\(run.text)")
+                #expect(run.errors == "beeline: (22) \(lab.plainURL("/x")) answered 404\n")
+            }
+            await lab.stop()
+        }
+
         @Test func aSOCKSProxyThatRefusesHasItsOwnCode() async throws {
             let proxy = try await ProxyServer.start(.socks5, credentials: "me:secret") { _, port in
                 Endpoint(IPAddress(v4: 0x7f00_0001), port: port)

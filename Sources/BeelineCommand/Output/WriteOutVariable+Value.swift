@@ -11,7 +11,7 @@ extension WriteOutVariable {
         case .certificateCount: return .number(hop?.certificate == nil ? 0 : 1)
         case .connectionID, .transferID: return .number(Int64(record.transfer.id))
         case .contentType: return Value(hop?.response.headerFields[.contentType])
-        case .errorMessage: return Value(record.failure?.message)
+        case .errorMessage: return Value(Self.errorMessage(record))
         case .exitCode: return .number(Int64(record.status.rawValue))
         case .fileName: return Value(record.path)
         case .entryPath, .urlOptions, .lastOptions: return .absent
@@ -75,6 +75,14 @@ extension WriteOutVariable {
         case .timeTotal: record.total
         default: .zero
         }
+    }
+
+    /// Returns the message of the failure. That of `-f` has curl's words, which scripts compare.
+    private static func errorMessage(_ record: TransferRecord) -> String? {
+        guard record.status == .httpError, let code = record.lastHop?.status.code else {
+            return record.failure?.message
+        }
+        return "The requested URL returned error: \(code)"
     }
 
     /// Returns the redirect target that `-L` would follow.
