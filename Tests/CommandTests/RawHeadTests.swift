@@ -28,6 +28,25 @@ extension ProcessTests {
             await server.stop()
         }
 
+        @Test("-i and -D print a folded field on one line, and the size is that of the head as received")
+        func foldedFields() async throws {
+            let start = "HTTP/1.1 200 OK\r\nServer: a/ \r\n fake\r\n folded\r\nTabs: b/\t\r\n\tonly\r\n\t mixed\r\n"
+            let head = start + "Content-Length: 2\r\nConnection:   \r\n   close\r\n\r\n"
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send(head + "ok")
+            }
+            let lab = try await CommandLab()
+            let url = "http://127.0.0.1:\(server.port)/"
+            let run = try await lab.beeline(["-s", "-i", "-D", "heads", "-w", "%{size_header}", url])
+            let lines = "HTTP/1.1 200 OK\r\nServer: a/ fake folded\r\nTabs: b/ only mixed\r\n"
+            let shown = lines + "Content-Length: 2\r\nConnection: close\r\n\r\n"
+            #expect(run.text == shown + "ok\(head.utf8.count)", "\(run.errors)")
+            #expect(try lab.folder.text("heads") == shown)
+            await lab.stop()
+            await server.stop()
+        }
+
         @Test("-i prints the heads of each try")
         func retries() async throws {
             let busy = "HTTP/1.1 503 busy\r\nContent-Length: 0\r\n\r\n"

@@ -8,7 +8,7 @@ struct TransferRecord: Sendable {
     let transfer: Transfer
     /// The hops that returned a response.
     var hops: [Hop] = []
-    /// The response heads as received, informational ones included; empty if neither `-i` nor `-D` prints them.
+    /// The response heads, informational ones included, each field on one line; empty if neither `-i` nor `-D` prints them.
     var heads: [ByteBuffer] = []
     /// Whether the last head is incomplete or malformed. ``heads`` then ends with its readable lines.
     var isHeadBroken = false

@@ -36,13 +36,39 @@ final class HeadLog: Sendable {
     /// Adds the readable lines of an incomplete or malformed head.
     func add(broken lines: ByteBuffer) { state.withLockedValue { $0.broken = lines } }
 
-    /// Removes and returns the heads since the last call, and their size.
+    /// Removes and returns the heads since the last call, each field on one line, and their size as received.
     func take() -> (heads: [ByteBuffer], size: Int, isBroken: Bool) {
         state.withLockedValue { state in
             defer { state = State() }
-            guard let lines = state.broken else { return (state.heads, state.size, false) }
+            let heads = state.heads.map(\.unfolded)
+            guard let lines = state.broken else { return (heads, state.size, false) }
             let size = state.size + lines.readableBytes
-            return (keepsHeads && size <= Self.limit ? state.heads + [lines] : state.heads, size, true)
+            return (keepsHeads && size <= Self.limit ? heads + [lines.unfolded] : heads, size, true)
         }
     }
+}
+
+extension ByteBuffer {
+    /// The head with one space in place of each line end and the blanks around it that fold a field (RFC 9112 §5.2). As in
+    /// curl, a line that would continue the status line stays.
+    fileprivate var unfolded: ByteBuffer {
+        let lines = readableBytesView.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.dropFirst(2).contains(where: { $0.first.map(Self.isBlank) ?? false }) else { return self }
+        var head: [UInt8] = []
+        head.reserveCapacity(readableBytes)
+        for (index, line) in lines.enumerated() {
+            guard index > 1, line.first.map(Self.isBlank) ?? false else {
+                if index > 0 { head.append(UInt8(ascii: "\n")) }
+                head += line
+                continue
+            }
+            if head.last == UInt8(ascii: "\r") { head.removeLast() }
+            while head.last.map(Self.isBlank) ?? false { head.removeLast() }
+            head.append(UInt8(ascii: " "))
+            head += line.drop(while: Self.isBlank)
+        }
+        return ByteBuffer(bytes: head)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
