@@ -309,6 +309,7 @@ struct FetchPlanTests {
         Wrong(.usage, says: "line break", "-H", "X: a\0b", "http://a.test/"),
         Wrong(.usage, says: "Name: value", "-H", "X Y: 1", "http://a.test/"),
         Wrong(.usage, says: "Name: value", "-H", "X; a: b", "http://a.test/"),
+        Wrong(.usage, says: "-C excludes -d", "-C", "3", "-d", "x", "http://a.test/"),
         Wrong(.usage, says: "Name: value", "-H", "no colon", "http://a.test/"),
         Wrong(.usage, says: "Name: value", "-H", "@evil", "http://a.test/"),
         Wrong(.usage, says: "not a method", "-X", "GET / HTTP/1.1\r\nX:", "http://a.test/"),

@@ -56,6 +56,33 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("-C sends no POST from an offset on, and a retry of -C - fetches the response to a POST from its start")
+        func aPostIsNotResumed() async throws {
+            let lab = try await CommandLab { _ in .text("done") }
+            try lab.folder.write("0123", to: "part")
+            for (offset, body) in [("-", "-d"), ("3", "-d"), ("-", "-F")] {
+                let run = try await lab.beeline(["-s", "-S", "-C", offset, "-o", "part", body, "a=b", lab.plainURL()])
+                #expect(run.status == 64 && run.errors.contains("-C excludes -d and -F"), "\(run.errors)")
+            }
+            #expect(lab.plain.requests.isEmpty)
+            #expect(try lab.folder.text("part") == "0123")
+            let run = try await lab.beeline(["-s", "-C", "-", "-o", "new", "-d", "a=b", lab.plainURL()])
+            #expect(run.status == 0 && lab.plain.requests.last?.method == .post, "\(run.errors)")
+            await lab.stop()
+            let moved = try await Self.lab(
+                .redirect(to: "/end", status: .seeOther),
+                Self.half(),
+                .redirect(to: "/end", status: .seeOther),
+                .text("0123456789")
+            )
+            let line = Self.again + ["-L", "-C", "-", "-o", "out", "-d", "a=b", moved.plainURL()]
+            let again = try await moved.beeline(line)
+            #expect(again.status == 0, "\(again.errors)")
+            #expect(moved.plain.requests.map { $0.fields[.range] } == [nil, nil, nil, nil])
+            #expect(try moved.folder.text("out") == "0123456789")
+            await moved.stop()
+        }
+
         @Test("a retry of -C - sends the ETag of its bytes, and replaces them if the resource has changed")
         func aRetryDoesNotJoinTwoVersions() async throws {
             let lab = try await Self.lab(Self.half("\"v1\""), Reply.text("ABCDEFGHIJ").adding(.eTag, "\"v2\""))

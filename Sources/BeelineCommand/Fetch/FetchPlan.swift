@@ -182,6 +182,7 @@ struct FetchPlan: Sendable {
         guard resume == nil || !output.usesHeaderName else {
             throw CommandFailure(.usage, "-C and -J exclude each other")
         }
+        if case .at(1...)? = resume, draft.isPost, uploads.isEmpty { throw TransferRun.resumedPost }
         hsts = command.cookies.hsts
         hasCookies = !command.cookies.noCookies
         if hasCookies {

@@ -104,6 +104,10 @@ struct TransferRun: Sendable {
     }
 
     private static let interrupted = CommandFailure(.interrupted, "interrupted")
+    static let resumedPost = CommandFailure(
+        .usage,
+        "-C excludes -d and -F: a response to a POST cannot be resumed"
+    )
 
     // MARK: Before and after
 
@@ -128,6 +132,8 @@ struct TransferRun: Sendable {
         case .whereFileEnds: state.offset = state.sink.path.flatMap { InputFiles.real.size($0) } ?? 0
         }
         if state.offset > 0 {
+            // A range is defined for GET only (RFC 9110 §14.2): a server would carry out the POST and send the whole.
+            guard !plan.draft.isPost else { throw Self.resumedPost }
             state.sink = OutputSink(
                 transfer.output,
                 rules: plan.outputRules,
@@ -163,8 +169,9 @@ struct TransferRun: Sendable {
 
     /// Whether the next attempt may append to the bytes of a failed one, because the server can resume.
     private func canKeepBytes(_ state: State) -> Bool {
-        guard state.sink.written > 0, state.sink.canTakeBack, !plan.includesHead, let hop = state.record.lastHop,
-            hop.method == .get, state.record.status != .writeFailed, state.record.status != .rangeFailed,
+        guard !plan.draft.isPost, state.sink.written > 0, state.sink.canTakeBack, !plan.includesHead,
+            let hop = state.record.lastHop, hop.method == .get, state.record.status != .writeFailed,
+            state.record.status != .rangeFailed,
             // A range counts encoded bytes, and the file has decoded ones.
             !plan.client.decodesContent || hop.response.headerFields[.contentEncoding] == nil
         else { return false }
