@@ -160,6 +160,14 @@ struct FetchPlanTests {
         #expect(transfer.request.headerFields[.contentType] == "application/x-www-form-urlencoded")
     }
 
+    @Test("no & follows empty data, as in curl", arguments: [("", "a=b", "a=b"), ("a", "", "a&")])
+    func emptyData(first: String, second: String, body: String) throws {
+        let line = ["-d", first, "-d", second, "http://a.test/"]
+        #expect(try plan(line).transfers()[0].body == .bytes(Array(body.utf8)))
+        let url = try plan(["-G"] + line).transfers()[0].url.get()
+        #expect("\(url)" == "http://a.test/?\(body)")
+    }
+
     @Test func dataOfOneFileIsReadWhileItIsSent() throws {
         #expect(try plan("--data-binary", "@two", "http://a.test/").transfers()[0].body == .file("two"))
         #expect(try plan("--data-binary", "@pipe", "http://a.test/").transfers()[0].body == .bytes(Array("piped".utf8)))

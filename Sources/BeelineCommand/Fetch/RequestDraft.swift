@@ -231,8 +231,9 @@ struct RequestDraft: Sendable {
             body = .file(file)
         } else {
             var bytes: [UInt8] = []
-            for (index, piece) in pieces.enumerated() {
-                if index > 0, piece.kind != .json { bytes.append(UInt8(ascii: "&")) }
+            for piece in pieces {
+                // As in curl, nothing is joined to empty data.
+                if !bytes.isEmpty, piece.kind != .json { bytes.append(UInt8(ascii: "&")) }
                 bytes += try piece.bytes(files)
             }
             if arguments.get {
