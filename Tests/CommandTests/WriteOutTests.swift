@@ -148,8 +148,22 @@ struct WriteOutTests {
     @Test func noWaitTakesHours() {
         var schedule = FetchRetries(.init(retries: 20))
         var longest = Duration.zero
-        while let wait = next(&schedule, .timedOut, retryAfter: .seconds(86_400)) { longest = max(longest, wait) }
+        while let wait = next(&schedule, .timedOut) { longest = max(longest, wait) }
         #expect(longest == FetchRetries.longestWait)
+    }
+
+    @Test("Retry-After decides the wait, longer or shorter than the delay, and over an hour ends the retries")
+    func waitsAsLongAsTheServerSays() {
+        var fixed = FetchRetries(.init(retries: 9, delay: .seconds(60)))
+        #expect(next(&fixed, .ok, code: 503, retryAfter: .seconds(1)) == .seconds(1))
+        #expect(next(&fixed, .ok, code: 503, retryAfter: .seconds(3600)) == .seconds(3600))
+        #expect(next(&fixed, .ok, code: 503, retryAfter: .zero) == .seconds(60))
+        #expect(next(&fixed, .ok, code: 503, retryAfter: .seconds(3601)) == nil)
+        #expect(next(&fixed, .timedOut, code: 200, retryAfter: .seconds(3601)) == .seconds(60), "not its reason")
+        var growing = FetchRetries(.init(retries: 9))
+        #expect(next(&growing, .ok, code: 503) == .seconds(1))
+        #expect(next(&growing, .ok, code: 503, retryAfter: .seconds(1)) == .seconds(1))
+        #expect(next(&growing, .ok, code: 503) == .seconds(2))
     }
 
     // MARK: Resumed downloads

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides when a transfer is retried (curl's `--retry`): after transient failures, with growing delays.
+/// Decides when a transfer is retried (curl's `--retry`): after transient failures, at the time that the server names or with
+/// growing delays.
 struct FetchRetries: Hashable, Sendable {
     /// The options of one part of a command line.
     struct Policy: Hashable, Sendable {
@@ -29,8 +30,10 @@ struct FetchRetries: Hashable, Sendable {
         var elapsed = Duration.zero
     }
 
-    /// The maximum delay between two attempts.
+    /// The maximum delay without a Retry-After.
     static let longestWait = Duration.seconds(600)
+    /// The maximum of Retry-After. After a longer one there is no retry, because an earlier one would be in vain.
+    static let longestRetryAfter = Duration.seconds(3600)
 
     private let policy: Policy
     private(set) var left: Int
@@ -43,26 +46,33 @@ struct FetchRetries: Hashable, Sendable {
 
     /// Returns the delay before the next attempt; nil if there is no retry.
     mutating func next(after attempt: Attempt) -> Duration? {
-        guard left > 0, mayPass(attempt) else { return nil }
-        let wait = min(max(attempt.retryAfter ?? .zero, policy.delay ?? delay), Self.longestWait)
+        // A response whose body broke off asked for nothing.
+        let retryAfter = isAnsweredTransiently(attempt) ? attempt.retryAfter ?? .zero : .zero
+        guard left > 0, mayPass(attempt), retryAfter <= Self.longestRetryAfter else { return nil }
         if let limit = policy.maxTime {
-            guard attempt.elapsed < limit, attempt.elapsed + (attempt.retryAfter ?? .zero) <= limit else { return nil }
+            guard attempt.elapsed < limit, attempt.elapsed + retryAfter <= limit else { return nil }
         }
         left -= 1
-        delay = min(delay * 2, Self.longestWait)
-        return wait
+        // As in curl, the server decides, also if its time is shorter, and such a wait does not double the next delay.
+        if retryAfter > .zero { return retryAfter }
+        defer { delay = min(delay * 2, Self.longestWait) }
+        return min(policy.delay ?? delay, Self.longestWait)
     }
 
     private func mayPass(_ attempt: Attempt) -> Bool {
         switch attempt.status {
-        case .timedOut, .hostUnresolved, .proxyUnresolved: return true
-        case .connectFailed where attempt.isRefused && policy.includesRefusals: return true
-        // A server may refuse a range only for a moment.
-        case .ok, .httpError, .rangeFailed:
-            let transient = [408, 429, 500, 502, 503, 504, 522, 524]
-            if attempt.responseStatus.map(transient.contains) ?? false { return true }
-        default: break
+        case .timedOut, .hostUnresolved, .proxyUnresolved: true
+        case .connectFailed where attempt.isRefused && policy.includesRefusals: true
+        default: isAnsweredTransiently(attempt) || attempt.status != .ok && policy.includesAllErrors
         }
-        return attempt.status != .ok && policy.includesAllErrors
+    }
+
+    /// Whether the status of the response is a reason to retry.
+    private func isAnsweredTransiently(_ attempt: Attempt) -> Bool {
+        // A server may refuse a range only for a moment.
+        guard [.ok, .httpError, .rangeFailed].contains(attempt.status), let status = attempt.responseStatus else {
+            return false
+        }
+        return [408, 429, 500, 502, 503, 504, 522, 524].contains(status)
     }
 }
