@@ -44,6 +44,13 @@ struct WriteOutTests {
         #expect(try ReportView(json)["exitcode"].number == 7 && ReportView(json)["content_type"].isNull)
     }
 
+    @Test("as in curl, %{time_total} and %{speed_download} are those of the last try, without the wait before it")
+    func timesOfTheLastTry() throws {
+        var record = TransferRecord(try Self.transfer(), retries: 1)
+        (record.total, record.lastTry, record.received) = (.seconds(100), .seconds(2), 10)
+        #expect(try text("%{time_total} %{speed_download} %{num_retries}", record) == "2.000000 5 1")
+    }
+
     private func text(_ format: String, _ record: TransferRecord) throws -> String {
         try WriteOut(format, files: FetchPlanTests.files).pieces(record).map(\.text).joined()
     }

@@ -38,6 +38,8 @@ struct TransferRecord: Sendable {
     var isUnverified = false
     /// The time from the start to the last byte, including retries.
     var total = Duration.zero
+    /// The time of the last try, for `-w`, whose other times are those of this try too.
+    var lastTry = Duration.zero
 
     init(_ transfer: Transfer, retries: Int = 0) {
         self.transfer = transfer

@@ -43,7 +43,8 @@ extension TransferRun {
 
     private func attemptOnce(_ state: State) async -> State {
         var state = state
-        let deadline = plan.maxTime.map { ContinuousClock.now + $0 }
+        let start = ContinuousClock.now
+        let deadline = plan.maxTime.map { start + $0 }
         do throws(CommandFailure) {
             let response = try await send(&state)
             state.retryAfter = RetryAfter.wait(response.fields, now: Int64(time(nil)))
@@ -52,6 +53,7 @@ extension TransferRun {
             state.record.failure = error
         }
         state.record.received = state.sink.written
+        state.record.lastTry = start.duration(to: .now)
         return state
     }
 

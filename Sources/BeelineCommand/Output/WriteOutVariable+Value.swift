@@ -57,8 +57,8 @@ extension WriteOutVariable {
         case .sizeHeader: Int64(record.headBytes)
         case .sizeRequest: record.hops.reduce(record.sent) { $0 + Int64(RequestHeadSize($1).size) }
         case .sizeUpload: record.sent
-        case .speedDownload: Self.speed(record.received, record.total)
-        case .speedUpload: Self.speed(record.sent, record.total)
+        case .speedDownload: Self.speed(record.received, record.lastTry)
+        case .speedUpload: Self.speed(record.sent, record.lastTry)
         default: 0
         }
     }
@@ -72,7 +72,7 @@ extension WriteOutVariable {
         case .timePostTransfer, .timePreTransfer: record.phases?.ready ?? .zero
         case .timeRedirect: record.phases?.redirects ?? .zero
         case .timeStartTransfer: record.phases?.firstByte ?? .zero
-        case .timeTotal: record.total
+        case .timeTotal: record.lastTry
         default: .zero
         }
     }
