@@ -169,6 +169,19 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("--etag-compare reads a pipe, and a file that does not exist has an empty ETag")
+        func tagOfAPipe() async throws {
+            let lab = try await CommandLab { Self.serve($0) }
+            let script = #"echo '"e1"' | "$0" -s -o out --etag-compare "$1" "$2""#
+            for (path, tag) in [("/dev/stdin", "\"e1\""), ("missing", "\"\"")] {
+                let arguments = ["-c", script, CommandRun.beeline, path, lab.plainURL("/dated")]
+                let run = try await CommandRun.run("/bin/sh", arguments, in: lab.folder)
+                #expect(run.status == 0, "\(run.errors)")
+                #expect(lab.plain.requests.last?.fields[.ifNoneMatch] == tag)
+            }
+            await lab.stop()
+        }
+
         @Test func writeOutGoesToFilesAndStreams() async throws {
             let lab = try await CommandLab { Self.serve($0) }
             let format =

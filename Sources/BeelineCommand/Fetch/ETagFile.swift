@@ -33,7 +33,7 @@ struct ETagFile: Hashable, Sendable {
 
     /// Reads the ETag; empty for a file that does not exist.
     func read(_ files: InputFiles) throws(CommandFailure) -> String {
-        guard path == "-" || files.size(path) != nil else { return "" }
+        guard path == "-" || files.size(path) != nil || files.isPipe(path) else { return "" }
         let text = try files.text(path)
         return try HeaderLine.checked(
             String(text.fileLines.first ?? "").trimmingBlanks.description,
