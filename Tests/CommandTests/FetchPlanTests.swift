@@ -259,6 +259,10 @@ struct FetchPlanTests {
             any.options.credentials == .any(user: "me", password: "pw")
                 && any.request.headerFields[.authorization] == nil
         )
+        for line in [["--basic", "--digest"], ["--digest", "--anyauth"], ["--anyauth", "--basic"]] {
+            let options = try plan(line + ["-u", "me:pw", "http://a.test/"]).transfers()[0].options
+            #expect(options.credentials == .any(user: "me", password: "pw"), "\(line)")
+        }
         let basic = try plan("--basic", "-u", "me:pw", "http://a.test/").transfers()[0]
         #expect(basic.options.credentials == nil && basic.request.headerFields[.authorization] == "Basic bWU6cHc=")
         let token = try plan("--oauth2-bearer", "t0k", "http://a.test/").transfers()[0]
@@ -327,7 +331,6 @@ struct FetchPlanTests {
         Wrong(.usage, says: "-e", "-e", "a\rb", "http://a.test/"),
         Wrong(.usage, says: "-b", "-b", "a=b\r\nX: 1", "http://a.test/"),
         Wrong(.usage, says: "-u", "-u", "me:a\nb", "http://a.test/"),
-        Wrong(.usage, says: "exclude", "--digest", "--anyauth", "http://a.test/"),
         Wrong(.usage, says: "exclude", "-u", "a:b", "--oauth2-bearer", "t", "http://a.test/"),
         Wrong(.usage, says: "--oauth2-bearer", "--oauth2-bearer", "a\r\nb", "http://a.test/"),
         Wrong(.usage, says: "-F", "-F", "a=b;type=x\r\ny", "http://a.test/"),

@@ -137,6 +137,18 @@ struct NetworkOptionTests {
         #expect(proxy.forwardedFields.count == 3)
     }
 
+    @Test(
+        "with --proxy-basic and --proxy-digest, the proxy chooses",
+        arguments: [
+            (["--proxy-basic", "--proxy-digest"], true, true), (["--proxy-digest"], false, false),
+            (["--proxy-digest", "--proxy-anyauth"], true, true), (["--proxy-basic"], true, false),
+        ]
+    )
+    func schemesOfTheProxy(line: [String], allowsBasic: Bool, waits: Bool) throws {
+        let proxy = try #require(try plan(words: line + ["-x", "proxy.test", "-U", "me:pw"]).client.proxies.http)
+        #expect(proxy.allowsBasic == allowsBasic && proxy.waitsForChallenge == waits)
+    }
+
     @Test func socksOptionsAreProxies() throws {
         for option in ["--socks5", "--socks5-hostname"] {
             let proxy = try #require(try plan(option, "s.test").client.proxies.https)

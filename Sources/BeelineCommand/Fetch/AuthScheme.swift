@@ -2,18 +2,15 @@
 
 import Beeline
 
-/// The authentication scheme of `-u`: curl's `--basic`, `--digest` and `--anyauth`.
+/// The authentication scheme of `-u` or `-U`: curl's `--basic`, `--digest` and `--anyauth`, and those for a proxy.
 enum AuthScheme: Hashable, Sendable {
     case basic
     case digest
     case any
 
-    /// - Throws: ``CommandFailure`` if more than one option is given.
-    init(_ arguments: RequestArguments) throws(CommandFailure) {
-        guard [arguments.basic, arguments.digest, arguments.anyauth].count(where: \.self) < 2 else {
-            throw CommandFailure(.usage, "--basic, --digest and --anyauth exclude each other")
-        }
-        self = arguments.digest ? .digest : arguments.anyauth ? .any : .basic
+    /// Combines the options as curl does: with Basic and Digest, the server chooses.
+    init(basic: Bool, digest: Bool, anyauth: Bool) {
+        self = anyauth || basic && digest ? .any : digest ? .digest : .basic
     }
 
     /// Returns the credentials; nil for Basic, which is sent as an Authorization field.

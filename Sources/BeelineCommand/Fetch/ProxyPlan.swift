@@ -39,8 +39,9 @@ extension ClientConfiguration {
         func complete(_ proxy: Proxy) throws(CommandFailure) -> Proxy {
             var proxy = proxy
             if let login { (proxy.user, proxy.password) = (login.user, login.password) }
-            proxy.allowsBasic = !options.digest || options.anyauth
-            proxy.waitsForChallenge = options.anyauth
+            let scheme = AuthScheme(basic: options.basic, digest: options.digest, anyauth: options.anyauth)
+            proxy.allowsBasic = scheme != .digest
+            proxy.waitsForChallenge = scheme == .any
             proxy.tunnelsPlainHTTP = options.tunnels
             proxy.connectsWithHTTP10 = options.connectsWithHTTP10
             proxy.preproxy = preproxy

@@ -258,7 +258,7 @@ struct RequestDraft: Sendable {
         if let agent = arguments.userAgent ?? defaults.userAgent {
             userAgent = agent.isEmpty ? .removed : .replaced(try HeaderLine.checked(agent, "-A"))
         }
-        scheme = try AuthScheme(arguments)
+        scheme = AuthScheme(basic: arguments.basic, digest: arguments.digest, anyauth: arguments.anyauth)
         if let token = arguments.oauth2Bearer {
             guard arguments.user == nil else {
                 throw CommandFailure(.usage, "-u and --oauth2-bearer exclude each other")
