@@ -118,6 +118,26 @@ extension ProcessTests {
             await proxy.stop()
         }
 
+        @Test(
+            "-v shows the version and the Host and Connection fields as they were sent",
+            arguments: [["-0"], ["-H", "Host:"], ["-H", "Connection: close"]]
+        )
+        func requestAsSent(_ options: [String]) async throws {
+            let head = NIOLockedValueBox("")
+            let server = try await RawServer.start { connection in
+                let sent = try await connection.receive(until: "\r\n\r\n")
+                head.withLockedValue { $0 = String(decoding: sent ?? [], as: UTF8.self) }
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            }
+            let lab = try await CommandLab()
+            let run = try await lab.beeline(["-v"] + options + ["http://127.0.0.1:\(server.port)/"])
+            let shown = run.errors.split(separator: "\n" as Character).filter { $0.hasPrefix("> ") }
+            let sent = head.withLockedValue { $0 }.split(separator: "\r\n" as Character)
+            #expect(run.status == 0 && shown.map { $0.dropFirst(2) }.sorted() == sent.sorted(), "\(run.errors)")
+            await lab.stop()
+            await server.stop()
+        }
+
         @Test("requests of --next share a connection, also if only one has a login")
         func sharedConnection() async throws {
             let lab = try await CommandLab { _ in .text("ok") }

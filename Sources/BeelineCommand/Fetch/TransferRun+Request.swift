@@ -33,7 +33,9 @@ extension TransferRun {
         case .success(let response): return response
         case .failure(let error):
             state.record.error = error
-            if settings.isVerbose { VerboseLog.lines(error).forEach(Terminal.standardError.writeLine) }
+            if settings.isVerbose {
+                VerboseLog.lines(error, wire: transfer.options.wire).forEach(Terminal.standardError.writeLine)
+            }
             if plan.includesHead, !state.record.heads.isEmpty { try writeHeads(&state) }
             throw failure(error, of: body, state.record)
         }

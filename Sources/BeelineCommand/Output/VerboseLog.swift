@@ -6,17 +6,19 @@ import Beeline
 /// because users paste such logs into reports; `-i` shows Set-Cookie fields in full.
 enum VerboseLog {
     /// Returns the lines for a hop: `*` events, `>` request, `<` response.
-    static func lines(_ hop: Hop) -> [String] {
-        let request = Self.request(hop.request, version: " " + version(hop), of: hop)
+    ///
+    /// - Parameter wire: how its request was written.
+    static func lines(_ hop: Hop, wire: WireOptions) -> [String] {
+        let request = Self.request(hop.request, wire: wire, of: hop)
         return upgrade(hop).map { "* \($0)" } + connection(hop).map { "* \($0)" } + request.map { "> \($0)" } + [">"]
             + response(hop).map { "< \($0)" } + ["<"] + cookies(hop).map { "* \($0)" }
     }
 
     /// Returns the lines for a request without a response: its attempts to connect, and the request if it was sent.
-    static func lines(_ error: BeelineError) -> [String] {
+    static func lines(_ error: BeelineError, wire: WireOptions) -> [String] {
         let attempts = error.attempts.map { "* \(CommandFailure.withOptions("\($0)"))" }
         guard let request = error.sentRequest?.head else { return attempts }
-        return attempts + Self.request(request, version: "").map { "> \($0)" } + [">"]
+        return attempts + Self.request(request, wire: wire).map { "> \($0)" } + [">"]
     }
 
     private static func upgrade(_ hop: Hop) -> [String] {
@@ -46,14 +48,18 @@ enum VerboseLog {
         return lines
     }
 
-    private static func request(_ request: HTTPRequest, version: String, of hop: Hop? = nil) -> [String] {
+    private static func request(_ request: HTTPRequest, wire: WireOptions, of hop: Hop? = nil) -> [String] {
+        let isHTTP2 = hop?.applicationProtocol == "h2"
+        // Without a response, the version is not known.
+        let version = hop == nil ? "" : isHTTP2 ? " HTTP/2" : wire.sendsHTTP10 ? " HTTP/1.0" : " HTTP/1.1"
         let forwarder = hop.flatMap(forwardingProxy)
         // A proxy gets the whole URL (RFC 9112 §3.2.2).
         let origin = forwarder == nil ? "" : hop?.url.origin.serialized ?? ""
         var lines = ["\(request.method.rawValue) \(origin)\(request.path ?? "/")\(version)"]
-        lines.append("Host: \(request.authority ?? "")")
+        if wire.sendsHost || isHTTP2 { lines.append("Host: \(request.authority ?? "")") }
         let fields = Array(request.headerFields) + Array(forwarder?.forwardedFields ?? [:])
         for field in fields { lines.append("\(field.name.rawName): \(shown(field))") }
+        if let option = wire.connectionOption, !isHTTP2 { lines.append("Connection: \(option)") }
         return lines
     }
 
@@ -72,8 +78,6 @@ enum VerboseLog {
     private static func cookies(_ hop: Hop) -> [String] {
         hop.cookiesReceived.map { "Cookie \($0.name): \($0.outcome)" }
     }
-
-    private static func version(_ hop: Hop) -> String { hop.applicationProtocol == "h2" ? "HTTP/2" : "HTTP/1.1" }
 
     /// Returns a field's value without secrets.
     private static func shown(_ field: HTTPField) -> String {
