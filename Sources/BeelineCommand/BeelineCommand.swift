@@ -44,7 +44,7 @@ struct BeelineCommand: AsyncParsableCommand {
         SecretArguments.wipe(octets)
         let subcommand = Subcommand(given)
         do {
-            try RawArguments.check(octets)
+            try RawArguments.check(octets, of: subcommand)
             if BuildReport.isRequested(by: given) { return try StandardOutput.writeLine(BuildReport.text) }
             switch subcommand {
             case .fetch(let arguments): try await fetch(arguments)

@@ -15,6 +15,7 @@ extension ProcessTests {
             for script in [
                 "exec \"$0\" -d \"$(printf 's3cret\\374')\" \"$1\"", "exec \"$0\" -o \"$(printf 'a\\374')\" \"$1\"",
                 "exec \"$0\" -u \"$(printf 'me:\\374')\" \"$1\"", "exec \"$0\" resolve \"$(printf '\\374')\"",
+                "exec \"$0\" run -- echo \"$(printf '\\374')\"",
             ] {
                 let run = try await CommandRun.run(
                     "/bin/sh",
@@ -23,6 +24,9 @@ extension ProcessTests {
                 )
                 #expect(run.status == 64 && run.errors.contains("is not UTF-8"), "\(script): \(run.errors)")
                 #expect(!run.errors.contains("s3cret") && run.output.isEmpty)
+                // Only fetch has the option of the hint.
+                let isFetch = !script.contains(" resolve ") && !script.contains(" run ")
+                #expect(run.errors.contains("--data-binary") == isFetch, "\(script): \(run.errors)")
             }
             try lab.folder.write(Data("# \u{FC}\n".unicodeScalars.map { UInt8($0.value) }), to: "comment")
             try lab.folder.write(Data("silent\ndata = \u{FC}\n".unicodeScalars.map { UInt8($0.value) }), to: "value")

@@ -22,11 +22,9 @@ enum RawArguments {
     /// Refuses arguments that are not UTF-8. With replaced octets, other data would be sent and other files written.
     ///
     /// - Throws: ``CommandFailure`` with status `usage`. It does not quote the argument, which may be a secret.
-    static func check(_ arguments: [[UInt8]]) throws(CommandFailure) {
+    static func check(_ arguments: [[UInt8]], of subcommand: Subcommand) throws(CommandFailure) {
         guard let index = arguments.firstIndex(where: { String(validUTF8: $0) == nil }) else { return }
-        throw CommandFailure(
-            .usage,
-            "argument \(index + 1) is not UTF-8: write it in UTF-8, or send other data with --data-binary @FILE"
-        )
+        let hint = if case .fetch = subcommand { ", or send other data with --data-binary @FILE" } else { "" }
+        throw CommandFailure(.usage, "argument \(index + 1) is not UTF-8: write it in UTF-8\(hint)")
     }
 }
