@@ -52,7 +52,9 @@ struct FaultTests {
         try await eventually("every connection to close", within: .seconds(10)) { lab.server.openConnections == 0 }
         // A black hole consists of sockets that connect to it.
         let endpoints = try group.faults.filter { $0.id != "black-hole" }.map { try lab.server.endpoint(of: $0.id) }
-        #expect(OpenDescriptors.sockets(connectedTo: endpoints) == 0, "no socket is left")
+        try await eventually("every socket to close", within: .seconds(10)) {
+            OpenDescriptors.sockets(connectedTo: endpoints) == 0
+        }
         await lab.stop()
         #expect(lab.engine.openConnections == 0)
     }
@@ -147,6 +149,8 @@ struct FaultLab: Sendable {
         // Only a time limit ends these faults, so it can be short.
         case .handshakeTimeout, .connectTimeout: limits.connect = .milliseconds(700)
         case .timeout: limits.idle = .milliseconds(700)
+        // The first reset ends the exchange, on a busy machine maybe later than a short limit.
+        case .limit where fault.id == "h2-reset-flood": break
         case .limit where fault.layer == .http2: limits.total = .milliseconds(1400)
         default:
             break
