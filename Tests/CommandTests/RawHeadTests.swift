@@ -47,6 +47,27 @@ extension ProcessTests {
             await server.stop()
         }
 
+        @Test("-i -D - prints each line of the heads and trailers twice in a row, and the body once")
+        func bothOnStandardOutput() async throws {
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send(Self.early + Self.head + "2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n")
+            }
+            let lab = try await CommandLab()
+            let line = ["-s", "-i", "-D", "-", "http://127.0.0.1:\(server.port)/"]
+            let twice = { (lines: String) -> String in
+                lines.components(separatedBy: "\r\n").dropLast().map { "\($0)\r\n\($0)\r\n" }.joined()
+            }
+            let run = try await lab.beeline(line)
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(run.text == twice(Self.early + Self.head) + "ok" + twice("X-Sum: 7\r\n"))
+            let file = try await lab.beeline(line + ["-o", "out"])
+            #expect(file.text == Self.early + Self.head + "X-Sum: 7\r\n", "\(file.errors)")
+            #expect(try lab.folder.text("out") == Self.early + Self.head + "okX-Sum: 7\r\n")
+            await lab.stop()
+            await server.stop()
+        }
+
         @Test("-i prints the heads of each try")
         func retries() async throws {
             let busy = "HTTP/1.1 503 busy\r\nContent-Length: 0\r\n\r\n"
