@@ -12,8 +12,8 @@ package struct WireOptions: Sendable {
     package var sendsHTTP10 = false
     /// Whether the request has a `Host` field over HTTP/1. RFC 9112 §3.2 requires it. Default true.
     package var sendsHost = true
-    /// The value of a `Connection` field in HTTP/1, `close` or `keep-alive`. Default nil: no field. After `close`, the
-    /// connection is not used again; otherwise this depends on the response.
+    /// The value of a `Connection` field in HTTP/1: a list of tokens without `upgrade`. Default nil: no field. After `close`,
+    /// the connection is not used again; otherwise this depends on the response.
     package var connectionOption: String?
     /// Whether the `Content-Length` of the response is ignored. The body then ends with the connection, like curl's
     /// `--ignore-content-length`. Default false. It does not affect HTTP/2.

@@ -139,6 +139,24 @@ extension ProcessTests {
             await proxy.stop()
         }
 
+        @Test("-H sends Connection with any options but upgrade, also if they have 300 KiB")
+        func connectionOptions() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            let long = String(repeating: "x", count: 300 << 10)
+            try lab.folder.write("header = \"Connection: \(long)\"\n", to: "options")
+            let short = "keep-alive, X-Own"
+            for (line, sent) in [(["-H", "Connection: \(short)"], short), (["-K", "options"], long)] {
+                #expect(try await lab.beeline(["-s"] + line + [lab.plainURL()]).text == "ok")
+                #expect(lab.plain.requests.last?.fields[.connection] == sent)
+            }
+            for value in ["Upgrade", "keep-alive, upgrade", "a b", "a,,b"] {
+                let run = try await lab.beeline(["-s", "-H", "Connection: \(value)", lab.plainURL()])
+                #expect(run.status == 64, "\(value)")
+            }
+            #expect(lab.plain.requests.count == 2)
+            await lab.stop()
+        }
+
         @Test("-H sends Connection: close, and removes the Accept-Encoding of --compressed")
         func fieldsOfTheClient() async throws {
             let lab = try await CommandLab { _ in .text("ok") }

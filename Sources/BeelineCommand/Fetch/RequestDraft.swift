@@ -42,7 +42,7 @@ struct RequestDraft: Sendable {
     private(set) var sendsReferer = false
     /// The value of `-H "Expect: …"`; nil without the option, and empty if the option removes the field.
     private var expect: String?
-    /// `-H "Connection: close"`.
+    /// The value of `-H "Connection: …"`.
     private var connectionOption: String?
     /// False with `-H "Accept-Encoding:"`.
     private var offersCodings = true
@@ -70,7 +70,8 @@ struct RequestDraft: Sendable {
         try readBody(arguments, files)
         try readFields(arguments, range: range, cookies: cookies, defaults: defaults, files: files)
         for line in try HeaderLine.all(arguments.headers, files, warnings: &warnings) { try apply(line) }
-        let bytes = fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
+        let connectionBytes = connectionOption?.utf8.count ?? 0
+        let bytes = fields.reduce(connectionBytes) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
         guard bytes <= Self.maxFieldBytes else {
             throw CommandFailure(
                 .fieldsTooLarge,
@@ -200,6 +201,15 @@ struct RequestDraft: Sendable {
         "choose one of -I, -d, -F and -T: each sets another request method"
     )
 
+    /// Whether the value of a `Connection` field is a list of tokens without `upgrade`, after which the server could use
+    /// another protocol.
+    private static func isSendableConnection(_ value: String) -> Bool {
+        value.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { option in
+            let option = String(option.trimmingBlanks)
+            return HTTPField.Name(option) != nil && option.lowercased() != "upgrade"
+        }
+    }
+
     /// HTTPTypes has no constant for this field, because it uses `HTTPRequest.authority`.
     static let host = HTTPField.Name("Host")
 
@@ -301,8 +311,7 @@ struct RequestDraft: Sendable {
         case .accept where line.value == nil: accept = .removed
         case .transferEncoding where line.value?.lowercased() == "chunked": isChunked = true
         // The client writes the field, because it manages the connections.
-        case .connection where ["close", "keep-alive"].contains(line.value?.lowercased()):
-            connectionOption = line.value
+        case .connection where line.value.map(Self.isSendableConnection) == true: connectionOption = line.value
         case .acceptEncoding where line.value == nil: offersCodings = false
         default:
             if line.isFirst { fields[line.name] = nil }

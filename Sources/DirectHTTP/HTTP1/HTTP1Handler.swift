@@ -84,7 +84,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         self.exchange = exchange
         let request = exchange.request
         // RFC 9112 §9.6: after `Connection: close`, no further request may be sent.
-        keepAlive = !request.options.sendsHTTP10 && request.options.connectionOption?.lowercased() != "close"
+        let closes = request.options.connectionOption?.lowercased().listElements.contains("close")
+        keepAlive = !request.options.sendsHTTP10 && closes != true
         hasReadResponse = false
         upload = HTTP1Upload(request, isForwarded: isForwarded)
         reader.expect(
