@@ -41,6 +41,22 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("the Host has a host of the command line as it is typed, and that of a redirect in lower case")
+        func typedHost() async throws {
+            let lab = try await CommandLab { request in
+                request.path == "/go" ? .redirect(to: request.query["to"] ?? "") : .text("ok")
+            }
+            let port = lab.plain.port
+            let line = ["-s", "-L"] + ["a", "b"].flatMap { ["--resolve", "MiXeD.\($0).test:\(port):127.0.0.1"] }
+            let url = "http://MiXeD.a.test:\(port)"
+            let targets = ["\(url)/", "http://mixed.a.test:\(port)/", "\(url)/go?to=http://MIXED.b.test:\(port)/"]
+            #expect(try await lab.beeline(line + targets).text == "okokok")
+            #expect(try await lab.beeline(line + ["-H", "Host: Own", "\(url)/"]).text == "ok")
+            let hosts = ["MiXeD.a.test", "mixed.a.test", "MiXeD.a.test", "mixed.b.test"].map { "\($0):\(port)" }
+            #expect(lab.plain.requests.compactMap(\.authority) == hosts + ["Own"])
+            await lab.stop()
+        }
+
         @Test("-H \"Host;\" sends an empty Host, and -H \"Host:\" none")
         func emptyHost() async throws {
             let heads = NIOLockedValueBox<[String]>([])

@@ -65,6 +65,7 @@ struct TransferQueue {
             let (draft, login) = (plan.draft, plan.login)
             let url = try parsed.get()
             try checkFamily(of: url)
+            transfer.request.authority = request.authority ?? Self.typedAuthority(of: transfer.text, url)
             transfer.options = try draft.options(
                 for: url,
                 body: body,
@@ -87,6 +88,14 @@ struct TransferQueue {
         else { return }
         let option = families == .v6 ? "-6" : "-4"
         throw CommandFailure(.connectFailed, "\(url.origin.serialized): \(option) excludes \(address)")
+    }
+
+    /// The Host for a domain that is typed with capital letters, which curl sends as typed; nil for other hosts.
+    private static func typedAuthority(of text: String, _ url: HTTPURL) -> String? {
+        guard url.host.address == nil, let host = URLParts(text)["host"], host != url.host.text,
+            host.utf8.allSatisfy({ $0 < 0x80 }), host.lowercased() == url.host.text
+        else { return nil }
+        return host + url.origin.authority.dropFirst(host.count)
     }
 
     private func output(
