@@ -23,6 +23,9 @@ public struct RedirectRules: Sendable, Hashable {
     /// Whether a space in the query of a `Location` is sent as `+`, as curl does. By default it is `%20`, as in browsers. A
     /// `Location` with a space is not a URL (RFC 3986 §3.4), so the client has to choose.
     package var writesPlusForSpace = false
+    /// Whether a `Location` with more than three slashes before its host throws `malformedURL`, as in curl. Such a URL has an
+    /// empty host (RFC 9110 §4.2.1). Default false: the further slashes are ignored, as in browsers.
+    package var refusesExtraSlashes = false
     /// The allowed schemes of redirect targets. A redirect to another scheme throws `unsupportedScheme`. Default all.
     public var schemes: Set<Scheme> = [.http, .https, .ws, .wss]
     /// Whether a redirected request has a `Referer` with the URL that redirected it, without user, password and

@@ -67,6 +67,23 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("a redirect to a URL with four slashes has exit code 3, after its head; three slashes are followed")
+        func slashesOfLocations() async throws {
+            let lab = try await CommandLab { request in
+                request.path == "/" ? .redirect(to: request.query["to"] ?? "") : .text("ok")
+            }
+            for start in ["http:////", "HTTP:////", "////"] {
+                let target = "\(start)127.0.0.1:\(lab.plain.port)/end"
+                let run = try await lab.beeline(["-sS", "-L", "-i", lab.plainURL("/?to=\(target)")])
+                #expect(run.status == 3 && run.errors.contains("three slashes"), "\(run.errors)")
+                #expect(run.text.hasPrefix("HTTP/1.1 302"))
+            }
+            #expect(lab.plain.requests.allSatisfy { $0.path == "/" })
+            let three = lab.plainURL("/?to=http:///127.0.0.1:\(lab.plain.port)/end")
+            #expect(try await lab.beeline(["-s", "-L", three]).text == "ok")
+            await lab.stop()
+        }
+
         @Test("a space in the query of a Location becomes a plus, and one in its path or fragment does not")
         func spacesOfLocations() async throws {
             let lab = try await CommandLab { request in

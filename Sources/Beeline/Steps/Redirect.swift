@@ -22,6 +22,12 @@ enum Redirect {
         guard applies(to: response), let location = response.headerFields.location, !location.isEmpty else {
             return nil
         }
+        guard !rules.refusesExtraSlashes || !hasExtraSlashes(location) else {
+            throw BeelineError(
+                .malformedURL,
+                "\(hop.url) redirects to a URL that cannot be requested: it has more than three slashes before its host"
+            )
+        }
         var next = hop
         next.wire.target = nil
         let reference = rules.writesPlusForSpace ? withPlusInQuery(location) : location
@@ -93,6 +99,15 @@ enum Redirect {
         case 301, 302, 303, 307, 308: true
         default: false
         }
+    }
+
+    /// Whether the reference has more than three slashes before its host.
+    private static func hasExtraSlashes(_ location: String) -> Bool {
+        var rest = location[...]
+        if let colon = rest.firstIndex(of: ":"), Scheme(rest[..<colon].lowercased()) != nil {
+            rest = rest[rest.index(after: colon)...]
+        }
+        return rest.prefix { $0 == "/" || $0 == "\\" }.count > 3
     }
 
     /// The reference with `+` for each space of its query.

@@ -23,6 +23,7 @@ extension ClientConfiguration {
         redirectRules.keepsMethod = hasMethod && !options.obeysStatus
         redirectRules.countsAsPost = isPost
         redirectRules.writesPlusForSpace = true
+        redirectRules.refusesExtraSlashes = true
         redirectRules.sendsReferer = sendsReferer
         redirectRules.schemes = options.allowedSchemes.intersection(
             SchemeList.read(options.redirectSchemes, from: SchemeList.all)
