@@ -190,6 +190,24 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("with --location-trusted, the Basic login that --anyauth has chosen goes to the next host at once")
+        func carriedLogin() async throws {
+            let lab = try await CommandLab { request in
+                guard let login = request.fields[.authorization] else {
+                    return request.path == "/end"
+                        ? .text("-")
+                        : .text("", status: .unauthorized).adding(.wwwAuthenticate, "Basic realm=\"r\"")
+                }
+                return request.path == "/go" ? .redirect(to: request.query["to"] ?? "") : .text(login)
+            }
+            let url = lab.plainURL("/go?to=http://127.0.0.2:\(lab.plain.port)/end")
+            let line = ["-s", "--anyauth", "-u", "me:secret", url]
+            #expect(try await lab.beeline(line + ["--location-trusted"]).text == "Basic bWU6c2VjcmV0")
+            #expect(lab.plain.requests.map(\.path) == ["/go", "/go", "/end"])
+            #expect(try await lab.beeline(line + ["-L"]).text == "-")
+            await lab.stop()
+        }
+
         @Test("after a redirect, --oauth2-bearer is not replaced by the default login of a netrc file")
         func tokenAndLogins() async throws {
             let lab = try await CommandLab { request in

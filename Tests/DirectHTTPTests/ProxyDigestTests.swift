@@ -152,6 +152,34 @@ struct ProxyDigestTests {
         #expect(counts == ["00000001", "00000002", "00000001"])
     }
 
+    @Test("a Basic login that a redirect carries replaces no Digest challenge that arrives at the same time")
+    func carriedBasic() async throws {
+        let credentials = Credentials.any(user: "me", password: "secret")
+        let source = Origin(scheme: .https, host: try Host("a.test"))
+        let target = Origin(scheme: .https, host: try Host("b.test"))
+        let digest = ["Digest realm=\"r\", nonce=\"n\", qop=\"auth\""]
+        for _ in 0..<1_000 {
+            let memory = AuthMemory()
+            #expect(
+                memory.recordChallenge(
+                    ["Basic realm=\"r\""],
+                    credentials,
+                    for: source,
+                    used: nil,
+                    isRemembered: false
+                )
+            )
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { memory.carryBasic(credentials, from: source, to: target) }
+                group.addTask {
+                    _ = memory.recordChallenge(digest, credentials, for: target, used: nil, isRemembered: false)
+                }
+            }
+            let answer = memory.authorization(credentials, for: target, method: .get, target: "/")
+            #expect(answer?.field.hasPrefix("Digest ") == true)
+        }
+    }
+
     @Test("a stale nonce costs one more round trip", arguments: [true, false], [Reply.Ending.keepAlive, .close])
     func stale(isSecure: Bool, ending: Reply.Ending) async throws {
         let lab = try await DigestLab(ending: ending, uses: 1)

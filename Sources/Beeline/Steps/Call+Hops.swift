@@ -88,6 +88,9 @@ extension Call {
                 )
             }
             journey.go(to: proposal.map { next.taking($0, hsts: hsts) } ?? next)
+            if keeps, let credentials = journey.hop.credentials {
+                client.auth.carryBasic(credentials, from: hop.url.origin, to: journey.hop.url.origin)
+            }
             return true
         } catch {
             var error = error

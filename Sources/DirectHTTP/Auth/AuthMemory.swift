@@ -27,6 +27,20 @@ package final class AuthMemory: Sendable {
     private struct State {
         var entries: [Key: Entry] = [:]
         var order: [Key] = []
+
+        mutating func remember(_ entry: Entry, _ key: Key) {
+            var entry = entry
+            // A concurrent request may have got the same nonce and used it. A server refuses a count that it has seen.
+            if case .digest(let challenge, _) = entry, case .digest(let known, let count)? = entries[key],
+                known.nonce == challenge.nonce
+            {
+                entry = .digest(challenge, count: count)
+            }
+            if entries.updateValue(entry, forKey: key) == nil {
+                order.append(key)
+                if order.count > AuthMemory.maxEntries { entries[order.removeFirst()] = nil }
+            }
+        }
     }
 
     /// Guards the entries and the use count of each nonce.
@@ -111,13 +125,13 @@ package final class AuthMemory: Sendable {
             guard used == nil || challenge.isStale || isRemembered && used?.nonce != challenge.nonce else {
                 return false
             }
-            remember(.digest(challenge, count: 0), key)
+            state.withLockedValue { $0.remember(.digest(challenge, count: 0), key) }
             return true
         }
         // Only Basic is offered. If the answer was for a remembered Digest challenge, that challenge may have come from an origin
         // behind the proxy, whose 407 the proxy passed on. It must not stay, or each later request would fail.
         guard takesBasic, used == nil || used?.nonce != nil, credentials.kind != .digest else { return false }
-        remember(.basic, key)
+        state.withLockedValue { $0.remember(.basic, key) }
         return true
     }
 
@@ -132,19 +146,14 @@ package final class AuthMemory: Sendable {
         }
     }
 
-    private func remember(_ entry: Entry, _ key: Key) {
+    /// Makes the first request to another origin send Basic if `origin` asked for Basic, and nothing is known of the other. For
+    /// a redirect whose target may have the credentials.
+    package func carryBasic(_ credentials: Credentials, from origin: Origin, to target: Origin) {
+        let source = Key(origin: origin.httpEquivalent, credentials: credentials)
+        let destination = Key(origin: target.httpEquivalent, credentials: credentials)
         state.withLockedValue { state in
-            var entry = entry
-            // A concurrent request may have got the same nonce and used it. A server refuses a count that it has seen.
-            if case .digest(let challenge, _) = entry, case .digest(let known, let count)? = state.entries[key],
-                known.nonce == challenge.nonce
-            {
-                entry = .digest(challenge, count: count)
-            }
-            if state.entries.updateValue(entry, forKey: key) == nil {
-                state.order.append(key)
-                if state.order.count > Self.maxEntries { state.entries[state.order.removeFirst()] = nil }
-            }
+            guard case .basic = state.entries[source], state.entries[destination] == nil else { return }
+            state.remember(.basic, destination)
         }
     }
 
