@@ -63,7 +63,7 @@ extension CommandFailure {
             switch error.code {
             // The server closed the connection cleanly but before the end of the body.
             case .connectionLost where error.underlyingError == nil: .partialBody
-            case .malformedResponse: .receiveFailed
+            case .malformedResponse where !error.hasMalformedTrailers: .receiveFailed
             default: CommandStatus(error.code, isClosedInOrder: error.underlyingError == nil)
             }
         self.init(status, "\(url): \(error.message)")

@@ -127,6 +127,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     package var hasTooManyFields = false
     /// Whether the Content-Length of the response is a number that does not fit 64 bits.
     package var hasTooLargeLength = false
+    /// Whether the trailer section of the response's body is malformed.
+    package var hasMalformedTrailers = false
     /// Whether the body of a proxy's refusal is malformed.
     package var hasBrokenBody = false
     /// Whether the error says more than its code and message.

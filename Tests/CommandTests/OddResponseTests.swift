@@ -44,6 +44,18 @@ extension ProcessTests {
             #expect(run.status == status && run.text == "", "\(run.errors)")
         }
 
+        @Test("a fault in the trailers has exit code 8, and one in the chunks 56", .timeLimit(.minutes(1)))
+        func trailers() async throws {
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n"
+            let ends: [(String, Int32)] = [
+                ("0\r\nX: 7\r\n\r\n", 0), ("0\r\nX: he\u{0}llo\r\n\r\n", 8), ("0\r\nX\r\n\r\n", 8), ("none\r\n", 56),
+            ]
+            for (end, status) in ends {
+                let (run, _) = try await run(head + end)
+                #expect(run.status == status, "\(run.errors)")
+            }
+        }
+
         @Test("the transfer coding identity does not change where a body ends", .timeLimit(.minutes(1)))
         func identity() async throws {
             let (run, _) = try await run(

@@ -43,6 +43,7 @@ extension DirectHTTPError {
     static func unreadable(_ error: HTTP1Error) -> DirectHTTPError {
         switch error {
         case .malformed(let message): malformed(message)
+        case .malformedTrailers(let message): malformed(message).with(\.hasMalformedTrailers)
         case .lengthTooLarge(let message): malformed(message).with(\.hasTooLargeLength)
         case .unsupportedVersion(let message):
             DirectHTTPError(.unsupportedVersion, "the server's response is not HTTP: \(message)")

@@ -134,19 +134,21 @@ package struct HTTP1ChunkScanner {
         switch state {
         case .trailerStart:
             if isReturn { return state = .lastLineFeed }
-            guard HTTPCharacters.isToken(byte) else { throw .malformed("a trailer line has no name") }
+            guard HTTPCharacters.isToken(byte) else { throw .malformedTrailers("a trailer line has no name") }
             state = .trailerName
         case .trailerName:
             if byte == UInt8(ascii: ":") { return state = .trailerValue }
-            guard HTTPCharacters.isToken(byte) else { throw .malformed("a trailer line has no name") }
+            guard HTTPCharacters.isToken(byte) else { throw .malformedTrailers("a trailer line has no name") }
         case .trailerValue:
             if isReturn { return state = .lineFeedAfterTrailer }
-            guard HTTPCharacters.isFieldValue(byte) else { throw .malformed("a trailer holds a control character") }
+            guard HTTPCharacters.isFieldValue(byte) else {
+                throw .malformedTrailers("a trailer holds a control character")
+            }
         case .lineFeedAfterTrailer:
-            guard isLineFeed else { throw .malformed("a trailer holds a control character") }
+            guard isLineFeed else { throw .malformedTrailers("a trailer holds a control character") }
             state = .trailerStart
         default:
-            guard isLineFeed else { throw .malformed("the trailers have no end") }
+            guard isLineFeed else { throw .malformedTrailers("the trailers have no end") }
             state = .ended
         }
     }

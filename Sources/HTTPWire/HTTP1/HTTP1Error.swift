@@ -4,6 +4,8 @@
 package enum HTTP1Error: Error, Equatable {
     /// The message breaks a rule, or could be read in two ways.
     case malformed(String)
+    /// The trailer section of the body is not a list of fields.
+    case malformedTrailers(String)
     /// The length of the body is a number that does not fit 64 bits.
     case lengthTooLarge(String)
     /// The status line has another version of HTTP, or cannot be read.
@@ -22,9 +24,9 @@ package enum HTTP1Error: Error, Equatable {
     /// The text of the error.
     package var message: String {
         switch self {
-        case .malformed(let message), .lengthTooLarge(let message), .unsupportedVersion(let message),
-            .unsupportedCoding(let message),
-            .tooLarge(let message), .endedEarly(let message):
+        case .malformed(let message), .malformedTrailers(let message), .lengthTooLarge(let message),
+            .unsupportedVersion(let message), .unsupportedCoding(let message), .tooLarge(let message),
+            .endedEarly(let message):
             message
         case .tooManyFields(let limit): "it has more than \(limit) header fields"
         case .trailersTooLarge: "its trailers are too large"
