@@ -49,14 +49,17 @@ extension Host {
         // plain % (RFC 4007 §11), and 25 is the start of an interface number such as 254.
         let isBracketed = inner.count < bytes.count
         if isBracketed, zone.count > 2, zone.starts(with: "25".utf8) { zone = zone.dropFirst(2) }
-        guard address.isLinkLocal, !address.isV4Mapped, (1...15).contains(zone.count), zone.allSatisfy(isZoneOctet)
+        // RFC 4007 §4: ::1 is link-local too, on one interface of each machine, so its zone says nothing.
+        let isLoopback = address == IPAddress(v6: 0, 1)
+        guard isLoopback || address.isLinkLocal && !address.isV4Mapped, (1...15).contains(zone.count),
+            zone.allSatisfy(isZoneOctet)
         else {
             throw malformed(
                 bytes,
-                "a zone is the name or number of an interface after %25, only for fe80::/10"
+                "a zone is the name or number of an interface after %25, only for link-local addresses"
             )
         }
-        return (address, String(decoding: zone, as: UTF8.self))
+        return (address, isLoopback ? nil : String(decoding: zone, as: UTF8.self))
     }
 
     /// Whether the octet is an unreserved character of RFC 3986 §2.3.

@@ -42,7 +42,7 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     ///
     /// A label has at most 63 octets. A domain has at most 253 octets, plus an optional trailing dot. Empty labels (`a..b`) are
     /// accepted, as in browsers and curl, because cookies may be stored under such names; DNS has no such names. Only a
-    /// link-local IPv6 address may have a ``zone`` (`[fe80::1%25eth0]`, or `%eth0` as in curl).
+    /// link-local IPv6 address may have a ``zone`` (`[fe80::1%25eth0]`, or `%eth0` as in curl). That of `::1` is ignored.
     ///
     /// - Throws: ``NameError`` with code `malformedHost`.
     public init(_ text: String) throws(NameError) {

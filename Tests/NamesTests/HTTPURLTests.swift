@@ -87,7 +87,7 @@ struct HTTPURLTests {
             ("http://h:+80/", .malformedPort, "port"), ("http://h:-1/", .malformedPort, "port"),
             ("http://h:80a/", .malformedPort, "port"), ("http://h:8\u{0660}/", .malformedPort, "port"),
             ("http://[::1/", .malformedHost, "] is missing"), ("http://::1/", .malformedHost, "brackets"),
-            ("http://h:80:80/", .malformedHost, "brackets"), ("http://[::1%25eth0]/", .malformedHost, "zone"),
+            ("http://h:80:80/", .malformedHost, "brackets"), ("http://[::2%25eth0]/", .malformedHost, "zone"),
             ("http://a b/", .malformedURL, "%20"), ("http://h/a b", .malformedURL, "%20"),
             (" http://h/", .malformedURL, "%20"), ("http://h/ ", .malformedURL, "%20"),
             ("http://h/a\nb", .malformedURL, "LF"), ("http://h/a\rb", .malformedURL, "CR"),

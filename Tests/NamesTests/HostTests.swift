@@ -113,6 +113,15 @@ struct HostTests {
         #expect(try HTTPURL(url.description) == url && HTTPURL(origin: url.origin, path: "/a") == url)
     }
 
+    @Test("the zone of ::1 is ignored, because each machine has one loopback interface (RFC 4007 §4)")
+    func zoneOfLoopback() throws {
+        for text in ["[::1%259999]", "[::1%25lo]", "::1%lo"] {
+            let host = try Host(text)
+            #expect(try host == Host("::1") && host.zone == nil && host.description == "[::1]")
+        }
+        #expect(throws: NameError.self) { try Host("[::1%25a b]") }
+    }
+
     @Test("a numeric zone is its own scope, and a named zone has the scope of that interface")
     func scopes() throws {
         #expect(try Host("fe80::1").scope == 0 && Host("a.test").scope == 0)
@@ -132,7 +141,7 @@ struct HostTests {
             (".", "dots"), ("...", "dots"),
             ("1.2.3.4.5", "IPv4"), ("1.2.3.256", "IPv4"), ("1.2.3.08", "IPv4"), ("a.0x1", "IPv4"), ("256.1", "IPv4"),
             ("4294967296", "IPv4"), ("1..2", "IPv4"), ("0x100000000000000000000", "IPv4"),
-            ("[::1", "] is missing"), ("[1.2.3.4]", "IPv6"), ("[::g]", "IPv6"), ("[::1%25eth0]", "fe80::/10"),
+            ("[::1", "] is missing"), ("[1.2.3.4]", "IPv6"), ("[::g]", "IPv6"), ("[::2%25eth0]", "link-local"),
             ("[fe80::1%]", "zone"), ("[fe80::1%25a b]", "zone"), ("[fe80::1%25a%5db]", "zone"),
             ("[fe80::1%250123456789abcdef]", "zone"), ("[::ffff:169.254.1.1%25eth0]", "zone"),
             ("[fe80::g%25eth0]", "IPv6"), ("a:b", "IPv6"), ("[]", "IPv6"),
