@@ -10,6 +10,9 @@ package struct WireOptions: Sendable {
     /// Whether the request is written in HTTP/1.0 (RFC 1945) instead of HTTP/1.1, for servers that fail at 1.1. A body of
     /// unknown length can then not be sent, and every connection serves one request. Default false. It does not affect HTTP/2.
     package var sendsHTTP10 = false
+    /// Whether the request is written in HTTP/1.0 if the last response on its connection was, as curl does. Not for a body of
+    /// unknown length and not with `Expect: 100-continue`, which HTTP/1.0 does not have. Default false.
+    package var followsHTTP10 = false
     /// Whether the request has a `Host` field over HTTP/1. RFC 9112 §3.2 requires it. Default true.
     package var sendsHost = true
     /// The value of a `Connection` field in HTTP/1: a list of tokens without `upgrade`. Default nil: no field. After `close`,

@@ -115,6 +115,39 @@ extension ProcessTests {
             await proxy.stop()
         }
 
+        @Test("after a response with HTTP/1.0, the next request has that version, except with chunks and with Expect")
+        func oldServer() async throws {
+            let lines = NIOLockedValueBox<[String]>([])
+            let server = try await RawServer.start { connection in
+                while let bytes = try await connection.receive(until: "\r\n\r\n") {
+                    let head = String(decoding: bytes, as: UTF8.self)
+                    if head.contains("chunked") { _ = try await connection.receive(until: "0\r\n\r\n") }
+                    if head.contains("100-continue") {
+                        try await connection.send("HTTP/1.1 100 Continue\r\n\r\n")
+                        _ = try await connection.receive(until: "x")
+                    }
+                    lines.withLockedValue { $0.append(String(head.prefix { !$0.isNewline })) }
+                    try await connection.send(
+                        "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"
+                    )
+                }
+            }
+            let lab = try await CommandLab()
+            let url = "http://127.0.0.1:\(server.port)/"
+            let chunks = ["-d", "x", "-H", "Transfer-Encoding: chunked", "-H", "Expect:"]
+            let posts = ["POST / HTTP/1.1", "POST / HTTP/1.1"]
+            let expects = ["-d", "x", "-H", "Expect: 100-continue"]
+            for (options, sent) in [([], ["GET / HTTP/1.1", "GET / HTTP/1.0"]), (chunks, posts), (expects, posts)] {
+                let run = try await lab.beeline(["-s"] + options + [url, url])
+                #expect(run.text == "okok", "\(run.errors)")
+                #expect(lines.withLockedValue { $0 } == sent)
+                lines.withLockedValue { $0 = [] }
+            }
+            #expect(server.connections.accepted == 3)
+            await lab.stop()
+            await server.stop()
+        }
+
         @Test("-v shows the request line and the fields that an HTTP proxy gets")
         func requestToAProxy() async throws {
             let heads = NIOLockedValueBox<[String]>([])

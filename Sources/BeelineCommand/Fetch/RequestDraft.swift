@@ -127,6 +127,7 @@ struct RequestDraft: Sendable {
         options.wire.sendsHost = !omitsHost
         options.cookieHost = cookieHost
         options.wire.connectionOption = connectionOption
+        options.wire.followsHTTP10 = true
         options.offersCodings = offersCodings
         options.cookieLimits = Self.cookieLimits
         options.wire.ignoresContentLength = command.transfer.ignoresLength

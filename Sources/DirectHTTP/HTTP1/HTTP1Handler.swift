@@ -86,6 +86,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         // RFC 9112 §9.6: after `Connection: close`, no further request may be sent.
         let closes = request.options.connectionOption?.lowercased().listElements.contains("close")
         keepAlive = !request.options.sendsHTTP10 && closes != true
+        let isHTTP10 =
+            request.options.sendsHTTP10
+            || request.options.followsHTTP10 && reader.minorVersion == 0 && request.framing != .chunked
+                && !request.expectsContinue
         hasReadResponse = false
         upload = HTTP1Upload(request, isForwarded: isForwarded)
         reader.expect(
@@ -96,7 +100,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         progress.markDelivered(on: context.channel)
         // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
-        HTTP1RequestWriter.write(request, isForwarded: isForwarded, into: &head)
+        HTTP1RequestWriter.write(request, isForwarded: isForwarded, isHTTP10: isHTTP10, into: &head)
         if upload.isInMemory {
             progress.wrote(head.readableBytes)
             context.write(wrapOutboundOut(head), promise: nil)

@@ -9,13 +9,20 @@ import Names
 enum HTTP1RequestWriter {
     /// Appends the head in wire format.
     ///
-    /// - Parameter isForwarded: whether a proxy forwards the request; the target is then in absolute form (RFC 9112 §3.2.2).
-    static func write(_ request: PreparedRequest, isForwarded: Bool, into head: inout ByteBuffer) {
+    /// - Parameters:
+    ///   - isForwarded: whether a proxy forwards the request; the target is then in absolute form (RFC 9112 §3.2.2).
+    ///   - isHTTP10: whether the version is HTTP/1.0 and not HTTP/1.1.
+    static func write(
+        _ request: PreparedRequest,
+        isForwarded: Bool,
+        isHTTP10: Bool,
+        into head: inout ByteBuffer
+    ) {
         head.reserveCapacity(minimumWritableBytes: 512)
         head.writeString(request.method.rawValue)
         head.writeStaticString(" ")
         head.writeString(isForwarded ? request.absoluteTarget : request.target)
-        head.writeStaticString(request.options.sendsHTTP10 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n")
+        head.writeStaticString(isHTTP10 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n")
         if request.options.sendsHost {
             head.writeStaticString("Host: ")
             head.writeString(request.authority)

@@ -57,7 +57,7 @@ package struct HTTP1ResponseReader {
     /// Servers repeat their heads. Reading one again costs 3 of 22 µs of CPU time for a request of 32 at a time (the client
     /// kit's cases h1c32 and tls1c32, November 2026).
     private var lastHead = LastHeaderBlock<HTTP1ResponseHead>()
-    /// The minor version of the final response's head: 0 or 1.
+    /// The minor version of the last final response's head: 0 or 1. 1 before the first.
     package private(set) var minorVersion = 1
 
     /// The lines of the current head before the one that failed; nil if the head is complete, or more bytes are needed.
