@@ -29,8 +29,11 @@ public struct Cookie: Hashable, Sendable {
 
     /// The maximum length of a path in a jar, in octets: that of a Path attribute. Default paths have it too.
     package static let maxPathOctets = SetCookieParser.maxAttributeLength
-    /// The maximum size of the texts of a cookie in a jar, in octets: name and value, path, domain, and partition.
-    package static let maxOctets = SetCookieParser.maxPairLength + maxPathOctets + 2 * 264
+    /// The maximum length of a domain in a jar, in octets, and of the domain of a partition. All names of DNS fit.
+    package static let maxDomainOctets = 255
+    /// The maximum size of the texts of a cookie in a jar, in octets: name and value, path, domain, and partition, which begins
+    /// with `https://`.
+    package static let maxOctets = SetCookieParser.maxPairLength + maxPathOctets + 2 * maxDomainOctets + 8
 
     /// The octets of the name. Empty for a nameless cookie.
     package var nameOctets: [UInt8]

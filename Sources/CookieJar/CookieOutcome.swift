@@ -45,6 +45,8 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
     package static let nonASCIIPath = CookieRejection("the Path attribute is not ASCII")
     /// The path has more than 1024 octets. Firefox has this limit for default paths too.
     package static let pathTooLong = CookieRejection("the path is more than 1024 octets")
+    /// The domain, or that of the partition, has more than 255 octets. DNS has no such names.
+    package static let domainTooLong = CookieRejection("the domain is more than 255 octets")
     /// A Secure cookie from an insecure connection (§5.7 step 13).
     package static let secureFromInsecureOrigin = CookieRejection("Secure needs a secure connection (§5.7 step 13)")
     /// An HttpOnly cookie from a script (§5.7 step 15).

@@ -5,8 +5,9 @@ extension Host {
     typealias Parts = (text: String, address: IPAddress?, zone: String?)
 
     /// The host parser of the WHATWG URL standard (§3.5), with five differences. Octets that are not UTF-8 are an error and are
-    /// not replaced. Labels and names over the DNS length limits are errors. An IPv6 address may omit its brackets. A
-    /// link-local IPv6 address may have a zone. A domain may end in a number (`printer.room.12`) if another label is none.
+    /// not replaced. A domain of over 1,024 octets and a new A-label of over 63 are errors. An IPv6 address may omit its
+    /// brackets. A link-local IPv6 address may have a zone. A domain may end in a number (`printer.room.12`) if another label
+    /// is none.
     static func parse(_ bytes: Octets) throws(NameError) -> Parts {
         guard let first = bytes.first else {
             throw NameError(.malformedHost, "the host is empty: write a domain or an IP address")
@@ -29,7 +30,7 @@ extension Host {
                 throw malformed(bytes, "it ends in a number and is not an IPv4 address")
             }
         }
-        try checkLengths(domain, of: bytes)
+        try checkLength(domain, of: bytes)
         return (String(decoding: domain, as: UTF8.self), nil, nil)
     }
 
@@ -67,10 +68,10 @@ extension Host {
         PercentEncoding.Allowed.unreserved.contains(byte)
     }
 
-    /// The lower-case domain if it needs no conversion: letters, digits, hyphens and underscores, and a last label that does
-    /// not start with a digit. Nil means that the full parser must read it.
+    /// The lower-case domain if it needs no conversion: letters, digits, hyphens and underscores, within the limits of DNS, and
+    /// a last label that does not start with a digit. Nil means that the full parser must read it.
     private static func plainDomain(_ bytes: Octets) -> String? {
-        guard bytes.count <= maxLength else { return nil }
+        guard bytes.count <= maxDNSLength else { return nil }
         var labelStart = 0
         var hasUpperCase = false
         for (index, byte) in bytes.enumerated() {
@@ -124,16 +125,9 @@ extension Host {
         throw malformed(bytes, "\(NameError.name(of: wrong)) is not allowed in a host")
     }
 
-    private static func checkLengths(_ domain: [UInt8], of bytes: Octets) throws(NameError) {
-        let relative = domain.last == UInt8(ascii: ".") ? domain.dropLast() : domain[...]
-        guard relative.count <= maxLength else {
-            throw malformed(bytes, "a domain has at most \(maxLength) octets")
-        }
-        let labels = relative.split(separator: UInt8(ascii: "."))
-        guard !labels.isEmpty else { throw malformed(bytes, "it consists of dots") }
-        guard labels.allSatisfy({ $0.count <= maxLabelLength }) else {
-            throw malformed(bytes, "a label of a domain has at most \(maxLabelLength) octets")
-        }
+    private static func checkLength(_ domain: [UInt8], of bytes: Octets) throws(NameError) {
+        guard domain.count <= maxLength else { throw malformed(bytes, "a domain has at most \(maxLength) octets") }
+        guard domain.contains(where: { $0 != UInt8(ascii: ".") }) else { throw malformed(bytes, "it consists of dots") }
     }
 
     /// The ends-in-a-number checker (WHATWG URL §3.5).

@@ -6,12 +6,14 @@
 ///     try Host("0x7f.1").address             // 127.0.0.1, as browsers read it
 ///     try Host("www.example.com.") == Host("www.example.com")  // false: cookies and URLs tell them apart
 public struct Host: Hashable, Sendable, CustomStringConvertible {
-    /// The longest text that is parsed as a host, in octets. A percent-encoded domain of 253 octets fits.
+    /// The longest text that is parsed as a host, in octets. A percent-encoded domain of ``maxLength`` fits.
     package static let maxInputLength = 4096
-    /// The longest domain without a trailing dot, in octets: the 255 of RFC 1035 §2.3.4 minus two octets that only the wire
-    /// format has.
-    static let maxLength = 253
-    /// The longest label, in octets (RFC 1035 §2.3.4).
+    /// The longest domain, in octets. URLs have no limit, and a proxy may know names that DNS does not.
+    static let maxLength = 1024
+    /// The longest name in DNS without a trailing dot, in octets: the 255 of RFC 1035 §2.3.4 minus two octets that only the
+    /// wire format has.
+    static let maxDNSLength = 253
+    /// The longest label in DNS, in octets (RFC 1035 §2.3.4).
     static let maxLabelLength = 63
 
     /// `www.example.com`, `xn--bcher-kva.example`, `192.0.2.1` or `2001:db8::1` (no brackets).
@@ -40,9 +42,11 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// form that browsers read, or an IPv6 address with or without brackets. Percent-encoded octets are decoded. The A-labels of
     /// a domain in ASCII are not checked, as in browsers and curl.
     ///
-    /// A label has at most 63 octets. A domain has at most 253 octets, plus an optional trailing dot. Empty labels (`a..b`) are
-    /// accepted, as in browsers and curl, because cookies may be stored under such names; DNS has no such names. Only a
-    /// link-local IPv6 address may have a ``zone`` (`[fe80::1%25eth0]`, or `%eth0` as in curl). That of `::1` is ignored.
+    /// A domain has at most 1,024 octets. Names that DNS does not have are accepted, as in browsers and curl: with empty labels
+    /// (`a..b`), with a label of more than 63 octets, and with more than 253 octets in all. No upstream is asked for them, but a
+    /// proxy may know them. A label of another script has at most 63 octets as an A-label.
+    ///
+    /// Only a link-local IPv6 address may have a ``zone`` (`[fe80::1%25eth0]`, or `%eth0` as in curl). That of `::1` is ignored.
     ///
     /// - Throws: ``NameError`` with code `malformedHost`.
     public init(_ text: String) throws(NameError) {
@@ -83,17 +87,24 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// do.
     package var hasTrailingDot: Bool { text.utf8.last == UInt8(ascii: ".") }
 
-    /// The name for DNS queries, TLS server names and certificates (RFC 6066 §3): the domain without its trailing dot. Nil for
-    /// an address and for a domain with an empty label, which DNS cannot encode.
-    package var dnsName: String? {
+    /// The domain without its trailing dot, to compare it with superdomains; nil for an address.
+    package var domain: String? {
         guard address == nil else { return nil }
-        let name = hasTrailingDot ? text.dropLast() : text[...]
+        return hasTrailingDot ? String(text.dropLast()) : text
+    }
+
+    /// The name for DNS queries, entries of HSTS and TLS server names (RFC 6066 §3): the ``domain``. Nil for an address and for
+    /// a domain that DNS cannot encode (RFC 1035 §2.3.4): one with more than 253 octets, or with a label that is empty or has
+    /// more than 63.
+    package var dnsName: String? {
+        guard let name = domain, name.utf8.count <= Self.maxDNSLength else { return nil }
         var label = 0
         for byte in name.utf8 {
             if byte == UInt8(ascii: "."), label == 0 { return nil }
             label = byte == UInt8(ascii: ".") ? 0 : label + 1
+            if label > Self.maxLabelLength { return nil }
         }
-        return label > 0 ? String(name) : nil
+        return label > 0 ? name : nil
     }
 
     /// Whether the name is `localhost` or a subdomain of it (RFC 6761 §6.3), with or without a trailing dot.

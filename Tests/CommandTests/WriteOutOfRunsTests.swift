@@ -57,5 +57,27 @@ extension ProcessTests {
             await lab.stop()
             await proxy.stop()
         }
+
+        @Test("a name that DNS cannot encode has code 6; a SOCKS5 proxy gets it up to 255 octets, and more has code 97")
+        func longNames() async throws {
+            let proxy = try await ProxyServer.start(.socks5) { _, port in
+                Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
+            }
+            let lab = try await CommandLab { _ in .text("ok") }
+            let line = ["-s", "-x", "socks5h://\(proxy.endpoint)"]
+            let url = { (length: Int) in "http://\(String(repeating: "c", count: length)):\(lab.plain.port)/" }
+            for (length, status) in [(254, 0), (255, 0), (256, 97), (1_024, 97), (1_025, 3)] as [(Int, Int32)] {
+                let run = try await lab.beeline(line + [url(length)])
+                #expect(run.status == status && run.text == (status == 0 ? "ok" : ""), "\(length): \(run.errors)")
+            }
+            #expect(lab.plain.requests.first?.authority == String(url(254).dropFirst(7).dropLast()))
+            for url in [url(64), url(1_024), "http://\(String(repeating: "c", count: 64)).test/"] {
+                let run = try await lab.beeline(lab.names + ["-s", url])
+                #expect(run.status == 6, "\(url): \(run.errors)")
+            }
+            #expect(lab.upstream.queries.isEmpty)
+            await lab.stop()
+            await proxy.stop()
+        }
     }
 }

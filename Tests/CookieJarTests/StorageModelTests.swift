@@ -269,6 +269,20 @@ struct StorageModelTests {
             ]
         ),
         Story(
+            "a domain of 255 octets fits, one more does not; its parent's cookies are sent and stored",
+            [
+                .set("a=1", from: "https://\(String(repeating: "x", count: 255))/", .kept),
+                .get("https://\(String(repeating: "x", count: 255))/", "a=1"),
+                .set("b=1", from: "https://\(String(repeating: "x", count: 256))/", .rejected(.domainTooLong)),
+                .set(
+                    "c=1; Domain=example.com",
+                    from: "https://\(String(repeating: "x", count: 256)).example.com/",
+                    .kept
+                ),
+                .get("https://\(String(repeating: "y", count: 256)).example.com/", "c=1"),
+            ]
+        ),
+        Story(
             "a path matches the paths below it",
             [
                 .set("a=1; Path=/x", from: "https://example.com/", .kept),

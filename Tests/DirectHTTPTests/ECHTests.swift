@@ -308,6 +308,14 @@ struct ECHTests {
             _ = try await site.get(good, site.tls(.required), route: .proxy(proxy))
         }
         #expect(error?.code == .echFailed && error?.message.contains("a proxy") == true)
+        for host in ["127.0.0.1", String(repeating: "a", count: 64) + ".test"] {
+            let request = try PreparedRequest(.get, HTTPURL("https://\(host):\(site.origin.port)/"))
+            let endpoints = EndpointList(site.origin.endpoints)
+            let error = await #expect(throws: DirectHTTPError.self) {
+                _ = try await site.engine.exchange(request, from: endpoints, tls: site.tls(.required))
+            }
+            #expect(error?.code == .echFailed && error?.message.contains("no server name to encrypt") == true)
+        }
         #expect(site.origin.connections.accepted == 0)
         await site.stop()
     }

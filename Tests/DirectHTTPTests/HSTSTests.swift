@@ -59,6 +59,8 @@ struct HSTSTests {
             ("site.test", true), ("SITE.test.", true), ("a.b.site.test", true), ("mysite.test", false),
             ("test", false), ("www.other.test", true), ("a.www.other.test", false), ("other.test", false),
             ("127.0.0.1", false), ("[::1]", false),
+            // DNS cannot encode it, but a proxy may know it.
+            (String(repeating: "a", count: 64) + ".site.test.", true),
         ]
         for row in rows { #expect(store.requiresTLS(try Host(row.host)) == row.isKnown, "\(row.host)") }
         now.withLockedValue { $0 = 1010 }

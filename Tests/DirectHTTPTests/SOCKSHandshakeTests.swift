@@ -27,6 +27,15 @@ struct SOCKSHandshakeTests {
         }
     }
 
+    @Test("a name of 255 octets is sent, and a longer one is refused")
+    func longNames() throws {
+        let longest = String(repeating: "a", count: 255)
+        var handshake = try Self.handshake(longest)
+        #expect(try handshake.answer(to: [5, 0]) == [5, 1, 0, 3, 255] + Array(longest.utf8) + [1, 187])
+        let error = #expect(throws: DirectHTTPError.self) { try Self.handshake(longest + "a") }
+        #expect(error?.code == .proxyRefused)
+    }
+
     @Test("user and password are sent only when the proxy asks for them")
     func authentication() throws {
         var handshake = try Self.handshake(user: "me")

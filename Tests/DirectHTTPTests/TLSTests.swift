@@ -64,6 +64,51 @@ struct TLSTests {
         await origin.stop()
     }
 
+    @Test("a host that DNS cannot encode gets no SNI, and its certificate must have its name")
+    func longName() async throws {
+        let authority = try TestAuthority()
+        let name = String(repeating: "a", count: 64) + ".test"
+        let origin = try await LoopbackOrigin.start(
+            tls: ServerTLS(try authority.certificate(for: "a.test", name))
+        ) { .text($0.connection.serverName ?? "-") }
+        let engine = Engine()
+        let tls = settings(authority)
+        for host in [name, name.uppercased()] {
+            let request = try PreparedRequest(.get, HTTPURL("https://\(host):\(origin.port)/"))
+            let response = try await engine.exchange(request, from: EndpointList(origin.endpoints), tls: tls)
+            #expect(try await response.text() == "-")
+        }
+        let error = await #expect(throws: DirectHTTPError.self) {
+            let request = try PreparedRequest(.get, HTTPURL("https://a\(name):\(origin.port)/"))
+            _ = try await engine.exchange(request, from: EndpointList(origin.endpoints), tls: tls)
+        }
+        #expect(error?.code == .certificateRejected)
+        await engine.shutDown()
+        await origin.stop()
+    }
+
+    @Test("the pins of a domain also apply to a subdomain that DNS cannot encode")
+    func pinOfLongName() async throws {
+        let authority = try TestAuthority()
+        let name = String(repeating: "a", count: 64) + ".test"
+        let origin = try await LoopbackOrigin.start(tls: ServerTLS(try authority.certificate(for: name))) { _ in
+            .text("ok")
+        }
+        let wrong = try #require(PublicKeyPin(hash: [UInt8](repeating: 7, count: 32)))
+        var tls = settings(authority)
+        tls.pins = [PinnedHost(try Host("test"), pins: [wrong])]
+        let engine = Engine()
+        for host in [name, name + "."] {
+            let request = try PreparedRequest(.get, HTTPURL("https://\(host):\(origin.port)/"))
+            let error = await #expect(throws: DirectHTTPError.self) {
+                _ = try await engine.exchange(request, from: EndpointList(origin.endpoints), tls: tls)
+            }
+            #expect(error?.code == .pinMismatch, "\(host)")
+        }
+        await engine.shutDown()
+        await origin.stop()
+    }
+
     @Test(
         "a pin whose Base64 begins with slashes is parsed",
         arguments: [0x00, 0xfb, 0xfc, 0xff] as [UInt8]

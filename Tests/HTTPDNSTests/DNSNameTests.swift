@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
 import Testing
 
 @testable import HTTPDNS
@@ -34,6 +35,16 @@ struct DNSNameTests {
             DNSName([label, label, label, String(repeating: "b", count: 61)].joined(separator: "."))?.wire.count == 255
         )
         #expect(DNSName([label, label, label, String(repeating: "b", count: 62)].joined(separator: ".")) == nil)
+    }
+
+    @Test("a host that DNS cannot encode is no question for an upstream")
+    func longHosts() throws {
+        let label = String(repeating: "a", count: 63)
+        #expect(try Host(label + ".test").dnsName().wire.count == 70)
+        for text in [label + "a.test", [label, label, label, label].joined(separator: ".")] {
+            let error = #expect(throws: UpstreamError.self) { try Host(text).dnsName() }
+            #expect(error?.code == .questionRefused)
+        }
     }
 
     @Test("names compare without letter case, and keep the case they were written in")

@@ -162,17 +162,27 @@ struct HostTests {
         #expect(error?.message.unicodeScalars.contains { $0.value < 0x20 } == false)
     }
 
-    @Test("a label has at most 63 octets and a name at most 253, besides one trailing dot")
-    func lengths() throws {
+    @Test("only a host with labels of up to 63 octets, and 253 in all besides a trailing dot, has a DNS name")
+    func lengthsOfDNS() throws {
         let label = String(repeating: "a", count: 63)
         let longest = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
         #expect(longest.utf8.count == 253)
-        for text in [longest, longest + ".", longest.uppercased()] { #expect(throws: Never.self) { try Host(text) } }
-        for text in [longest + "b", longest + "b.", label + "a.example", String(repeating: "ü", count: 60)] {
-            #expect(throws: NameError.self) { try Host(text) }
-        }
+        for text in [longest, longest + ".", longest.uppercased()] { #expect(try Host(text).dnsName == longest) }
+        let texts = [longest + "b", longest + "b.", label + "a.example", "example." + label + "a", label + "a.bücher"]
+        for text in texts { #expect(try Host(text).dnsName == nil) }
+        #expect(try Host("A" + longest).text == "a" + longest)
+    }
+
+    @Test("a host has at most 1,024 octets, and a label of another script 63 as an A-label")
+    func lengths() throws {
+        let longest = String(repeating: "a", count: 1_024)
+        #expect(try Host(longest.uppercased()).text == longest)
         let encoded = String(longest.utf8.flatMap { "%" + String($0, radix: 16) })
         #expect(try Host(encoded).text == longest)
+        #expect(try Host(String(repeating: "a.", count: 512)).text.utf8.count == 1_024)
+        for text in [longest + "a", longest + ".", String(repeating: "ü", count: 60), "ü." + longest] {
+            #expect(throws: NameError.self) { try Host(text) }
+        }
     }
 
     @Test("a name with a trailing dot differs from one without, but has the same DNS name")

@@ -25,14 +25,13 @@ enum CertificateProbe {
             // The callback decides, so the system's roots need not be loaded.
             settings.trustRoots = .certificates([])
             let context = try NIOSSLContext(configuration: settings)
-            let name = host.address == nil ? host.text : nil
             let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .connectTimeout(TimeAmount(limit))
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         let handler = try NIOSSLClientHandler(
                             context: context,
-                            serverHostname: name,
+                            serverHostname: host.dnsName,
                             customVerificationCallback: { chain, promise in
                                 shown.withLockedValue { $0 = try? chain.first?.toDERBytes() }
                                 // The certificate is recorded; end the handshake.

@@ -66,6 +66,7 @@ struct ReceivedCookie {
         guard path.isASCII else { throw .nonASCIIPath }
         // A server chooses its URLs too. Long default paths would make the jar larger than what is read of a file.
         guard path.count <= Cookie.maxPathOctets else { throw .pathTooLong }
+        guard key.fitsJar else { throw .domainTooLong }
         // Step 13.
         guard !isSecure || request.isSecure else { throw .secureFromInsecureOrigin }
         // Step 15.
@@ -104,6 +105,7 @@ struct ReceivedCookie {
         else { throw .malformed }
         guard path.isASCII else { throw .nonASCIIPath }
         guard path.count <= Cookie.maxPathOctets else { throw .pathTooLong }
+        guard key.fitsJar else { throw .domainTooLong }
         guard isHostOnly || !PublicSuffixList.isPublicSuffix(host) else { throw .publicSuffix }
         try checkFlags(configuration, hasRootPath: path.count == 1)
     }
@@ -114,7 +116,7 @@ struct ReceivedCookie {
         _ request: CookieRequest
     ) throws(CookieRejection) -> (domain: String, isHostOnly: Bool) {
         // A name cannot start with an empty label, and in cookie file formats a leading dot means subdomains.
-        guard request.host.utf8.count <= UInt8.max, !request.host.hasPrefix(".") else { throw .malformed }
+        guard !request.host.hasPrefix(".") else { throw .malformed }
         guard !attribute.isEmpty else { return (request.host, true) }
         guard attribute.isASCII else { throw .nonASCIIDomain }
         let octets = attribute.contains { $0 != $0.lowercased } ? attribute.map(\.lowercased) : attribute

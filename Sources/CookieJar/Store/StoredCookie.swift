@@ -4,6 +4,11 @@
 struct DomainKey: Hashable {
     let domain: String
     let partition: Site?
+
+    /// Whether a jar keeps cookies of such a domain and partition.
+    var fitsJar: Bool {
+        max(domain.utf8.count, partition?.domain.utf8.count ?? 0) <= Cookie.maxDomainOctets
+    }
 }
 
 /// A cookie in a store, without its texts and its ``DomainKey``.

@@ -135,7 +135,7 @@ final class Handshake {
             guard !ech.isRequired else {
                 throw DirectHTTPError(
                     .echFailed,
-                    "is an IP address, so there is no name to encrypt, but ECH is required"
+                    "is not a name of DNS, so there is no server name to encrypt, but ECH is required"
                 )
             }
             return nil

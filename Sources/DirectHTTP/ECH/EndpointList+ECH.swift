@@ -26,7 +26,9 @@ extension EndpointList {
 
     /// The reason why no endpoint has a usable configuration, and the remedy.
     private static func reasonWithoutECH(for key: PoolKey, services: [EndpointService]) -> String {
-        if key.origin.host.address != nil { return "the host is an IP address, so there is no name to encrypt" }
+        if key.origin.host.dnsName == nil {
+            return "the host is not a name of DNS, so there is no server name to encrypt"
+        }
         if let max = key.tls.maxVersion, max < .tls13 { return "ECH needs TLS 1.3, which the settings do not allow" }
         let configure = ECHRemedy.configure.rawValue
         if key.route != .direct { return "no HTTPS record describes a proxy or a Unix domain socket: \(configure)" }

@@ -70,7 +70,7 @@ public final class Engine: Sendable {
     /// Loads the certificates of these settings now, so that the first connection does not wait for them.
     package func prepare(_ tls: TLSSettings, for origin: Origin) throws(DirectHTTPError) {
         guard origin.scheme.isSecure else { return }
-        _ = try contexts.context(for: tls, checksName: origin.host.address == nil)
+        _ = try contexts.context(for: tls, checksName: origin.host.dnsName != nil)
     }
 
     /// Sends a request and returns its response as soon as the head has arrived.

@@ -66,7 +66,7 @@ public final class HSTSStore: Sendable {
 
     /// Whether a host requires TLS, by its own entry or by that of a superdomain. False for an IP address.
     public func requiresTLS(_ host: Host) -> Bool {
-        guard !table.withLockedValue({ $0.isEmpty }), let name = host.dnsName else { return false }
+        guard !table.withLockedValue({ $0.isEmpty }), let name = host.domain else { return false }
         let now = now()
         return table.withLockedValue { $0.requiresTLS(name, now: now) }
     }

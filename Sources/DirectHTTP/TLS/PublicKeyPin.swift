@@ -60,7 +60,8 @@ public struct PinnedHost: Hashable, Sendable {
 
     func covers(_ other: Host) -> Bool {
         guard let host else { return true }
-        guard let own = host.dnsName, let name = other.dnsName else { return host == other }
+        // Without the limits of DNS: a superdomain's pins also apply to a subdomain that only a proxy knows.
+        guard let own = host.domain, let name = other.domain else { return host == other }
         return own == name || includesSubdomains && name.hasSuffix("." + own)
     }
 }

@@ -10,6 +10,9 @@ struct TLSStep: Sendable {
     private let contexts: TLSContexts
     let settings: TLSSettings
     private let host: Host
+    /// The name for SNI and for NIOSSL's own check; nil if the host is an address or not a name of DNS, which SNI does not
+    /// allow (RFC 6066 §3). ``objection(to:)`` checks the certificate for such a host.
+    let serverName: String?
     /// The prefix of error messages. It is empty for the origin, whose endpoint the error names anyway.
     private let peer: String
 
@@ -18,14 +21,15 @@ struct TLSStep: Sendable {
         self.host = host
         self.peer = peer
         self.contexts = contexts
-        tls = try contexts.context(for: settings, checksName: host.address == nil)
+        serverName = host.dnsName
+        tls = try contexts.context(for: settings, checksName: serverName != nil)
     }
 
     /// Whether the peer is the origin, not a proxy.
     var isOrigin: Bool { peer.isEmpty }
 
     /// Whether the peer is the origin and has a name, which ECH can encrypt.
-    var mayEncryptHello: Bool { isOrigin && host.address == nil }
+    var mayEncryptHello: Bool { isOrigin && serverName != nil }
 
     /// The context of a connection.
     ///
@@ -37,12 +41,6 @@ struct TLSStep: Sendable {
         if offersECH, settings.trustsSystemRoots { return try contexts.context(for: settings, checksName: false) }
         #endif
         return tls
-    }
-
-    /// The name for SNI and for NIOSSL's own check; nil if the host is an address, which SNI does not allow (RFC 6066 §3).
-    var serverName: String? {
-        guard host.address == nil else { return nil }
-        return host.hasTrailingDot ? String(host.text.dropLast()) : host.text
     }
 
     /// Removes the peer's sessions after a failed handshake, because they may have caused the failure.

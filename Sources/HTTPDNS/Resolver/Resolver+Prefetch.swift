@@ -37,7 +37,8 @@ extension Resolver {
         guard let first = batch(families)?.upstream, let upstream = upstream(first) as? any BatchUpstream
         else { return hosts }
         let names = state.withLockedValue { state in
-            hosts.filter { state.machine.isOn && state.machine.policy.isForUpstreams($0) }
+            // A name that DNS cannot encode would fail the question for the others.
+            hosts.filter { state.machine.isOn && state.machine.policy.isForUpstreams($0) && $0.dnsName != nil }
         }
         let left = NIOLockedValueBox(Set(hosts))
         let size = max(1, upstream.maxNames)

@@ -31,7 +31,7 @@ struct OriginRequest: Sendable {
         if isOfHost {
             service = addresses
         } else {
-            guard let host = try? Host("_\(port)._https.\(origin.host.text)") else { return nil }
+            guard let host = try? Host("_\(port)._https.\(origin.host.text)"), host.dnsName != nil else { return nil }
             service = LookupRequest(host: host, families: [])
         }
     }

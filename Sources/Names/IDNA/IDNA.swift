@@ -3,7 +3,8 @@
 /// Converts internationalized domain names to ASCII: UTS #46 ToASCII as the WHATWG URL standard §3.3 uses it (non-transitional,
 /// CheckBidi and CheckJoiners on, CheckHyphens and UseSTD3ASCIIRules off).
 ///
-/// ``Host`` checks lengths for every domain, and uses this type only for domains that are not ASCII.
+/// ``Host`` checks the length of every domain, and uses this type only for domains that are not ASCII. An A-label that is made
+/// here has at most 63 octets.
 package enum IDNA {
     /// The Unicode version of the compiled data, which `Scripts/update-idna-data` generates.
     package static var unicodeVersion: String { IDNAData.unicodeVersion.description }

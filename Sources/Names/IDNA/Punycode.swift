@@ -7,12 +7,14 @@ enum Punycode {
     private static let tMax: UInt32 = 26
     private static let initialBias: UInt32 = 72
     private static let initialScalar: UInt32 = 128
+    /// The longest label without its prefix, in octets: the 63 of RFC 1035 §2.3.4 minus `xn--`.
+    private static let maxLength = 59
 
     /// Decodes a label without its `xn--` prefix (RFC 3492 §6.2).
     static func decode(_ label: some Collection<UInt32>) throws(IDNA.Failure) -> [UInt32] {
         let malformed = IDNA.Failure("its label \(IDNA.quoted(IDNA.prefix + label)) is not Punycode (RFC 3492)")
-        // A DNS label has at most 63 octets. Without this bound, the quadratic insertions below could take too long.
-        guard label.count <= 59, label.allSatisfy({ $0 < 0x80 }) else { throw malformed }
+        // Without this bound, the quadratic insertions below could take too long.
+        guard label.count <= maxLength, label.allSatisfy({ $0 < 0x80 }) else { throw malformed }
         let code = Array(label)
         // A leading hyphen is not a delimiter; it is then an invalid digit.
         let delimiter = code.lastIndex(of: 0x2d).flatMap { $0 > 0 ? $0 : nil }
@@ -48,7 +50,7 @@ enum Punycode {
         return output
     }
 
-    /// Encodes scalars as an A-label without the `xn--` prefix (RFC 3492 §6.3).
+    /// Encodes scalars as an A-label without the `xn--` prefix (RFC 3492 §6.3). Throws if ``decode(_:)`` would not take it.
     static func encode(_ label: [UInt32]) throws(IDNA.Failure) -> [UInt8] {
         var output = label.filter { $0 < 0x80 }.map { UInt8(truncatingIfNeeded: $0) }
         let basic = UInt32(output.count)
@@ -61,8 +63,8 @@ enum Punycode {
             guard let next = label.lazy.filter({ $0 >= scalar }).min() else { break }
             let (product, tooLong) = (next - scalar).multipliedReportingOverflow(by: handled + 1)
             let (sum, tooLarge) = delta.addingReportingOverflow(product)
-            // A label with this many octets cannot fit in 63; stop early to bound the loop.
-            guard !tooLong, !tooLarge, output.count <= 63 else { throw IDNA.Failure("one of its labels is too long") }
+            // Stop early to bound the loop.
+            guard !tooLong, !tooLarge, output.count <= maxLength else { throw tooLongLabel }
             delta = sum
             scalar = next
             for other in label {
@@ -76,8 +78,11 @@ enum Punycode {
             delta += 1
             scalar += 1
         }
+        guard output.count <= maxLength else { throw tooLongLabel }
         return output
     }
+
+    private static let tooLongLabel = IDNA.Failure("one of its labels has more than 63 octets")
 
     private static func append(_ delta: UInt32, _ bias: UInt32, to output: inout [UInt8]) {
         var rest = delta
