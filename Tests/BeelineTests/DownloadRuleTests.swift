@@ -54,6 +54,31 @@ struct DownloadRuleTests {
         await lab.stop()
     }
 
+    @Test("a status without the resource replaces neither the file nor its part", arguments: [202, 204, 205])
+    func statusWithoutFile(_ code: Int) async throws {
+        let status = HTTPResponse.Status(code: code)
+        let folder = try TemporaryFolder()
+        let old = Data("old".utf8)
+        try old.write(to: folder.url("f"))
+        let site = try await LoopbackOrigin.start { _ in Reply(status: status) }
+        let client = try plainClient()
+        let first = await #expect(throws: BeelineError.self) {
+            _ = try await client.download(site.url("/f"), to: folder.path("f"))
+        }
+        #expect(first?.code == .unexpectedStatus)
+        #expect(folder.data("f") == old && folder.names == ["f"])
+        await client.shutDown()
+        await site.stop()
+
+        let lab = try await Lab()
+        lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, absences: 1, absence: Reply(status: status)) }
+        let rest = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+        #expect(rest?.code == .unexpectedStatus)
+        #expect(lab.folder.data("f.partial")?.count == 300_000)
+        #expect(lab.folder.names == ["f.partial", "f.partial.json"])
+        await lab.stop()
+    }
+
     @Test("a complete part is the file only if the refusal of the rest does not name another version")
     func refusalOfAnotherVersion() async throws {
         let lab = try await Lab()

@@ -149,9 +149,7 @@ struct DownloadRun {
         let start = note == nil ? 0 : offset
         let response = try await send(from: start, note: note)
         guard start > 0 else {
-            guard (200..<300).contains(response.status.code), response.status != .partialContent else {
-                throw await unexpected(response)
-            }
+            guard ResumeDecision.isWholeResource(response.status.code) else { throw await unexpected(response) }
             return (response, 0)
         }
         let range = response.fields[.contentRange]
@@ -164,9 +162,9 @@ struct DownloadRun {
         case .complete where isSameVersion && (range != nil || isOpen):
             await response.body.discard()
             return (response, start)
-        case .restart:
+        case .restart where ResumeDecision.isWholeResource(response.status.code):
             return (response, 0)
-        case .refused:
+        case .restart, .refused:
             throw await unexpected(response, after: start)
         case .append, .complete, .mismatch:
             // The partial file is outdated, or the server handles ranges wrongly: request the whole resource.

@@ -42,6 +42,12 @@ package enum ResumeDecision: Hashable, Sendable {
         }
     }
 
+    /// Whether the content of a response with this status is the whole resource. A 202 describes the processing instead, and
+    /// 204 and 205 have no content (RFC 9110 §15.3.3, §15.3.5, §15.3.6).
+    static func isWholeResource(_ status: Int) -> Bool {
+        (200..<300).contains(status) && ![202, 204, 205, 206].contains(status)
+    }
+
     /// The first position: 100 of `bytes 100-199/200`.
     package static func start(_ field: String) -> Int64? {
         guard field.lowercased().hasPrefix("bytes ") else { return nil }
