@@ -26,6 +26,9 @@ extension BeelineClient {
         } catch {
             throw BeelineError(error)
         }
+        // The URL has the canonical form. A different spelling would count as another Host.
+        var request = request
+        request.authority = nil
         return try await send(request, to: url, body: body, options: options)
     }
 

@@ -129,6 +129,20 @@ struct ClientTests {
         await other.stop()
     }
 
+    @Test("the Host of a request is that of its origin, however its authority is written")
+    func requestAuthority() async throws {
+        let lab = try await ClientLab(names: ["a.test", "xn--bcher-kva.test"]) { .text($0.authority ?? "") }
+        for (written, host) in [("A.Test", "a.test"), ("b\u{FC}cher.test", "xn--bcher-kva.test")] {
+            let authority = "\(written):\(lab.site.port)"
+            let response = try await lab.client.send(
+                HTTPRequest(method: .get, scheme: "https", authority: authority, path: "/")
+            )
+            #expect(response.url.origin.authority == "\(host):\(lab.site.port)")
+            #expect(try await response.text() == response.url.origin.authority)
+        }
+        await lab.stop()
+    }
+
     @Test("a pinned name sends no DNS query")
     func pinned() async throws {
         let pin = ClientConfiguration.Pin(try Host("b.test"))
