@@ -120,4 +120,41 @@ struct DownloadRuleTests {
         #expect(lab.folder.names.isEmpty)
         await lab.stop()
     }
+
+    @Test("a partial file that was deleted and created anew by another download is not moved into place")
+    func replacedPart() async throws {
+        let gate = Gate()
+        let folder = try TemporaryFolder()
+        let site = try await LoopbackOrigin.start { _ in Reply(body: [.zeros(300_000), .wait(gate), "end"]) }
+        let client = try plainClient()
+        let (written, write) = AsyncStream.makeStream(of: Int64.self)
+        var options = DownloadOptions()
+        options.progress = { write.yield($0.transferred) }
+        let download = Task { [options] in
+            try await client.download(site.url("/f"), to: folder.path("f"), options: options)
+        }
+        _ = await written.first { _ in true }
+        try FileManager.default.removeItem(at: folder.url("f.partial"))
+        let other = Data("of another download".utf8)
+        try other.write(to: folder.url("f.partial"))
+        gate.open()
+        let error = await #expect(throws: BeelineError.self) { _ = try await download.value }
+        #expect(error?.code == .fileFailed && error?.message.contains("replaced") == true)
+        #expect(folder.names == ["f.partial"] && folder.data("f.partial") == other)
+        await client.shutDown()
+        await site.stop()
+    }
+
+    @Test("a download without a byte does not remove the partial file that another download has created anew")
+    func replacedEmptyPart() throws {
+        let folder = try TemporaryFolder()
+        let file = try PartialFile(folder.path("f.partial"))
+        try FileManager.default.removeItem(at: folder.url("f.partial"))
+        let other = try PartialFile(folder.path("f.partial"))
+        try Data("{}".utf8).write(to: folder.url("f.partial.json"))
+        file.abandon(note: folder.path("f.partial.json"))
+        #expect(folder.names == ["f.partial", "f.partial.json"])
+        other.abandon(note: folder.path("f.partial.json"))
+        #expect(folder.names.isEmpty)
+    }
 }

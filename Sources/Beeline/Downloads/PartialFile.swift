@@ -105,6 +105,10 @@ final class PartialFile: Sendable {
 
     /// Renames the file to `destination` in one step: readers see either the old file or the complete new one.
     func move(to destination: String) throws(BeelineError) {
+        // After a deletion, the path may name the file of another download.
+        guard Self.isFile(number, at: path) else {
+            throw BeelineError(.fileFailed, "the file \(path) was deleted or replaced while it was written")
+        }
         guard rename(path, destination) == 0 else { throw Self.failed(destination, problem: "cannot be put in place") }
     }
 
@@ -112,7 +116,7 @@ final class PartialFile: Sendable {
     ///
     /// - Parameter note: The path of the note.
     func abandon(note: String) {
-        if let size = try? size(), size == 0 {
+        if let size = try? size(), size == 0, Self.isFile(number, at: path) {
             // The file last: once it is gone, another download may create it and its note anew.
             removeFile(note)
             removeFile(path)
