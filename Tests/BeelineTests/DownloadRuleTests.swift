@@ -98,6 +98,27 @@ struct DownloadRuleTests {
         await lab.stop()
     }
 
+    @Test(
+        "a part whose Content-Range is not valid is not joined to the file (RFC 9110 §14.4)",
+        arguments: [
+            "bytes 1000-499/500000", "bytes 1000-499999/2000", "bytes 1000-499999/many", "bytes 1000-/500000",
+            "bytes 1000-499999", "bytes 1000-499999/-9223372036854775808",
+        ]
+    )
+    func invalidContentRange(_ range: String) async throws {
+        let lab = try await Lab()
+        try Data(DownloadTests.whole.prefix(1000)).write(to: lab.folder.url("f.partial"))
+        try DownloadNote(url: lab.site.url("/f"), fields: [.eTag: "\"one\""])?.write(
+            to: lab.folder.path("f.partial.json")
+        )
+        lab.server.withLockedValue { $0.range = range }
+        let download = try await lab.download()
+        #expect(lab.ranges == ["bytes=1000-", nil])
+        #expect(download.size == 500_000 && download.resumedFrom == 0)
+        #expect(lab.folder.data("f") == Data(DownloadTests.whole) && lab.folder.names == ["f"])
+        await lab.stop()
+    }
+
     @Test("a Range and an If-Range of the caller are not sent")
     func ownRange() async throws {
         let lab = try await Lab()

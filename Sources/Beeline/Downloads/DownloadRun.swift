@@ -156,7 +156,7 @@ struct DownloadRun {
         // A server may ignore `If-Range` and refuse the range of another version, too.
         let isSameVersion = note?.allowsPart(response.fields) ?? false
         switch ResumeDecision(status: response.status.code, contentRange: range, offset: start) {
-        case .append where isSameVersion:
+        case .append where isSameVersion && range.map(ResumeDecision.isValid) ?? false:
             return (response, start)
         // A 416 without a size may have another cause than a complete file.
         case .complete where isSameVersion && (range != nil || isOpen):

@@ -68,4 +68,10 @@ package enum ResumeDecision: Hashable, Sendable {
     package static func size(_ field: String) -> Int64? {
         field.split(separator: "/").last.flatMap { Int64($0) }
     }
+
+    /// Whether a `Content-Range` of a part is valid. A part with another one must not be joined to a file (RFC 9110 §14.4).
+    static func isValid(_ field: String) -> Bool {
+        guard let start = start(field), let length = length(field) else { return false }
+        return field.hasSuffix("/*") || size(field).map { $0 > start + (length - 1) } ?? false
+    }
 }
