@@ -61,6 +61,10 @@ struct HTTPSRecordTests {
         tls.ech = ech
         let site = try await LoopbackOrigin.start(tls: tls) { request in
             if request.target == "/to-http" { return .redirect(to: "http://a.test/to-http") }
+            if request.target == "/go" { return .redirect(to: "http://a.test/end") }
+            if request.target == "/end" {
+                return .text("\(request.fields[.cookie] ?? "-")|\(request.fields[.authorization] ?? "-")")
+            }
             return .text(
                 "\(request.connection.serverName ?? "-")|\(request.fields[.cookie] ?? "-")"
             )
@@ -195,6 +199,32 @@ struct HTTPSRecordTests {
             let error = await #expect(throws: BeelineError.self) { try await client.get("https://a.test/to-http") }
             #expect(error?.code == .tooManyRedirects)
             #expect(error?.message.hasSuffix(HTTPSRecordRemedy.keepHTTP) == true)
+        }
+    }
+
+    @Test("a redirect to http is upgraded by a record before its origin is compared: cookies and credentials stay")
+    func redirectWithCredentials() async throws {
+        try await Self.run({ ["a.test": ["1 . port=\($0)"]] }) { client, _, _ in
+            _ = client.jar?.store("id=7; Secure; Path=/", from: try HTTPURL("https://a.test/"))
+            let fields: HTTPFields = [.authorization: "Bearer t", .cookie: "own=1"]
+            let response = try await client.get("https://a.test/go", fields: fields)
+            #expect(response.hops.map(\.isUpgraded) == [false, true])
+            #expect(try await response.text() == "id=7; own=1|Bearer t")
+        }
+    }
+
+    @Test(
+        "a redirect to http is allowed by its own scheme, and by that of its record in the cache",
+        arguments: [.http, .https] as [Scheme]
+    )
+    func redirectRules(_ scheme: Scheme) async throws {
+        try await Self.run({ ["a.test": ["1 . port=\($0)"]] }) { client, _, _ in
+            var options = RequestOptions()
+            options.redirectRules = RedirectRules()
+            options.redirectRules?.schemes = [scheme]
+            let response = try await client.get("https://a.test/go", options: options)
+            #expect(response.hops.map(\.isUpgradedToTLS) == [false, true])
+            await response.body.discard()
         }
     }
 

@@ -60,7 +60,8 @@ extension Call {
                     response: response,
                     rules: rules,
                     keepsCredentials: keeps,
-                    hsts: hsts
+                    hsts: hsts,
+                    hasUpgradeRecord: client.hasUpgradeRecord
                 )
             else { return false }
             if next.url.origin != hop.url.origin, next.credentials == next.url.credentials {

@@ -61,12 +61,7 @@ struct HopJourney {
         side: HedgeSide?
     ) throws(BeelineError) -> PendingHop {
         let client = call.client
-        // Uses the cache only. A record that is not in the cache is found together with the addresses, when dialling.
-        if hop.url.origin.scheme == .http, client.resolver.hasCachedHTTPS(hop.url.origin),
-            client.configuration.routing(to: hop.url.origin) == .resolve
-        {
-            _ = hop.upgradeByRecord()
-        }
+        if client.hasUpgradeRecord(for: hop.url.origin) { _ = hop.upgradeByRecord() }
         let context = request.options.cookieContext(of: hop.url, method: hop.method)
         let cookies = outgoingCookies(of: request, context, call)
         let credentials =
@@ -287,6 +282,14 @@ struct HopJourney {
             )
         }
         return true
+    }
+}
+
+extension BeelineClient {
+    /// Whether the cache has an HTTPS record that changes `http` to `https` for this origin. A record that is not in the cache is
+    /// found together with the addresses, when dialling.
+    func hasUpgradeRecord(for origin: Origin) -> Bool {
+        origin.scheme == .http && resolver.hasCachedHTTPS(origin) && configuration.routing(to: origin) == .resolve
     }
 }
 

@@ -12,12 +12,14 @@ enum Redirect {
     ///   - rules: The allowed method, fields and URLs of the request.
     ///   - keepsCredentials: Whether another origin may receive the credentials.
     ///   - hsts: The hosts that require TLS. They change the target before it is compared with the previous URL.
+    ///   - hasUpgradeRecord: Whether an origin has an HTTPS record, which changes the target in the same way (RFC 9460 §9.5).
     static func next(
         after hop: HopRequest,
         response: HTTPResponse,
         rules: RedirectRules = RedirectRules(),
         keepsCredentials: Bool = false,
-        hsts: HSTSStore? = nil
+        hsts: HSTSStore? = nil,
+        hasUpgradeRecord: (Origin) -> Bool = { _ in false }
     ) throws(BeelineError) -> HopRequest? {
         guard applies(to: response), let location = response.headerFields.location, !location.isEmpty else {
             return nil
@@ -32,7 +34,11 @@ enum Redirect {
         next.wire.target = nil
         let reference = rules.writesPlusForSpace ? withPlusInQuery(location) : location
         next.go(to: try resolve(reference, from: hop), hsts: hsts)
-        guard rules.schemes.contains(next.url.origin.scheme) else {
+        if hasUpgradeRecord(next.url.origin) { _ = next.upgradeByRecord() }
+        // Whether the record is already in the cache must not decide.
+        let isAllowed =
+            rules.schemes.contains(next.url.origin.scheme) || next.isUpgradedByRecord && rules.schemes.contains(.http)
+        guard isAllowed else {
             throw BeelineError(
                 .unsupportedScheme,
                 "\(hop.url) redirects to \(next.url); RedirectRules.schemes does not allow its scheme"
