@@ -56,11 +56,7 @@ extension BeelineClient {
         let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil, headerFields: fields)
         var options = options
         options.redirects = RedirectPolicy.none
-        let call = Call(
-            self,
-            limits: options.limits ?? configuration.limits,
-            upgrade: Call.Upgrade(subprotocols: subprotocols, settings: settings)
-        )
+        let call = Call(self, upgrade: Call.Upgrade(subprotocols: subprotocols, settings: settings))
         let response = try await call.run(ClientRequest(head, to: url, options: options))
         guard let socket = response.webSocket else {
             var refusal = DirectHTTPError.upgradeRefused(by: url.origin, response.head)

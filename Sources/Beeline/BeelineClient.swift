@@ -131,7 +131,7 @@ public final class BeelineClient: Sendable {
     ///
     /// - Throws: ``BeelineError``.
     public func send(_ request: ClientRequest) async throws(BeelineError) -> Response {
-        try await Call(self, limits: request.options.limits ?? configuration.limits).run(request)
+        try await Call(self).run(request)
     }
 
     /// Leases a connection and sends one request over it.

@@ -125,4 +125,21 @@ struct InterceptorTests {
         #expect(error.map { late.contains($0.code) } == true)
         await lab.stop()
     }
+
+    @Test("limits that an interceptor sets apply to the request")
+    func ownLimits() async throws {
+        let lab = try await Self.lab(
+            Block { request, next in
+                var request = request
+                var limits = TimeLimits()
+                limits.total = .zero
+                request.options.limits = limits
+                return try await next(request)
+            }
+        )
+        let error = await #expect(throws: BeelineError.self) { try await lab.client.get(lab.url("a.test")) }
+        #expect(error?.code == .deadlineExceeded || error?.code == .connectTimeout)
+        #expect(lab.site.requests.isEmpty)
+        await lab.stop()
+    }
 }

@@ -20,7 +20,7 @@ extension Call {
                 response = try await client.exchange(
                     pending.prepared,
                     routing: pending.routing,
-                    limits: limits.left(at: client.clock.now()),
+                    limits: limits(of: request).left(at: client.clock.now()),
                     screen: request.options.screen,
                     upgrade: upgrade
                 )

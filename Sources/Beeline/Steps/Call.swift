@@ -3,7 +3,8 @@
 import DirectHTTP
 import NIOConcurrencyHelpers
 
-/// One call of the client: interceptors, then tries, then hedged requests, then hops. All share one time limit.
+/// One call of the client: interceptors, then tries, then hedged requests, then hops. Their time limit counts from the start of
+/// the call, also if an interceptor changes it.
 struct Call: Sendable {
     /// The settings of a call that opens a WebSocket.
     struct Upgrade: Sendable {
@@ -14,13 +15,18 @@ struct Call: Sendable {
     let client: BeelineClient
     /// `nil` for any other call.
     let upgrade: Upgrade?
-    let limits: CallLimits
+    private let begin: Duration
     private let counter = CallCounter()
 
-    init(_ client: BeelineClient, limits: TimeLimits, upgrade: Upgrade? = nil) {
+    init(_ client: BeelineClient, upgrade: Upgrade? = nil) {
         self.client = client
         self.upgrade = upgrade
-        self.limits = CallLimits(limits, now: client.clock.now())
+        begin = client.clock.now()
+    }
+
+    /// The limits of a request, which an interceptor may have changed.
+    func limits(of request: ClientRequest) -> CallLimits {
+        CallLimits(request.options.limits ?? client.configuration.limits, now: begin)
     }
 
     /// Performs the call.
@@ -83,7 +89,7 @@ struct Call: Sendable {
             let result = if let hedge { await hedged(request, policy: hedge) } else { await once(request) }
             let verdict = schedule.next(
                 after: outcome(of: result),
-                timeLeft: limits.timeLeft(at: client.clock.now()),
+                timeLeft: limits(of: request).timeLeft(at: client.clock.now()),
                 chance: .random(in: 0..<1)
             )
             switch verdict {
