@@ -129,6 +129,15 @@ struct HedgeTests {
         await lab.stop()
     }
 
+    @Test("a delay of .seconds(.max), which the clock cannot measure, sends no second request")
+    func endlessDelay() async throws {
+        let policy = HedgePolicy(delay: .seconds(Int64.max))
+        let lab = try await ClientLab(configure: { $0.hedge = policy }) { _ in .text("ok") }
+        #expect(try await lab.client.get(lab.url("a.test")).text() == "ok")
+        #expect(lab.site.requests.count == 1)
+        await lab.stop()
+    }
+
     @Test("a call that is cancelled before the delay passes sends no second request")
     func leaves() async throws {
         let clock = ManualClock()

@@ -15,7 +15,7 @@ struct CallClock: Sendable {
     init(_ clock: some Clock<Duration>, date: @escaping @Sendable () -> CookieTime) {
         let start = clock.now
         now = { start.duration(to: clock.now) }
-        sleep = { try await clock.sleep(for: $0) }
+        sleep = { try await clock.sleep(for: $0.asWait) }
         self.date = date
     }
 }
