@@ -10,7 +10,8 @@ public enum RedirectPolicy: Sendable, Hashable {
     case follow(limit: Int)
 }
 
-/// The allowed method, fields and URLs of redirected requests.
+/// The allowed method, fields and URLs of redirected requests. After a redirect from `https` to `http`, a request has no
+/// `Referer`, not even that of the caller (RFC 9110 §10.1.3).
 public struct RedirectRules: Sendable, Hashable {
     /// The statuses among 301, 302 and 303 after which a POST stays a POST with its body, as with curl's `--post301`,
     /// `--post302` and `--post303`. Default none: the next request is a GET.
@@ -29,8 +30,10 @@ public struct RedirectRules: Sendable, Hashable {
     /// The allowed schemes of redirect targets. A redirect to another scheme throws `unsupportedScheme`. Default all.
     public var schemes: Set<Scheme> = [.http, .https, .ws, .wss]
     /// Whether a redirected request has a `Referer` with the URL that redirected it, without user, password and
-    /// fragment. A request over `http` never has an `https` URL there (RFC 9110 §10.1.3). Default false.
+    /// fragment. Default false.
     public var sendsReferer = false
+    /// Whether a redirect from `https` to `http` keeps the caller's `Referer`, as in curl. Default false.
+    package var keepsReferer = false
 
     /// The default rules.
     public init() {}

@@ -182,6 +182,23 @@ struct RedirectTests {
         await lab.stop()
     }
 
+    @Test("a Referer of the request is not sent over http after a redirect from https (RFC 9110 §10.1.3)")
+    func refererAfterDowngrade() async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        let plain = try await LoopbackOrigin.start(handler: Self.handler)
+        let own = "https://shop.test/reset?token=secret"
+        let rows: [(String, LoopbackOrigin, String?)] = [("/end", lab.site, own), (plain.url("/end"), plain, nil)]
+        for (target, site, seen) in rows {
+            let url = lab.url("a.test", "/go?to=\(target)")
+            let response = try await lab.client.get(url, fields: [.referer: own])
+            #expect(response.hops.count == 2)
+            #expect(site.requests.last?.fields[.referer] == seen)
+            await response.body.discard()
+        }
+        await lab.stop()
+        await plain.stop()
+    }
+
     @Test("a redirect to a scheme that the rules leave out is refused")
     func schemes() async throws {
         let lab = try await ClientLab(handler: Self.handler)

@@ -54,6 +54,7 @@ struct NetworkOptionTests {
     @Test func theMethodOfXStaysWithLocationAndObeysTheStatusWithFollow() throws {
         let location = try plan("-X", "PUT", "-d", "x", "-L", "--post301", "-e", "x;auto").client.redirectRules
         #expect(location.keepsMethod && location.countsAsPost && location.keepsPost == [301] && location.sendsReferer)
+        #expect(location.keepsReferer)
         let follow = try plan("-X", "PUT", "--follow", "--max-redirs", "-1").client
         #expect(!follow.redirectRules.keepsMethod && follow.redirects == .follow(limit: .max))
         let trusted = try plan("--location-trusted")

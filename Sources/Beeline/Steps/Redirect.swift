@@ -69,9 +69,11 @@ enum Redirect {
         if isElsewhere || (next.url.user, next.url.password) != (hop.url.user, hop.url.password) {
             next.credentials = next.url.credentials ?? next.credentials
         }
-        if rules.sendsReferer {
-            let isDowngrade = hop.url.origin.scheme.isSecure && !next.url.origin.scheme.isSecure
-            next.fields[.referer] = isDowngrade ? nil : hop.url.origin.serialized + hop.url.target
+        let isDowngrade = hop.url.origin.scheme.isSecure && !next.url.origin.scheme.isSecure
+        if isDowngrade, rules.sendsReferer || !rules.keepsReferer {
+            next.fields[.referer] = nil
+        } else if rules.sendsReferer {
+            next.fields[.referer] = hop.url.origin.serialized + hop.url.target
         }
         return next
     }

@@ -19,6 +19,7 @@ extension ClientConfiguration {
     ) {
         let limit = connection.maxRedirs
         redirects = connection.location ? .follow(limit: limit < 0 ? .max : limit) : .none
+        redirectRules.keepsReferer = true
         redirectRules.keepsPost = options.keepsPost
         redirectRules.keepsMethod = hasMethod && !options.obeysStatus
         redirectRules.countsAsPost = isPost
