@@ -38,4 +38,15 @@ struct ManyCookiesTests {
         let plan = RehomingPlan(cookies, from: address, to: try Host("example.com"), now: noon)
         #expect(plan.moves.count == 400 && plan.refused.isEmpty)
     }
+
+    @Test func addressesThatEndInTheSameNumbersAreNoCrowdedSite() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.maxCookies = 100
+        let jar = CookieJar(configuration: configuration)
+        for (host, count) in [("a.test", 40), ("192.168.1.1", 35), ("10.9.1.1", 35), ("b.test", 1)] {
+            for number in 0..<count { try jar.set("n\(number)=1", from: "https://\(host)/") }
+        }
+        let kept = Dictionary(grouping: jar.allCookies(now: noon), by: \.domain).mapValues(\.count)
+        #expect(kept == ["a.test": 29, "192.168.1.1": 35, "10.9.1.1": 35, "b.test": 1], "the oldest give way")
+    }
 }

@@ -25,6 +25,7 @@ struct PublicSuffixListTests {
         ("A-labels", "www.xn--85x722f.xn--55qx5d.cn", "xn--85x722f.xn--55qx5d.cn"),
         ("an address", "192.0.2.1", nil),
         ("an IPv6 address", "[2001:db8::1]", nil),
+        ("a name that ends in a number", "printer.room.12", "room.12"),
         ("localhost", "localhost", nil),
         ("below localhost", "www.localhost", "www.localhost"),
     ])

@@ -348,6 +348,16 @@ struct StorageModelTests {
             ]
         ),
         Story(
+            "a cookie from an insecure connection cannot hide a Secure cookie of the same address",
+            [
+                .set("a=1; Secure", from: "https://192.0.2.1/", .kept),
+                .set("a=1; Secure", from: "https://[2001:db8::1]/", .kept),
+                .set("a=2", from: "http://192.0.2.1/", .rejected(.overlaysSecureCookie)),
+                .set("a=2", from: "http://[2001:db8::1]/", .rejected(.overlaysSecureCookie)),
+                .set("a=2", from: "http://198.51.2.1/", .kept),
+            ]
+        ),
+        Story(
             "scripts cannot read, set or overwrite HttpOnly cookies",
             [
                 .set("a=1; HttpOnly", from: "https://example.com/", as: script, .rejected(.httpOnlyFromScript)),

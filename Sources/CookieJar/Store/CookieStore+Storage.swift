@@ -23,7 +23,7 @@ extension CookieStore {
             )
             try checkPolicy(cookie, from: url, context: context, now: now)
             // Step 16.
-            if !request.isSecure, !cookie.isSecure, overlaysSecureCookie(cookie, now: now) {
+            if !request.isSecure, !cookie.isSecure, overlaysSecureCookie(cookie, from: request, now: now) {
                 throw .overlaysSecureCookie
             }
             return try insert(cookie, api: context.api, now: now)
@@ -76,7 +76,11 @@ extension CookieStore {
 
     /// Step 16: whether a cookie from an insecure connection would hide a Secure cookie of the same name in the same domain,
     /// above it or below it.
-    private func overlaysSecureCookie(_ cookie: ReceivedCookie, now: CookieTime) -> Bool {
+    private func overlaysSecureCookie(
+        _ cookie: ReceivedCookie,
+        from request: CookieRequest,
+        now: CookieTime
+    ) -> Bool {
         let (domain, partition) = (cookie.key.domain, cookie.key.partition)
         var isOverlaid = false
         func look(_ domain: String) {
@@ -86,6 +90,11 @@ extension CookieStore {
                     stored.isSecure && !stored.isExpired(at: now) && cookies.name(at: place) == cookie.name
                         && PathMatch.matches(cookie.path, cookiePath: cookies.path(at: place))
                 } != nil
+        }
+        // No domain is above or below an address.
+        guard !request.isAddress else {
+            look(domain)
+            return isOverlaid
         }
         DomainMatch.forEachDomain(of: domain, look)
         if let site = PublicSuffixList.registrableDomain(of: domain) {

@@ -194,6 +194,8 @@ struct CookieStore {
 extension DomainKey {
     /// The registrable domain in the same partition. The domain itself if it has none.
     var site: DomainKey {
-        DomainKey(domain: PublicSuffixList.registrableDomain(of: domain) ?? domain, partition: partition)
+        // The last numbers of an IPv4 address are no registrable domain.
+        guard domain.utf8.last?.isDigit != true || IPAddress(domain) == nil else { return self }
+        return DomainKey(domain: PublicSuffixList.registrableDomain(of: domain) ?? domain, partition: partition)
     }
 }
