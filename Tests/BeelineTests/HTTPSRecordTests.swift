@@ -2,8 +2,10 @@
 
 import Beeline
 import BeelineTesting
+import InMemoryTracing
 import NIOConcurrencyHelpers
 import Testing
+import Tracing
 
 /// An upstream that answers each name with 127.0.0.1, and with HTTPS records in text form.
 private final class RecordUpstream: ServiceUpstream {
@@ -128,6 +130,22 @@ struct HTTPSRecordTests {
             #expect("\(other.url)" == "https://b.test:8080/" && other.hop.endpoint.port == port)
             #expect(upstream.asked == ["a.test", "_8080._https.b.test"])
             await other.body.discard()
+        }
+    }
+
+    @Test("a request that a record changes before anything is sent does not count as sent in traces")
+    func upgradeInTraces() async throws {
+        let tracer = InMemoryTracer()
+        try await Self.run({ ["a.test": ["1 . port=\($0)"]] }) {
+            $0.observability.tracer = tracer
+        } _: { client, _, _ in
+            // Redirects to /end, which the cached record changes at once.
+            _ = try await client.get("http://a.test/go").text()
+            let spans = tracer.finishedSpans
+            let schemes = spans.map { $0.attributes.get("url.scheme") }
+            #expect(schemes == [.string("http"), .string("https"), .string("https")])
+            let counts = spans.map { $0.attributes.get("http.request.resend_count") }
+            #expect(counts == [nil, nil, .int64(1)])
         }
     }
 

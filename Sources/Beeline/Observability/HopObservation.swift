@@ -13,15 +13,18 @@ struct HopObservation: Sendable {
     let telemetry: Telemetry
     let method: String
     let url: HTTPURL
+    /// The number of the request within the call, starting at 1.
+    let number: Int
     var span: (any Span)?
     /// Header fields that the tracer adds to the request.
     var fields: HTTPFields = [:]
     private let begin: Duration
 
-    init(telemetry: Telemetry, method: String, url: HTTPURL) {
+    init(telemetry: Telemetry, method: String, url: HTTPURL, number: Int) {
         self.telemetry = telemetry
         self.method = method
         self.url = url
+        self.number = number
         begin = telemetry.clock.now()
     }
 

@@ -28,7 +28,7 @@ struct Telemetry: Sendable {
     ///
     /// - Parameter request: The number of the request within the call, starting at 1.
     func begin(_ hop: HopRequest, request number: Int) -> HopObservation {
-        var observation = HopObservation(telemetry: self, method: hop.method.rawValue, url: hop.url)
+        var observation = HopObservation(telemetry: self, method: hop.method.rawValue, url: hop.url, number: number)
         guard let tracer else { return observation }
         let span: any Span = tracer.startAnySpan(
             hop.method.rawValue,

@@ -40,6 +40,8 @@ struct HopJourney {
     private(set) var hops: [Hop] = []
     private(set) var redirects = 0
     private var challenges = 0
+    /// The number of a request that was counted, but not sent.
+    private var unsentNumber: Int?
 
     /// Step 1: adds the client's defaults to the request.
     @inline(never)
@@ -83,7 +85,8 @@ struct HopJourney {
             error.failedURL = hop.url
             throw error
         }
-        let observation = client.telemetry?.begin(hop, request: call.countRequest())
+        let observation = client.telemetry?.begin(hop, request: unsentNumber ?? call.countRequest())
+        unsentNumber = nil
         do {
             var prepared = try hop.prepared(
                 cookie: cookies.field,
@@ -132,6 +135,7 @@ struct HopJourney {
     /// Changes a hop that was not sent to `https`, because of an HTTPS record. Returns false if it already has TLS.
     mutating func upgrade(_ pending: PendingHop) -> Bool {
         pending.observation?.superseded()
+        unsentNumber = pending.observation?.number
         return hop.upgradeByRecord()
     }
 
