@@ -39,7 +39,7 @@ extension BeelineClient {
         do {
             url = try HTTPURL(request.url)
         } catch {
-            throw BeelineError(.malformedURL, error.message)
+            throw BeelineError(error)
         }
         var options = RequestOptions()
         var limits = configuration.limits

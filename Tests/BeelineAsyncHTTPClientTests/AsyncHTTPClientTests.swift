@@ -192,6 +192,16 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
+    @Test("a URL with an unsupported scheme is not reported as malformed")
+    func unsupportedScheme() async throws {
+        let lab = try await Lab { _ in .text("") }
+        let error = await #expect(throws: BeelineError.self) {
+            try await lab.client.execute(HTTPClientRequest(url: "ftp://a.test/"), timeout: .seconds(5))
+        }
+        #expect(error?.code == .unsupportedScheme)
+        await lab.stop()
+    }
+
     @Test("the timeout applies to a response that never arrives")
     func timeout() async throws {
         let never = Gate()
