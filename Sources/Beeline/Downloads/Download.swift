@@ -21,7 +21,7 @@ public struct Download: Sendable {
 
 /// The options of a download.
 public struct DownloadOptions: Sendable {
-    /// The options of its requests. The limit `whole` applies to the whole download.
+    /// The options of its requests. The limit `total` applies to the whole download.
     public var request = RequestOptions()
     /// How often an interrupted download resumes automatically. It resumes only if the server sends a strong validator (RFC
     /// 9110 §8.8.1). A temporary refusal of the rest, such as 503, counts as an interruption; the wait is at least its

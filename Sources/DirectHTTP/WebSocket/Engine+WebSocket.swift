@@ -15,7 +15,7 @@ extension Engine {
     ///   - route: direct or by proxy; an HTTP proxy is used with CONNECT, for `ws` too.
     ///   - tls: the TLS settings; HTTP/2 is never offered.
     ///   - settings: the limits of the socket.
-    ///   - limits: `connect` and `whole` bound the opening, including its handshake. They do not apply to an open socket.
+    ///   - limits: `connect` and `total` bound the opening, including its handshake. They do not apply to an open socket.
     /// - Throws: ``DirectHTTPError``; its code is `upgradeRefused` if the server answers with another response, which the error
     ///   carries.
     public func webSocket(
