@@ -13,7 +13,6 @@ package struct ConnectRule: Hashable, Sendable {
     /// The port to connect to; nil for the origin's own.
     package var targetPort: UInt16?
 
-    /// Creates a rule.
     package init(host: Host? = nil, port: UInt16? = nil, targetHost: Host? = nil, targetPort: UInt16? = nil) {
         self.host = host
         self.port = port

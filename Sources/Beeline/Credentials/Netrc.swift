@@ -15,10 +15,8 @@ public import Names
 public struct Netrc: Hashable, Sendable, CustomStringConvertible {
     /// The longest text that is read, in bytes.
     package static let maxBytes = 1 << 20
-    /// The maximum number of entries.
     package static let maxEntries = 10_000
 
-    /// A user and a password.
     package struct Login: Hashable, Sendable, CustomStringConvertible {
         /// The user; empty if the file has a password only.
         package var user: String

@@ -11,7 +11,6 @@ import Foundation
 
 /// Metadata stored beside a partial file, so that a resume never appends bytes of another resource or version.
 struct DownloadNote: Codable, Hashable, Sendable {
-    /// The requested URL.
     var url: String
     /// The value of `If-Range`: a strong ETag, or a date that counts as strong (RFC 9110 §13.1.5).
     var validator: String

@@ -6,7 +6,6 @@ import HTTPTypes
 struct DownloadProgress {
     /// What follows a part.
     enum Step: Hashable, Sendable {
-        /// The file is complete.
         case complete
         /// Request the rest.
         case more

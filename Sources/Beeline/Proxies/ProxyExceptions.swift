@@ -25,7 +25,6 @@ public struct ProxyExceptions: Sendable, Hashable {
         entries = list.split { $0 == "," || $0 == " " }.compactMap { Self.entry(String($0)) }
     }
 
-    /// Whether an origin is on the list.
     package func contains(_ origin: Origin) -> Bool {
         entries.contains { entry in
             switch entry {

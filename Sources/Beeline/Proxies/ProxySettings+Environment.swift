@@ -10,7 +10,6 @@ import Foundation
 #endif
 
 extension ProxySettings {
-    /// The proxies of this process's environment.
     package static var environment: ProxySettings {
         ProxySettings(environment: ProcessInfo.processInfo.environment)
     }

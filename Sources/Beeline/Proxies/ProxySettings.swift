@@ -32,7 +32,6 @@ public struct ProxySettings: Sendable, Hashable {
         self.exceptions = exceptions
     }
 
-    /// Returns the route to an origin.
     package func route(to origin: Origin) -> Route {
         guard let proxy = origin.scheme.isSecure ? https : http, !exceptions.contains(origin) else { return .direct }
         return .proxy(proxy)

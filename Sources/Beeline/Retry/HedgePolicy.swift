@@ -13,7 +13,7 @@ public import HTTPTypes
 public struct HedgePolicy: Hashable, Sendable {
     /// How long to wait for the first request before sending the second.
     public var delay: Duration
-    /// The methods to hedge. Default: GET, HEAD and OPTIONS. Add only idempotent methods.
+    /// The methods to hedge. Default GET, HEAD and OPTIONS. Add only idempotent methods.
     public var methods: Set<HTTPRequest.Method> = [.get, .head, .options]
 
     /// Creates a policy.

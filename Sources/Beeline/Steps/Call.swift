@@ -29,7 +29,6 @@ struct Call: Sendable {
         CallLimits(request.options.limits ?? client.configuration.limits, now: begin)
     }
 
-    /// Performs the call.
     func run(_ request: ClientRequest) async throws(BeelineError) -> Response {
         try await intercepted(request, by: client.configuration.interceptors[...])
     }
@@ -139,7 +138,6 @@ struct Call: Sendable {
         case ended(Int, Result<Response, BeelineError>)
     }
 
-    /// The hedge policy of a request; `nil` if it is not hedged.
     private func hedgePolicy(of request: ClientRequest) -> HedgePolicy? {
         let policy = request.options.hedge ?? client.configuration.hedge
         // A second WebSocket would not make the first one faster.

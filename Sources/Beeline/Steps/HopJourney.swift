@@ -27,12 +27,10 @@ struct HopJourney {
         }
     }
 
-    /// The next step after a response.
     enum NextStep {
         case done
         /// Send the same hop again, for example with credentials.
         case resend
-        /// The response is a redirect.
         case redirect
     }
 

@@ -74,7 +74,6 @@ package struct OriginEndpoints: EndpointSource {
         }
     }
 
-    /// The endpoints of an origin; see `EndpointSource`.
     package func endpoints(for origin: Origin) async throws -> EndpointList {
         try await endpoints(for: origin, waitsForServices: needsServices)
     }

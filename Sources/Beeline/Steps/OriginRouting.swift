@@ -19,7 +19,6 @@ package enum OriginRouting: Hashable, Sendable {
     /// Not at all, for this reason.
     case refused(String)
 
-    /// The route of a connection.
     package var route: Route {
         switch self {
         case .unixSocket(let path): .unixSocket(path)
@@ -28,7 +27,6 @@ package enum OriginRouting: Hashable, Sendable {
         }
     }
 
-    /// The proxy; `nil` if there is none.
     package var proxy: Proxy? {
         if case .proxy(let proxy) = self { proxy } else { nil }
     }
