@@ -37,7 +37,6 @@ public struct Cookie: Hashable, Sendable {
 
     /// The octets of the name. Empty for a nameless cookie.
     package var nameOctets: [UInt8]
-    /// The octets of the value.
     package var valueOctets: [UInt8]
     /// The domain without a leading dot, in the canonical form of a URL's host.
     public var domain: String

@@ -24,13 +24,13 @@ public struct CookieContext: Hashable, Sendable {
         case cross
     }
 
-    /// The interface. Default: `.http`.
+    /// The interface. Default `.http`.
     package var api: API
-    /// The relation to the initiator. Default: `.same`.
+    /// The relation to the initiator. Default `.same`.
     package var site: SiteContext
-    /// Whether the request's method is safe (RFC 9110 §9.2.1). Matters only if `site` is `.lax`. Default: true.
+    /// Whether the request's method is safe (RFC 9110 §9.2.1). Matters only if `site` is `.lax`. Default true.
     package var isSafeMethod: Bool
-    /// The site of the top-level page, which partitions Partitioned cookies. Nil for the site of the request. Default: nil.
+    /// The site of the top-level page, which partitions Partitioned cookies. Nil for the site of the request. Default nil.
     public var topLevelSite: Site?
 
     /// The context of a request that the program makes for its user.

@@ -29,17 +29,11 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
 
     private init(_ description: String) { self.description = description }
 
-    /// The header field has a control character other than tab (RFC 6265bis §5.6 step 1).
     package static let controlCharacter = CookieRejection("it has a control character (RFC 6265bis §5.6 step 1)")
-    /// Name and value together have more than 4096 octets (§5.6 step 5).
     package static let tooLarge = CookieRejection("name and value are more than 4096 octets (§5.6 step 5)")
-    /// Name and value are both empty (§5.7 step 2).
     package static let empty = CookieRejection("name and value are empty (§5.7 step 2)")
-    /// The Domain attribute has octets that are not ASCII (§5.7 step 8).
     package static let nonASCIIDomain = CookieRejection("the Domain attribute is not ASCII (§5.7 step 8)")
-    /// The Domain attribute is a public suffix and not the host itself (§5.7 step 9).
     package static let publicSuffix = CookieRejection("the Domain attribute is a public suffix (§5.7 step 9)")
-    /// The host does not domain-match the Domain attribute (§5.7 step 10).
     package static let foreignDomain = CookieRejection("the host is not within the Domain attribute (§5.7 step 10)")
     /// The Path attribute has octets that are not ASCII (web platform tests of 2026).
     package static let nonASCIIPath = CookieRejection("the Path attribute is not ASCII")
@@ -49,17 +43,12 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
     package static let domainTooLong = CookieRejection("the domain is more than 255 octets")
     /// A Secure cookie from an insecure connection (§5.7 step 13).
     package static let secureFromInsecureOrigin = CookieRejection("Secure needs a secure connection (§5.7 step 13)")
-    /// An HttpOnly cookie from a script (§5.7 step 15).
     package static let httpOnlyFromScript = CookieRejection("HttpOnly cannot be set by a script (§5.7 step 15)")
-    /// A cookie from an insecure connection that would hide a Secure cookie (§5.7 step 16).
     package static let overlaysSecureCookie = CookieRejection(
         "it would hide a Secure cookie of the same name (§5.7 step 16)"
     )
-    /// A cookie without SameSite=None from a cross-site request (§5.7 step 18).
     package static let crossSite = CookieRejection("a cross-site request may only set SameSite=None (§5.7 step 18)")
-    /// SameSite=None without Secure (§5.7 step 19).
     package static let sameSiteNoneWithoutSecure = CookieRejection("SameSite=None needs Secure (§5.7 step 19)")
-    /// `__Secure-` without Secure (§5.7 step 20).
     package static let securePrefix = CookieRejection("the prefix __Secure- needs Secure (§5.7 step 20)")
     /// `__Host-` or `__Host-Http-` without Secure or Path=/, or with Domain (§5.7 step 21).
     package static let hostPrefix = CookieRejection(
@@ -67,11 +56,9 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
     )
     /// `__Http-` or `__Host-Http-` without Secure or HttpOnly (draft-ietf-httpbis-layered-cookies).
     package static let httpPrefix = CookieRejection("the prefix __Http- needs Secure and HttpOnly")
-    /// A nameless cookie whose value starts with a prefix (§5.7 step 22).
     package static let hiddenPrefix = CookieRejection(
         "a nameless cookie's value looks like a name with a prefix (§5.7 step 22)"
     )
-    /// A cookie from a script that would replace an HttpOnly cookie (§5.7 step 23).
     package static let overwritesHTTPOnly = CookieRejection(
         "a script cannot overwrite an HttpOnly cookie (§5.7 step 23)"
     )

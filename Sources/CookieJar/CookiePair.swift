@@ -6,7 +6,6 @@ package import Names
 package struct CookiePair: Hashable, Sendable {
     /// The name. Empty for a nameless cookie.
     package let name: String
-    /// The value.
     package let value: String
 
     /// Makes a pair. Nil if it cannot occur in a Cookie header field: control characters, `;`, `=` in the name, spaces at the

@@ -15,7 +15,6 @@ public struct Site: Hashable, Sendable, CustomStringConvertible {
         self.init(isSecure: url.origin.scheme.isSecure, host: url.host)
     }
 
-    /// The site of a host.
     package init(isSecure: Bool, host: Host) {
         self.isSecure = isSecure
         self.domain = PublicSuffixList.registrableDomain(of: host) ?? host.urlForm

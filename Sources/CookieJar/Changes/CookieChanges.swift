@@ -131,7 +131,6 @@ final class CookieChangeFeed: CookieFollower {
     }
 }
 
-/// Observing a jar.
 extension CookieJar {
     /// The changes of the jar from now on. Each access returns a new sequence.
     ///

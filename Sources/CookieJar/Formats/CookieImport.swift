@@ -15,7 +15,6 @@ public struct CookieImport: Hashable, Sendable {
 
     /// The cookies, in the order of the file.
     public internal(set) var cookies: [Cookie] = []
-    /// The line of each cookie.
     package internal(set) var lines: [Int] = []
     /// The skipped parts.
     public internal(set) var problems: [Problem] = []

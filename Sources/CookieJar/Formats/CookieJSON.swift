@@ -67,7 +67,6 @@ package enum CookieJSON {
         }
     }
 
-    /// Writes a file.
     package static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         Array("[".utf8) + objects(cookies.map { JSONCookie($0) }) + Array("\n]\n".utf8)
     }
@@ -127,7 +126,6 @@ extension KeyedDecodingContainer<JSONKey> {
         keys.lazy.compactMap { value($0) ?? text($0).flatMap(Bool.init) }.first
     }
 
-    /// The object in a member.
     func object(_ key: JSONKey) -> KeyedDecodingContainer<JSONKey>? {
         try? nestedContainer(keyedBy: JSONKey.self, forKey: key)
     }

@@ -7,7 +7,6 @@ enum DomainMatch {
         host == domain || (!isAddress && isBelow(host, domain))
     }
 
-    /// Whether `name` is below `domain`.
     static func isBelow(_ name: String, _ domain: String) -> Bool {
         let (name, domain) = (name.utf8, domain.utf8)
         guard name.count > domain.count, name.suffix(domain.count).elementsEqual(domain) else { return false }

@@ -26,7 +26,6 @@ package struct CookieReconciliation: Sendable {
 
         package init() {}
 
-        /// Whether there is nothing to do.
         package var isEmpty: Bool {
             intoJar.isEmpty && outOfJar.isEmpty && intoStore.isEmpty && outOfStore.isEmpty
         }

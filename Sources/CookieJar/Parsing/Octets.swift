@@ -29,7 +29,6 @@ extension [UInt8] {
         return start..<end
     }
 
-    /// The first index of `octet` in `range`.
     func first(_ octet: UInt8, in range: Range<Int>) -> Int? {
         for index in range where self[index] == octet { return index }
         return nil
@@ -45,7 +44,6 @@ extension [UInt8] {
     /// Whether there is a control character other than horizontal tab.
     var hasForbiddenControl: Bool { contains { $0.isForbiddenControl } }
 
-    /// Whether all octets are ASCII.
     var isASCII: Bool { allSatisfy { $0 < 0x80 } }
 }
 

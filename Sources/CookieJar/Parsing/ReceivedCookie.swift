@@ -27,7 +27,6 @@ struct ReceivedCookie {
 
     /// The octets of the name. Empty for a nameless cookie.
     var name: ArraySlice<UInt8> { pair[..<nameCount] }
-    /// The octets of the value.
     var value: ArraySlice<UInt8> { pair[(nameCount == 0 ? 0 : nameCount + 1)...].dropLast(Self.separator.count) }
 
     private static func pair(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> [UInt8] {
@@ -76,7 +75,6 @@ struct ReceivedCookie {
         try checkFlags(configuration, hasRootPath: parsed.path.count == 1)
     }
 
-    /// Makes a received cookie from a cookie value.
     init(_ cookie: Cookie, isOfThisSession: Bool = true, expiryLimit: CookieTime = .distantFuture) {
         pair = Self.pair(cookie.nameOctets[...], cookie.valueOctets[...])
         nameCount = cookie.nameOctets.count

@@ -4,7 +4,6 @@
 struct ParsedSetCookie {
     /// The name. Empty for a nameless cookie.
     var name = 0..<0
-    /// The value.
     var value = 0..<0
     /// The expiry time of the last Max-Age (§5.6.2).
     var maxAge: CookieTime?
@@ -34,7 +33,6 @@ struct SetCookieParser {
     /// The maximum length of an attribute's value, in octets. A longer attribute is ignored (§5.6, attributes, step 6).
     static let maxAttributeLength = 1024
 
-    /// The known attributes.
     private enum Attribute: String, CaseIterable {
         case path, domain, secure, expires, maxAge = "max-age", httpOnly = "httponly", sameSite = "samesite",
             partitioned
@@ -54,7 +52,6 @@ struct SetCookieParser {
     /// The time when the field was received.
     let now: CookieTime
 
-    /// Parses one field.
     func parse(_ field: [UInt8]) throws(CookieRejection) -> ParsedSetCookie {
         // Step 1.
         guard !field.hasForbiddenControl else { throw .controlCharacter }

@@ -4,7 +4,6 @@
 package struct PendingChanges: Sendable {
     /// The latest change of a cookie.
     package struct Entry: Hashable, Sendable {
-        /// The kind of change.
         package enum Kind: Hashable, Sendable {
             case stored
             case removed

@@ -35,7 +35,6 @@ extension CookieStore {
     /// Whether a cookie value satisfies the rules that need no request and no store.
     func accepts(_ cookie: Cookie) -> Bool { (try? ReceivedCookie(cookie).check(configuration)) != nil }
 
-    /// Stores a cookie value.
     mutating func insert(_ cookie: Cookie, isOfThisSession: Bool, now: CookieTime) -> CookieOutcome {
         // A clock that is not set yet must not end the cookies of the right time.
         let limit = now.isPlausible ? now.advanced(bySeconds: configuration.maxAge.components.seconds) : .distantFuture

@@ -18,7 +18,6 @@ struct CookieStore {
     private(set) var count = 0
     /// The number of partitioned domains. If zero, lookups skip the partitions.
     private(set) var partitionedCount = 0
-    /// The sequence number of the next cookie.
     private(set) var nextSequence: UInt64 = 1
     /// The sequence number of the cookie that was last stored or replaced.
     private(set) var lastStored: UInt64 = 0
@@ -30,7 +29,6 @@ struct CookieStore {
     /// Whether a file keeps the cookies for later processes.
     var isKept = false
 
-    /// The observers of changes.
     private(set) var followers: [any CookieFollower] = []
     /// The source of the current operation's changes.
     var source: ChangeSource?
@@ -124,7 +122,6 @@ struct CookieStore {
         note(.replaced, place)
     }
 
-    /// Removes the cookie at a place.
     mutating func remove(_ place: Place, cause: CookieChange.Cause) {
         note(.removed(cause), place)
         domains.values[place.domain].remove(at: place.place)

@@ -8,7 +8,6 @@ struct DomainCookies {
     private(set) var cookies: [StoredCookie] = []
     /// `name=value; ` of each cookie.
     private(set) var pairs: [UInt8] = []
-    /// The path of each cookie.
     private var paths: [UInt8] = []
 
     /// The index of a cookie and the offsets of its texts.
@@ -18,7 +17,6 @@ struct DomainCookies {
         fileprivate(set) var path = 0
     }
 
-    /// The place after a cookie.
     private func place(after place: Place) -> Place {
         let cookie = cookies[place.index]
         return Place(
@@ -64,7 +62,6 @@ struct DomainCookies {
     /// The octets of the name. Empty for a nameless cookie.
     func name(at place: Place) -> ArraySlice<UInt8> { pairs[place.pair..<(place.pair + Int(self[place].nameCount))] }
 
-    /// The octets of the value.
     func value(at place: Place) -> ArraySlice<UInt8> {
         let cookie = self[place]
         let start = cookie.nameCount == 0 ? 0 : Int(cookie.nameCount) + 1
@@ -72,7 +69,6 @@ struct DomainCookies {
         return pairs[(place.pair + start)..<(place.pair + end)]
     }
 
-    /// The octets of the path.
     func path(at place: Place) -> ArraySlice<UInt8> { paths[place.path..<(place.path + Int(self[place].pathCount))] }
 
     // MARK: Looking up
@@ -123,7 +119,6 @@ struct DomainCookies {
         cookies[place.index] = stored
     }
 
-    /// Removes the cookie at a place.
     mutating func remove(at place: Place) {
         let next = self.place(after: place)
         pairs.removeSubrange(place.pair..<next.pair)
@@ -132,12 +127,10 @@ struct DomainCookies {
     }
 }
 
-/// A cookie that matches a request.
 struct CookieMatch {
     /// The number of its domain among the domains of the request.
     let domain: Int
     let place: DomainCookies.Place
-    /// The end offset of its pair.
     let pairEnd: Int
     let order: SendOrder
 }

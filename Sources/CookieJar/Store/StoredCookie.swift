@@ -52,7 +52,6 @@ struct StoredCookie {
     /// The position of the cookie in the Cookie header field.
     var order: SendOrder { SendOrder(pathCount: pathCount, created: created, sequence: sequence) }
 
-    /// Whether the cookie has expired at a given time.
     func isExpired(at now: CookieTime) -> Bool {
         expires.map { $0 <= now } ?? false
     }
