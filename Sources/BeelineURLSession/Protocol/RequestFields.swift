@@ -27,8 +27,9 @@ struct RequestFields {
         #if canImport(FoundationNetworking)
         NSLocale.current.languageCode
         #else
-        let preferred = Locale.preferredLanguages.prefix(6).enumerated()
-        return preferred.isEmpty ? nil : preferred.map { $0 == 0 ? $1 : "\($1);q=0.\(10 - $0)" }.joined(separator: ",")
+        let preferred = Locale.preferredLanguages.prefix(6)
+        guard !preferred.isEmpty else { return nil }
+        return preferred.enumerated().map { $0 == 0 ? $1 : "\($1);q=0.\(10 - $0)" }.joined(separator: ",")
         #endif
     }()
 
