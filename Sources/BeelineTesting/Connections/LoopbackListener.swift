@@ -57,11 +57,17 @@ final class LoopbackListener: Sendable {
         )
         let servers = try await bind(settings, acceptor)
         let runner = Task {
-            await withDiscardingTaskGroup { group in
-                for await work in stream {
-                    group.addTask { await work.runWhileOpen() }
+            if #available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *) {
+                await withDiscardingTaskGroup { group in
+                    for await work in stream { group.addTask { await work.runWhileOpen() } }
+                    group.cancelAll()
                 }
-                group.cancelAll()
+            } else {
+                // This group keeps a finished task until the group ends.
+                await withTaskGroup(of: Void.self) { group in
+                    for await work in stream { group.addTask { await work.runWhileOpen() } }
+                    group.cancelAll()
+                }
             }
         }
         return LoopbackListener(servers: servers, tally: tally, registry: registry, works: works, runner: runner)
