@@ -86,7 +86,7 @@ public class BeelineURLProtocol: URLProtocol {
     }
     #endif
 
-    /// Starts the load, or resumes it after a suspension.
+    /// Starts the load, or resumes it after a suspension (on Linux).
     override public func startLoading() {
         if let load { return load.resume() }
         do {
@@ -106,13 +106,19 @@ public class BeelineURLProtocol: URLProtocol {
         load.start()
     }
 
-    /// Cancels the load, or suspends it if the task is suspended.
+    /// Cancels the load. On Linux, suspends it if the task is suspended.
     override public func stopLoading() {
+        #if canImport(FoundationNetworking)
         switch task?.state {
         // The task was suspended, and may be running again already: `startLoading` follows then.
         case .suspended, .running: load?.suspend()
         default: load?.cancel()
         }
+        #else
+        // Foundation holds back the calls for a suspended task itself. It stops a load also while the task is running: after a
+        // redirect, and when its own timeout ends the task.
+        load?.cancel()
+        #endif
     }
 
     private func delivery(_ plan: LoadPlan) -> Delivery {

@@ -8,8 +8,9 @@ import NIOConcurrencyHelpers
 import FoundationNetworking
 #endif
 
-/// Delivers a response to Foundation on the queue (or run loop) of the protocol object. It delivers nothing while the task is
-/// suspended, and nothing after the task was stopped, because Foundation would trap.
+/// Delivers a response to Foundation on the queue (or run loop) of the protocol object. It delivers nothing after the task was
+/// stopped. On Linux it delivers nothing while the task is suspended, because Foundation would trap; on Apple platforms
+/// Foundation holds back the calls itself.
 ///
 /// `@unchecked Sendable`: `loader` and `isOver` are used only on the queue of `post`.
 final class Delivery: @unchecked Sendable {
@@ -18,8 +19,10 @@ final class Delivery: @unchecked Sendable {
 
     private var loader: URLProtocol?
     private var isOver = false
+    #if canImport(FoundationNetworking)
     /// The task, whose state is read directly: it becomes suspended before the protocol object is told.
     private weak var task: URLSessionTask?
+    #endif
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     /// The queue of delegate calls; `nil` if it is not known. There is then no backpressure from a slow delegate.
     private let delegateQueue: OperationQueue?
@@ -38,7 +41,9 @@ final class Delivery: @unchecked Sendable {
         post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) {
         self.loader = loader
+        #if canImport(FoundationNetworking)
         task = loader.task
+        #endif
         self.delegateQueue = delegateQueue
         self.post = post
     }
@@ -137,9 +142,14 @@ final class Delivery: @unchecked Sendable {
         }
     }
 
-    /// Whether delivery is possible. The state of the task is read without the lock. If it is suspended, calls of ``suspend()``
-    /// and ``resume()`` follow.
-    private var isReady: Bool { task?.state != .suspended && !pause.withLockedValue { $0.isPaused } }
+    /// Whether delivery is possible. The state of the task is read without the lock. If it is suspended, Foundation on Linux calls
+    /// ``suspend()`` and ``resume()``.
+    private var isReady: Bool {
+        #if canImport(FoundationNetworking)
+        if task?.state == .suspended { return false }
+        #endif
+        return !pause.withLockedValue { $0.isPaused }
+    }
 
     private func ready() async {
         if isReady { return }
