@@ -20,7 +20,9 @@ struct DeliveryTests {
 
         private func note(_ what: String) { told.withLockedValue { $0.append(what) } }
 
-        func urlProtocol(_: URLProtocol, wasRedirectedTo _: URLRequest, redirectResponse _: URLResponse) {}
+        func urlProtocol(_: URLProtocol, wasRedirectedTo _: URLRequest, redirectResponse _: URLResponse) {
+            note("redirect")
+        }
         func urlProtocol(_: URLProtocol, cachedResponseIsValid _: CachedURLResponse) {}
         func urlProtocol(_: URLProtocol, didReceive _: URLAuthenticationChallenge) {}
         func urlProtocol(_: URLProtocol, didCancel _: URLAuthenticationChallenge) {}
@@ -98,6 +100,22 @@ struct DeliveryTests {
         work()
         work()
         #expect(told == ["1", "2", "end"])
+    }
+
+    @Test("a redirect is followed by its own head and body, for a delegate that refuses it")
+    func redirect() async throws {
+        let delivery = try delivery()
+        let url = try URL(fromTest: "https://a.test/")
+        let response = try #require(
+            HTTPURLResponse(url: url, statusCode: 302, httpVersion: "HTTP/1.1", headerFields: nil)
+        )
+        var unread = 0
+        await delivery.redirect(to: URLRequest(url: url), response, nil)
+        await delivery.head(response, nil)
+        await delivery.piece(Data(count: 1), unread: &unread)
+        await delivery.end(nil)
+        work()
+        #expect(told == ["redirect", "head", "1", "end"])
     }
 
     @Test("without a delegate queue, Foundation handles the delivered pieces before more are read")

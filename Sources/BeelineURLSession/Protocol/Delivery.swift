@@ -103,19 +103,15 @@ final class Delivery: @unchecked Sendable {
         }
     }
 
-    #if canImport(Darwin)
-    /// Reports a redirect. Foundation follows it with another load.
+    /// Reports a redirect, on Apple platforms only: Foundation on Linux would trap. Foundation stops this load if it follows the
+    /// redirect. If the delegate refuses it, the task waits for the head and the body of the redirect.
     func redirect(to request: URLRequest, _ response: HTTPURLResponse, _ mirror: CookieStorageMirror?) async {
         await ready()
         tell { loader, client in
             mirror?.sync()
             client.urlProtocol(loader, wasRedirectedTo: request, redirectResponse: response)
-            client.urlProtocol(loader, didFailWithError: URLError(.cancelled))
-        } after: {
-            $0.close()
         }
     }
-    #endif
 
     /// Queues a call of the client. The call is dropped once the task was stopped.
     private func tell(

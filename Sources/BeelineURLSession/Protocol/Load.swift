@@ -93,7 +93,7 @@ final class Load: Sendable {
             )
         else { throw URLError(.badServerResponse) }
         #if canImport(Darwin)
-        if let next = redirect.request { return await delivery.redirect(to: next, head, cookies.mirror) }
+        if let next = redirect.request { await delivery.redirect(to: next, head, cookies.mirror) }
         #endif
         if plan.gathersBody {
             await delivery.deliverWhole(head, data: try await gathered(response), mirror: cookies.mirror)

@@ -13,7 +13,7 @@ import FoundationNetworking
 ///
 /// On Linux the client follows redirects and this class asks the task's delegate, because Foundation traps if a protocol class
 /// reports a redirect. On Apple platforms it reports the redirect to Foundation, which asks the delegate and creates a new load
-/// for the next hop.
+/// for the next hop. There the delegate's refusal makes the redirect the response of the task.
 final class PlatformRedirect: Sendable {
     private let plan: LoadPlan
     /// The request of the last hop: the delegate's answer, or the request to report to Foundation.
