@@ -3,9 +3,14 @@
 import Dispatch
 import Foundation
 import NIOConcurrencyHelpers
+import NIOCore
 import Testing
 
 @testable import BeelineURLSession
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
 
 @Suite("Streams of request bodies", .timeLimit(.minutes(1)))
 struct StreamReaderTests {
@@ -15,7 +20,7 @@ struct StreamReaderTests {
         let (closing, closed) = AsyncStream<Void>.makeStream()
         private let gate = DispatchSemaphore(value: 0)
 
-        override var streamStatus: Stream.Status { .open }
+        override var streamStatus: Stream.Status { .notOpen }
         override var streamError: (any Error)? { POSIXError(.ECANCELED) }
         override func open() {}
         override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
@@ -39,5 +44,16 @@ struct StreamReaderTests {
         // The blocked read has returned.
         for await _ in ended { break }
         await #expect(throws: CancellationError.self) { try await reader.next() }
+    }
+
+    @Test("a stream that another reader has read is an error, not an empty or a shorter body")
+    func readBefore() async throws {
+        let stream = InputStream(data: Data("body".utf8))
+        let first = StreamReader(stream)
+        let second = StreamReader(stream)
+        #expect(try await first.next()?.readableBytes == 4)
+        let error = await #expect(throws: URLError.self) { try await second.next() }
+        #expect(error?.code == .requestBodyStreamExhausted)
+        #expect(try await first.next() == nil)
     }
 }

@@ -5,6 +5,10 @@ import Foundation
 import NIOConcurrencyHelpers
 import NIOCore
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
 /// The bytes of an input stream, read on demand.
 struct StreamBody: AsyncSequence, Sendable {
     /// Opens the stream each time the body is read from its start.
@@ -31,6 +35,7 @@ struct StreamBody: AsyncSequence, Sendable {
 /// Linux is blocked until the pipe's writer ends.
 ///
 /// `@unchecked Sendable`: after `init`, the stream is used only on `queue`, and closed on `closing` while it blocks there.
+/// `hasOpened` is used only on `queue`.
 final class StreamReader: @unchecked Sendable {
     private static let pieceSize = 64 * 1024
     /// Closes blocked streams. One queue for all, so that streams that block in `close` block only one thread.
@@ -43,6 +48,7 @@ final class StreamReader: @unchecked Sendable {
     }
 
     private let stream: InputStream
+    private var hasOpened = false
     private let queue = DispatchQueue(label: "Beeline.StreamReader")
     private let state = NIOLockedValueBox(State())
 
@@ -51,7 +57,7 @@ final class StreamReader: @unchecked Sendable {
     }
 
     deinit {
-        guard !state.withLockedValue({ $0.isClosed }) else { return }
+        guard hasOpened, !state.withLockedValue({ $0.isClosed }) else { return }
         // Queued, because a read may still be running.
         let stream = OwnedStream(stream)
         queue.async { stream.close() }
@@ -104,7 +110,19 @@ final class StreamReader: @unchecked Sendable {
     }
 
     private func read() throws -> ByteBuffer? {
-        if stream.streamStatus == .notOpen { stream.open() }
+        if !hasOpened {
+            // The rest of a stream that another load has read would look like the whole body. Foundation on Apple platforms passes
+            // such a stream to the load that follows a redirect.
+            guard stream.streamStatus == .notOpen else {
+                throw URLError(
+                    .requestBodyStreamExhausted,
+                    "the stream of the body was opened before, and can be read only once",
+                    for: nil
+                )
+            }
+            stream.open()
+            hasOpened = true
+        }
         var buffer = ByteBufferAllocator().buffer(capacity: Self.pieceSize)
         var count = 0
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.pieceSize) { memory in
