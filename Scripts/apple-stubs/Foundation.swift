@@ -5,7 +5,6 @@
 
 import Foundation
 import FoundationNetworking
-import Network
 
 // MARK: HTTPCookie
 
@@ -24,15 +23,6 @@ extension HTTPCookiePropertyKey {
 
 extension HTTPCookie {
     var sameSitePolicy: HTTPCookieStringPolicy? { nil }
-}
-
-// MARK: URLSession
-
-extension URLSessionConfiguration {
-    var proxyConfigurations: [Network.ProxyConfiguration] {
-        get { [] }
-        set {}
-    }
 }
 
 // MARK: Notifications

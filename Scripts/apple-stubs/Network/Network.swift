@@ -5,6 +5,7 @@
 // name.
 
 public import Dispatch
+public import FoundationNetworking
 
 public enum NWEndpoint {
     public struct Host: Sendable {
@@ -23,6 +24,13 @@ public struct ProxyConfiguration: Sendable {
 
     public init(httpCONNECTProxy endpoint: NWEndpoint, tlsOptions: Options? = nil) {}
     public mutating func applyCredential(username: String, password: String) {}
+}
+
+extension URLSessionConfiguration {
+    public var proxyConfigurations: [ProxyConfiguration] {
+        get { [] }
+        set {}
+    }
 }
 
 public final class NWPathMonitor: @unchecked Sendable {

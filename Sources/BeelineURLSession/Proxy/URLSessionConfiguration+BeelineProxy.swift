@@ -5,6 +5,11 @@ public import BeelineProxy
 public import Foundation
 import Names
 
+#if canImport(Network)
+// It declares `proxyConfigurations`.
+import Network
+#endif
+
 extension URLSessionConfiguration {
     /// Creates a configuration whose sessions use the proxy, for all kinds of tasks. Bodies, redirects, cookies and
     /// certificates do not change; only the remote endpoint of the socket does.
