@@ -54,6 +54,7 @@ final class ClientBinding: Sendable {
         if !settings.accepts(request) { return "the settings do not accept the request" }
         if !client.isHTTPDNSEnabled { return "HTTPDNS is switched off" }
         #if canImport(Darwin)
+        if configuration?.hasProxyConfigurations == true { return "the session has a proxy" }
         let own = configuration?.connectionProxyDictionary ?? [:]
         let named = Dictionary(own.compactMap { key, value in (key as? String).map { ($0, value) } }) { $1 }
         if ProxySettings(systemSettings: named).route(to: url.origin) != .direct { return "the session has a proxy" }

@@ -41,5 +41,13 @@ extension URLSessionConfiguration {
         #endif
         return base
     }
+
+    /// Whether the session has proxies that are not in `connectionProxyDictionary`.
+    var hasProxyConfigurations: Bool {
+        #if canImport(Network)
+        if #available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *) { return !proxyConfigurations.isEmpty }
+        #endif
+        return false
+    }
 }
 #endif
