@@ -22,6 +22,8 @@ public enum NWEndpoint {
 public struct ProxyConfiguration: Sendable {
     public struct Options: Sendable {}
 
+    public var excludedDomains: [String] = []
+
     public init(httpCONNECTProxy endpoint: NWEndpoint, tlsOptions: Options? = nil) {}
     public mutating func applyCredential(username: String, password: String) {}
 }

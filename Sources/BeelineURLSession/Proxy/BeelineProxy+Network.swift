@@ -12,6 +12,7 @@ extension BeelineProxy {
         guard let port = NWEndpoint.Port(rawValue: endpoint.port) else { return nil }
         let host = NWEndpoint.Host(endpoint.address.description)
         var way = Network.ProxyConfiguration(httpCONNECTProxy: .hostPort(host: host, port: port))
+        way.excludedDomains = Self.localHosts
         if let credentials = configuration.credentials {
             way.applyCredential(username: credentials.user, password: credentials.password)
         }

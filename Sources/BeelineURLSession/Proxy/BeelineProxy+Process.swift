@@ -30,7 +30,7 @@ extension BeelineProxy {
         setenv("https_proxy", urlWithCredentials, 1)
         let environment = ProcessInfo.processInfo.environment
         if (environment["no_proxy"] ?? environment["NO_PROXY"] ?? "").isEmpty {
-            setenv("no_proxy", "localhost,127.0.0.1,::1", 1)
+            setenv("no_proxy", Self.localHosts.joined(separator: ","), 1)
         }
     }
 

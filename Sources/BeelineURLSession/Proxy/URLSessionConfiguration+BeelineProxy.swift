@@ -12,7 +12,8 @@ import Network
 
 extension URLSessionConfiguration {
     /// Creates a configuration whose sessions use the proxy, for all kinds of tasks. Bodies, redirects, cookies and
-    /// certificates do not change; only the remote endpoint of the socket does.
+    /// certificates do not change; only the remote endpoint of the socket does. Requests to this machine (`localhost`,
+    /// 127.0.0.1 and ::1) do not use the proxy, which refuses them.
     ///
     /// ```swift
     /// let session = URLSession(configuration: .beeline(proxy))
@@ -32,6 +33,7 @@ extension URLSessionConfiguration {
         base.connectionProxyDictionary = [
             "HTTPEnable": 1, "HTTPProxy": host, "HTTPPort": port,
             "HTTPSEnable": 1, "HTTPSProxy": host, "HTTPSPort": port,
+            "ExceptionsList": BeelineProxy.localHosts,
         ]
         #if canImport(Network)
         // On earlier systems only the session's delegate can supply a proxy's password.
