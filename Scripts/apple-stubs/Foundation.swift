@@ -39,6 +39,16 @@ extension NotificationCenter {
     func notifications(named name: Notification.Name, object: (any AnyObject & Sendable)? = nil) -> Stream { Stream() }
 }
 
+// MARK: RunLoop
+
+final class CFRunLoop {}
+
+func CFRunLoopWakeUp(_ loop: CFRunLoop) {}
+
+extension RunLoop {
+    func getCFRunLoop() -> CFRunLoop { CFRunLoop() }
+}
+
 // MARK: Security
 
 final class SecTrust {}

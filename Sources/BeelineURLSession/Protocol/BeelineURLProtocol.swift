@@ -134,12 +134,16 @@ public class BeelineURLProtocol: URLProtocol {
 }
 
 #if canImport(Darwin)
-/// `@unchecked Sendable`: only `perform` is used, which is thread-safe.
+/// `@unchecked Sendable`: only `perform` and `CFRunLoopWakeUp` are used, which are thread-safe.
 private struct LoadingRunLoop: @unchecked Sendable {
     private let loop: RunLoop
 
     init(_ loop: RunLoop) { self.loop = loop }
 
-    func perform(_ block: @escaping @Sendable () -> Void) { loop.perform(inModes: [.common], block: block) }
+    func perform(_ block: @escaping @Sendable () -> Void) {
+        loop.perform(inModes: [.common], block: block)
+        // Not documented for `perform`; the function behind it, CFRunLoopPerformBlock, does not wake the loop.
+        CFRunLoopWakeUp(loop.getCFRunLoop())
+    }
 }
 #endif
