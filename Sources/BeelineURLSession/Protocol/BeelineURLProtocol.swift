@@ -28,6 +28,10 @@ public class BeelineURLProtocol: URLProtocol {
     private var load: Load?
 
     /// Sets the client that carries requests of this class in a configuration's `protocolClasses`; `nil` removes it.
+    ///
+    /// On Apple platforms a protocol class does not know its session. Requests of this class use the cookie storage, timeouts,
+    /// header fields and proxy of `URLSessionConfiguration.default`, also in an ephemeral session, which would send and store
+    /// the cookies of `HTTPCookieStorage.shared`. For any other configuration, use `URLSessionConfiguration.beeline(client, base:)`.
     public static func use(_ client: BeelineClient?, settings: Settings = Settings()) {
         ClientBindings[BeelineURLProtocol.self] = client.map {
             ClientBinding($0, settings: settings, configuration: nil)

@@ -15,6 +15,10 @@ extension URLSessionConfiguration {
     /// Create it once and use it for many sessions: each call creates a new class, which is never released and keeps the
     /// client.
     ///
+    /// On Apple platforms a protocol class does not know its session, so the sessions of one configuration share its cookie
+    /// storage, timeouts, header fields and proxy, with the values that it has at the time of each request. Do not change the
+    /// configuration after its first session: for another user's cookie storage, call this function again.
+    ///
     /// - Parameters:
     ///   - client: The client that carries the requests.
     ///   - settings: The requests to carry, and the handling of cookies.
