@@ -34,3 +34,9 @@ public struct ProxyConfiguration: Sendable {
     /// A new random path for ``blankPagePath``.
     public static func unguessablePath() -> String { "/\(Token.make())" }
 }
+
+extension BeelineProxy {
+    /// Another name of ``ProxyConfiguration``, for files that import Apple's Network, which has a type of that name. The name
+    /// cannot be qualified with the module, because the class has the module's name.
+    public typealias Configuration = ProxyConfiguration
+}

@@ -5,6 +5,7 @@ import Beeline
 import BeelineProxy
 import BeelineWebView
 import Foundation
+import Network
 import WebKit
 
 // The code of BeelineWebView's guide for WebKit; Scripts/check-apple compiles it on Linux.
@@ -13,7 +14,7 @@ import WebKit
 func openWebView(_ url: URL, _ jar: CookieJar) async throws {
     let client = try BeelineClient(jar: jar)
 
-    var settings = ProxyConfiguration()
+    var settings = BeelineProxy.Configuration()
     settings.credentials = .token()  // keeps other apps on the device out
     let proxy = try await BeelineProxy.start(settings, client: client)
 
