@@ -114,7 +114,7 @@ struct GatewayTests {
         let site = "https://a.test:\(lab.site.port)"
         let other = "https://b.test:\(lab.site.port)/x?y"
         let gateway = try #require(lab.proxy.gateway)
-        let mapped = try gateway.localURL(for: HTTPURL(other)).target
+        let mapped = try gateway.localURL(for: HTTPURL(other)).target.replacing("/https/", with: "/redirected/https/")
         for (to, expected) in [
             ("https%3A%2F%2Fb.test%3A\(lab.site.port)%2Fx%3Fy", mapped), ("https%3A%2F%2Fc.test%2F", "https://c.test/"),
             ("https%3A%2F%2Fb.test%3A\(lab.site.port)%2Fx%3Fy%23t%3D10", mapped + "#t=10"),
@@ -123,6 +123,57 @@ struct GatewayTests {
             #expect(head.hasPrefix("HTTP/1.1 302 ") && head.contains("\r\nLocation: \(expected)\r\n"), "\(head)")
         }
         #expect(try gateway.localURL(for: HTTPURL(other + "#t=10")).fragment == "t=10")
+        await lab.stop()
+    }
+
+    @Test("the player's Authorization follows a redirect within its origin, but not to another origin")
+    func authorizationAfterRedirect() async throws {
+        let lab = try await Self.lab()
+        let connection = try await lab.connect()
+        let gateway = try #require(lab.proxy.gateway)
+        let (a, b) = ("https://a.test:\(lab.site.port)", "https://bob:two@b.test:\(lab.site.port)")
+        // Within a.test, to b.test without and with a user in the URL, and within b.test.
+        let chain = "/redirect?to=/redirect?to=https://b.test:\(lab.site.port)/redirect?to=\(b)/redirect?to=/echo"
+        var path = try gateway.localURL(for: HTTPURL(a + chain)).target
+        for _ in 0..<4 {
+            try await connection.send("GET \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\n\r\n")
+            let head = try await connection.receiveResponse().head
+            let location = head.split(separator: "\r\n").first { $0.hasPrefix("Location: ") }
+            path = String(try #require(location).dropFirst(10))
+        }
+        try await connection.send("GET \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\n\r\n")
+        #expect(try await connection.receiveResponse().head.hasPrefix("HTTP/1.1 200 "))
+        let bob = "Basic " + Base64.encode(Array("bob:two".utf8))
+        #expect(lab.site.requests.map { $0.fields[.authorization] } == ["Bearer t", "Bearer t", nil, bob, bob])
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("links and cookies behind a redirect to another origin stay where the player's Authorization is removed")
+    func linksAfterRedirect() async throws {
+        let lab = try await Self.lab { request in
+            let site = "https://b.test:\(request.connection.local.port)"
+            switch request.path {
+            case "/moved": return Reply(status: .found, fields: [.location: "\(site)/live.m3u8"])
+            case "/live.m3u8": return .text("1.ts\n/2.ts\n\(site)/3.ts\n").adding(.setCookie, "s=1; Path=/")
+            default: return .text("segment")
+            }
+        }
+        let connection = try await lab.connect()
+        func ask(_ path: some StringProtocol) async throws -> (head: String, body: String) {
+            try await connection.send("GET \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\n\r\n")
+            return try await connection.receiveResponse()
+        }
+        let start = try HTTPURL("https://a.test:\(lab.site.port)/moved")
+        let moved = try await ask(try #require(lab.proxy.gateway).localURL(for: start).target)
+        let location = moved.head.split(separator: "\r\n").first { $0.hasPrefix("Location: ") }?.dropFirst(10)
+        let list = try await ask(try #require(location))
+        let root = try #require(location).dropLast("/live.m3u8".count)
+        #expect(list.body == "1.ts\n\(root)/2.ts\n\(root)/3.ts\n")
+        #expect(list.head.contains("\r\nSet-Cookie: s=1; Path=\(root)/\r\n"))
+        for link in list.body.split(separator: "\n").dropFirst() { _ = try await ask(link) }
+        #expect(lab.site.requests.map { $0.fields[.authorization] } == ["Bearer t", nil, nil, nil])
+        await connection.close()
         await lab.stop()
     }
 
@@ -207,7 +258,8 @@ struct GatewayTests {
         let moved = try await ask(place.replacing("/https/", with: "/assets/https/"))
         let list = try #require(moved.head.split(separator: "\r\n").first { $0.hasPrefix("Location: ") }?.dropFirst(10))
         let ad = try gateway.localURL(for: HTTPURL("https://b.test:\(lab.site.port)/ad.m3u8"))
-        #expect(try await ask(String(list)).body == "{\"ASSETS\":[{\"URI\":\"\(ad)\"}]}")
+        let mapped = "\(ad)".replacing("/https/", with: "/redirected/https/")
+        #expect(try await ask(String(list)).body == "{\"ASSETS\":[{\"URI\":\"\(mapped)\"}]}")
         let steered = try await ask(place.replacing("/moved", with: "/v?_beeline_host=b.test&x"))
         #expect(steered.head.hasPrefix("HTTP/1.1 307 "))
         let other = try gateway.localURL(for: HTTPURL("https://b.test:\(lab.site.port)/v?x")).target

@@ -64,7 +64,7 @@ final class GatewayExchange: WireOwner {
         }
         let url = target.url
         let kind = target.kind ?? PlaylistMapper.Kind(contentType: nil, path: url.path)
-        let fields = GatewayFields.request(head, for: url, links: links, kind: kind)
+        let fields = GatewayFields.request(head, for: target, links: links, kind: kind)
         let order = GatewayCarrier(
             client: server.client,
             links: links,

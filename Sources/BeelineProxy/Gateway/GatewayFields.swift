@@ -13,16 +13,17 @@ enum GatewayFields {
     /// - Parameter kind: the kind of playlist that the path names; nil if none.
     static func request(
         _ head: RequestHead,
-        for url: HTTPURL,
+        for target: GatewayLinks.Target,
         links: GatewayLinks,
         kind: PlaylistMapper.Kind?
     ) -> HTTPFields {
+        let url = target.url
         var fields = head.fields.httpFields
         // Browsers send the cookies of 127.0.0.1 to every port, including those of other programs. The origin's cookies are in
         // the jar.
         fields[.cookie] = nil
         // All players share the client's connections, so a login that authenticates a connection must not be passed on.
-        if head.fields.authenticatesConnection { fields[.authorization] = nil }
+        if target.isRedirected || head.fields.authenticatesConnection { fields[.authorization] = nil }
         // Trailers are not forwarded.
         fields[.trailer] = nil
         // A compressed or partial playlist cannot be mapped.
@@ -66,7 +67,8 @@ enum GatewayFields {
     /// The location of a redirect, mapped to the gateway with the same kind of document.
     private static func location(_ value: String, of target: GatewayLinks.Target, links: GatewayLinks) -> String {
         guard let url = try? target.url.resolving(value) else { return value }
-        return links.path(for: url, as: target.kind) ?? url.description
+        let isRedirected = target.isRedirected || url.origin != target.url.origin
+        return links.path(for: url, as: target.kind, isRedirected: isRedirected) ?? url.description
     }
 
     /// A cookie in a form that the player can keep: for the gateway's host, with a path below the origin's, over http. The

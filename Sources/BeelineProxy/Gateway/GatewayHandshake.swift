@@ -10,13 +10,15 @@ import Names
 struct GatewayHandshake {
     let client: BeelineClient
     let links: GatewayLinks
-    let url: HTTPURL
+    let target: GatewayLinks.Target
+
+    var url: HTTPURL { target.url }
 
     var destination: Destination { Destination(url.host, port: url.origin.port) }
 
     /// The request for the origin, with its authority, its `Origin` and the jar's cookies.
     func mapped(_ head: RequestHead) -> RequestHead {
-        var fields = GatewayFields.request(head, for: url, links: links, kind: nil)
+        var fields = GatewayFields.request(head, for: target, links: links, kind: nil)
         fields[.acceptEncoding] = nil
         if let user = url.user, fields[.authorization] == nil {
             fields[.authorization] = BasicCredentials(user: user, password: url.password ?? "").fieldValue
@@ -38,9 +40,7 @@ struct GatewayHandshake {
         let fields = head.fields.httpFields
         _ = CookieStep.incoming(client.jar, url: url, fields: fields)
         var head = head
-        head.fields = head.fields.replacing(
-            GatewayFields.response(fields, of: .init(url: url, kind: nil), links: links)
-        )
+        head.fields = head.fields.replacing(GatewayFields.response(fields, of: target, links: links))
         return head
     }
 }

@@ -6,28 +6,46 @@ import Names
 /// Maps URLs to the gateway: `/TOKEN/https/live.example.com/a/index.m3u8` stands for
 /// `https://live.example.com/a/index.m3u8`. The path is kept, so relative links work without mapping. For other links,
 /// only the beginning is replaced, so that templates and escapes in the rest are preserved. If only the playlist shows
-/// the kind of a document, the kind follows the token: `/TOKEN/assets/https/…`.
+/// the kind of a document, the kind follows the token: `/TOKEN/assets/https/…`. After a redirect to another origin, and in
+/// links there to the same origin, `redirected` follows the token.
 struct GatewayLinks: Sendable {
     struct Target: Equatable {
         let url: HTTPURL
         /// The kind of the document, if the path names it.
         let kind: PlaylistMapper.Kind?
+        /// Whether a redirect of another origin leads here. To the player, all URLs of the gateway have one origin, so it keeps
+        /// its `Authorization`, which must not be passed on (RFC 9110 §15.4).
+        var isRedirected = false
     }
+
+    private static let redirected = "redirected"
 
     /// A secret that every request must contain.
     let token: String
     /// The hosts that the gateway serves.
     let hosts: DomainSet
+    /// The origin whose URLs get `redirected`; nil for none.
+    private var redirectedOrigin: Origin?
 
     init(hosts: DomainSet, token: String = Token.make()) {
         self.hosts = hosts
         self.token = token
     }
 
+    /// The links of the response to a request. Behind a redirect, those to its own origin are marked like its URL: otherwise the
+    /// player's `Authorization` would go there with the next request.
+    func inResponse(to target: Target) -> GatewayLinks {
+        var links = self
+        links.redirectedOrigin = target.isRedirected ? target.url.origin.httpEquivalent : nil
+        return links
+    }
+
     /// The target of a gateway path; nil if the path is invalid or its host is not listed.
     func target(of path: String) -> Target? {
         guard path.hasPrefix("/\(token)/") else { return nil }
         var rest = path.dropFirst(token.count + 2)
+        let isRedirected = rest.hasPrefix(Self.redirected + "/")
+        if isRedirected { rest = rest.dropFirst(Self.redirected.count + 1) }
         var kind: PlaylistMapper.Kind?
         if let slash = rest.firstIndex(of: "/"), let said = PlaylistMapper.Kind(rawValue: String(rest[..<slash])) {
             kind = said
@@ -36,27 +54,36 @@ struct GatewayLinks: Sendable {
         guard let slash = rest.firstIndex(of: "/"), let scheme = Self.scheme(rest[..<slash]) else { return nil }
         guard let url = try? HTTPURL("\(scheme)://\(rest[rest.index(after: slash)...])"), hosts.contains(url.host)
         else { return nil }
-        return Target(url: url, kind: kind)
+        return Target(url: url, kind: kind, isRedirected: isRedirected)
     }
 
     /// The gateway path for a URL, with its fragment; nil if its host is not listed.
     ///
-    /// - Parameter kind: the kind of the document, if the document itself does not show it.
-    func path(for url: HTTPURL, as kind: PlaylistMapper.Kind? = nil) -> String? {
+    /// - Parameters:
+    ///   - kind: the kind of the document, if the document itself does not show it.
+    ///   - isRedirected: ``Target/isRedirected``.
+    func path(for url: HTTPURL, as kind: PlaylistMapper.Kind? = nil, isRedirected: Bool = false) -> String? {
         guard hosts.contains(url.host) else { return nil }
         let fragment = url.fragment.map { "#" + $0 } ?? ""
-        return place(of: url.origin, as: kind, url.userInfo) + url.target + fragment
+        return place(of: url.origin, as: kind, isRedirected: isRedirected, url.userInfo) + url.target + fragment
     }
 
     /// The path prefix of an origin. A `ws` origin has the prefix of its `http` equivalent.
     ///
     /// - Parameters:
     ///   - kind: the kind of the document, if the document itself does not show it.
+    ///   - isRedirected: ``Target/isRedirected``.
     ///   - userInfo: user and password followed by `@`, as in a URL; empty for none.
-    func place(of origin: Origin, as kind: PlaylistMapper.Kind? = nil, _ userInfo: String = "") -> String {
+    func place(
+        of origin: Origin,
+        as kind: PlaylistMapper.Kind? = nil,
+        isRedirected: Bool = false,
+        _ userInfo: String = ""
+    ) -> String {
         let origin = origin.httpEquivalent
+        let marker = isRedirected || origin == redirectedOrigin ? "/" + Self.redirected : ""
         let kind = kind.map { "/\($0.rawValue)" } ?? ""
-        return "/\(token)\(kind)/\(origin.scheme.name)/\(userInfo)\(origin.authority)"
+        return "/\(token)\(marker)\(kind)/\(origin.scheme.name)/\(userInfo)\(origin.authority)"
     }
 
     /// The path prefix of a URL's origin, with the URL's user and password.

@@ -59,7 +59,8 @@ extension RequestReader {
         if let links = server.gateway, let target = links.target(of: path) {
             if head.fields.maxForwards == 0 { return answer(head, with: .last(head)) }
             if let url = links.steered(target.url) {
-                let field = "Location: \(links.path(for: url) ?? url.description)\r\n"
+                let path = links.path(for: url, isRedirected: target.isRedirected)
+                let field = "Location: \(path ?? url.description)\r\n"
                 return answer(head, with: OwnResponse(status: 307, fields: field))
             }
             return serve(target, links: links, head: head)
@@ -73,7 +74,7 @@ extension RequestReader {
         guard head.wantsUpgrade else {
             let exchange = GatewayExchange(
                 server,
-                links: links,
+                links: links.inResponse(to: target),
                 client: client,
                 reader: self,
                 head: head,
@@ -82,7 +83,12 @@ extension RequestReader {
             return exchange.begin(takeInput())
         }
         let url = server.client.hsts?.upgraded(target.url) ?? target.url
-        let handshake = GatewayHandshake(client: server.client, links: links, url: url)
+        let upgraded = GatewayLinks.Target(url: url, kind: nil, isRedirected: target.isRedirected)
+        let handshake = GatewayHandshake(
+            client: server.client,
+            links: links.inResponse(to: upgraded),
+            target: upgraded
+        )
         ForwardExchange(
             server,
             client: client,
