@@ -179,7 +179,13 @@ struct GatewayTests {
 
     @Test("the gateway refuses an unknown token and a host that is not listed")
     func strangers() async throws {
-        let lab = try await Self.lab()
+        let messages = NIOLockedValueBox<[String]>([])
+        let lab = try await ProxyLab(configure: {
+            $0.gatewayHosts = ["a.test", "b.test"]
+            $0.onEvent = { event in
+                if case .refused(_, let refusal) = event { messages.withLockedValue { $0.append(refusal.message) } }
+            }
+        })
         let gateway = try #require(lab.proxy.gateway)
         for url in ["https://c.test/", "wss://c.test/", "https://a.test.evil/"] {
             #expect(throws: ProxyError.self) { _ = try gateway.localURL(for: try HTTPURL(url)) }
@@ -192,6 +198,9 @@ struct GatewayTests {
             #expect(try await connection.receiveResponse().head.hasPrefix("HTTP/1.1 404 "))
         }
         #expect(lab.site.connections.accepted == 0)
+        // Programs log the messages.
+        let logged = messages.withLockedValue { $0 }
+        #expect(logged.count == 3 && !logged.contains { $0.contains(token) })
         await connection.close()
         await lab.stop()
     }

@@ -65,7 +65,8 @@ extension RequestReader {
             }
             return serve(target, links: links, head: head)
         }
-        refuse(Refusal(404, "this is a proxy; it has no resource at \(path.prefix(200))"), to: head)
+        // Without the path, which may have the gateway's token: refusals are logged.
+        refuse(Refusal(404, "this is a proxy; it has no such resource"), to: head)
     }
 
     /// Handles a request for a URL of the gateway.
