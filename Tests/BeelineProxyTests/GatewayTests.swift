@@ -71,6 +71,24 @@ struct GatewayTests {
         await lab.stop()
     }
 
+    @Test("fields of one host that would act on all hosts of the gateway in a browser are dropped")
+    func fieldsForTheWholeOrigin() async throws {
+        let lab = try await Self.lab { _ in
+            let fields = [
+                ("Clear-Site-Data", "\"cookies\""), ("Service-Worker-Allowed", "/"),
+                ("Strict-Transport-Security", "max-age=1"), ("X-Kept", "1"),
+            ]
+            return fields.reduce(Reply.text("")) { reply, field in
+                HTTPField.Name(field.0).map { reply.adding($0, field.1) } ?? reply
+            }
+        }
+        let (head, _) = try await get(lab, "https://a.test:\(lab.site.port)/")
+        let names = head.lowercased().split(separator: "\r\n").compactMap { $0.split(separator: ":").first }
+        let dropped: Set<Substring> = ["clear-site-data", "service-worker-allowed", "strict-transport-security"]
+        #expect(names.contains("x-kept") && dropped.isDisjoint(with: names), "\(head)")
+        await lab.stop()
+    }
+
     @Test("an HTTP/1.0 player is told whether its connection is kept")
     func keepAliveOfHTTP10() async throws {
         let lab = try await Self.lab()

@@ -39,10 +39,12 @@ enum GatewayFields {
         return fields
     }
 
-    /// Hop-by-hop fields, framing, and fields that apply only to the origin's own host.
+    /// Hop-by-hop fields, framing, and fields that apply only to the origin's own host. In a browser, some of these would act on
+    /// all hosts of the gateway, and on other programs at 127.0.0.1.
     private static let dropped: Set<String> = [
         "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "transfer-encoding",
-        "upgrade", "content-length", "strict-transport-security", "alt-svc",
+        "upgrade", "content-length", "strict-transport-security", "alt-svc", "clear-site-data",
+        "service-worker-allowed",
     ]
 
     /// The fields of the origin's response for the player, without framing.
