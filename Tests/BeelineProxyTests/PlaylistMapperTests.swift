@@ -388,6 +388,7 @@ struct PlaylistMapperTests {
             ("a=b", "a=b; Path=/T/https/live.example/a"),
             ("a=b; Domain=live.example; Path=/; Secure; HttpOnly", "a=b; Path=/T/https/live.example/; HttpOnly"),
             ("a=b; path=/x; Max-Age=5; SameSite=None", "a=b; Path=/T/https/live.example/x; Max-Age=5"),
+            ("a=b; Path = /x ; Domain =live.example;\tSecure ;HttpOnly", "a=b; Path=/T/https/live.example/x; HttpOnly"),
         ]
     )
     func cookies(value: String, expected: String) throws {

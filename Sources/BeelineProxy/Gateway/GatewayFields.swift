@@ -77,16 +77,14 @@ enum GatewayFields {
     /// client's jar keeps the original.
     static func setCookie(_ value: String, of url: HTTPURL, links: GatewayLinks) -> String {
         let place = links.place(of: url.origin)
-        var parts = value.split(separator: ";", omittingEmptySubsequences: false).map { part in
-            part.drop { $0 == " " }
-        }
+        var parts = value.split(separator: ";", omittingEmptySubsequences: false).map { $0.trimmingBlanks() }
         let pair = parts.removeFirst()
         var path = Substring()
         var kept: [Substring] = []
         for part in parts {
-            let name = part.prefix { $0 != "=" }.lowercased()
-            switch name {
-            case "path": path = part.dropFirst(5)
+            let name = part.prefix { $0 != "=" }
+            switch name.trimmingBlanks().lowercased() {
+            case "path": path = part.dropFirst(name.count + 1).trimmingBlanks()
             case "domain", "secure", "samesite", "partitioned", "priority": break
             default: kept.append(part)
             }
