@@ -89,28 +89,6 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("an HTTP/1.0 player is told whether its connection is kept")
-    func keepAliveOfHTTP10() async throws {
-        let lab = try await Self.lab()
-        let gateway = try #require(lab.proxy.gateway)
-        let connection = try await lab.connect()
-        func send(_ path: String) async throws {
-            let target = try gateway.localURL(for: HTTPURL("http://a.test:\(lab.plain.port)\(path)")).target
-            try await connection.send("GET \(target) HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n")
-        }
-        for _ in 0..<2 {
-            try await send("/bytes/3")
-            let head = try await connection.receiveResponse().head
-            #expect(head.hasPrefix("HTTP/1.1 200 ") && head.contains("\r\nConnection: keep-alive\r\n"), "\(head)")
-        }
-        try await send("/chunked/2")
-        let head = try await connection.receiveHead()
-        #expect(head.contains("\r\nConnection: close\r\n") && !head.contains("keep-alive"), "\(head)")
-        #expect(try await connection.receiveAll().contains("chunk 2\n"))
-        await connection.close()
-        await lab.stop()
-    }
-
     @Test("a request with a body leaves nothing behind when its proxy stops")
     func released() async throws {
         weak var client: BeelineClient?

@@ -24,6 +24,7 @@ final class GatewayExchange: WireOwner {
     private var closes = false
     private let start: NIODeadline
     private var lastSent: NIODeadline
+    private var delivery = DeliveryWatch()
 
     init(
         _ server: ProxyLoop,
@@ -99,7 +100,11 @@ final class GatewayExchange: WireOwner {
         } catch {
             return fail(.malformed(error.message))
         }
-        guard request.isEnded else { return }
+        guard request.isEnded else {
+            // The input ended while the request before this one was answered.
+            if client.isInputEnded { fail(.malformed("its body ends too early")) }
+            return
+        }
         upload.end(isWhole: true)
         if input.readableBytes > 0 { client.pause() }
     }
@@ -155,9 +160,8 @@ final class GatewayExchange: WireOwner {
     func inputEnded(of wire: Wire) {
         // The last bytes are still being sent. A close now would look like the end of a complete response.
         guard !isOver else { return }
+        // A player that has left looks the same as one that waits for its response; writes to it fail.
         guard request.isEnded else { return fail(.malformed("its body ends too early")) }
-        // The player has left. The client cannot forward a half-closed connection.
-        client.close()
     }
 
     func writabilityChanged(of wire: Wire) {}
@@ -179,7 +183,8 @@ final class GatewayExchange: WireOwner {
         if awaitsBody, let limit = limits.body, now - max(client.lastRead, start) >= TimeAmount(limit: limit) {
             return fail(.timedOut)
         }
-        guard let limit = limits.idle else { return }
+        guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
+        if client.isInputEnded { delivery.check(client, nil, within: limits.delivery, now: now) }
         if now - max(client.lastActivity, lastSent) >= TimeAmount(limit: limit) {
             fail(Refusal(504, "the connection was silent for too long"))
         }
