@@ -9,7 +9,6 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
     /// The port.
     public var port: UInt16
 
-    /// Creates a destination.
     package init(_ host: Host, port: UInt16) {
         self.host = host
         self.port = port

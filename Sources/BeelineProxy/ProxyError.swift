@@ -23,7 +23,6 @@ public struct ProxyError: Error, Sendable, CustomStringConvertible {
     /// The underlying error.
     public var underlyingError: (any Error)?
 
-    /// Creates an error.
     package init(_ code: Code, _ message: String, underlyingError: (any Error)? = nil) {
         self.code = code
         self.message = message

@@ -11,8 +11,7 @@ public struct ProxyLimits: Hashable, Sendable {
     /// The maximum number of connections of one client, which is an IPv4 address or an IPv6 /64 network; further ones are closed.
     /// Nil means 1,000, and no limit for loopback addresses, which all programs on this machine share. Default nil.
     public var connectionsPerClient: Int?
-    /// The time for a client's first byte, and then again for the rest of a request's head or SOCKS request. Default 30
-    /// s.
+    /// The time for a client's first byte, and again for the rest of a head or SOCKS request. Default 30 s.
     package var head: Duration? = .seconds(30)
     /// The maximum pause in a request's body. Tunnels use ``idle``. Default 2 min.
     public var body: Duration? = .seconds(120)

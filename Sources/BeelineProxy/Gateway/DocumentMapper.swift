@@ -11,8 +11,7 @@ struct DocumentMapper {
     /// The gateway's URL as the player knows it, `http://127.0.0.1:…`. Links in these documents become absolute URLs.
     let gateway: String
 
-    /// The maximum number of JSON values in a document. An asset has about a dozen, or about a hundred with all its
-    /// tracking data.
+    /// The maximum number of JSON values in a document. An asset has about a dozen, or a hundred with tracking data.
     static let maxValues = 65_536
 
     /// The document with its links mapped; nil if it is not a JSON document of this kind.

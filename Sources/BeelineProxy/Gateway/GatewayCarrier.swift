@@ -26,8 +26,7 @@ struct GatewayCarrier: Sendable {
 
     private var url: HTTPURL { target.url }
 
-    /// Sends bytes to the player, and returns when they are written. If `closes` is true, the connection ends after the
-    /// response.
+    /// Sends bytes to the player, and returns when they are written. With `closes`, the connection ends afterwards.
     typealias Send = @Sendable (_ bytes: ByteBuffer, _ closes: Bool) async throws -> Void
 
     /// - Throws: ``Refusal`` if there is no response or it is incomplete.
@@ -40,8 +39,7 @@ struct GatewayCarrier: Sendable {
             var response = try await client.send(request, to: url, body: body, options: options)
             let kind = target.kind ?? PlaylistMapper.Kind(contentType: response.fields[.contentType], path: url.path)
             if kind != nil, response.status == .partialContent, request.method == .get {
-                // The path did not show that this is a playlist. Only a complete playlist can be mapped, so request it
-                // again.
+                // The path did not show a playlist. Only a complete one can be mapped, so request it again.
                 await response.body.discard()
                 var whole = request
                 whole.headerFields[.range] = nil

@@ -59,8 +59,7 @@ final class GatewayExchange: WireOwner {
             var length: Int64?
             if case .length(let said) = head.framing { length = said }
             body = .once(length: length, pipe)
-            // The client does not wait for the origin's 100, so the player does not have to wait either (RFC 9110
-            // §10.1.1).
+            // The client does not wait for the origin's 100, so the player need not wait either (RFC 9110 §10.1.1).
             if head.fields.expectsContinue, !head.isHTTP10, !request.isEnded { client.send(OwnResponse.proceed) }
         }
         let url = target.url

@@ -19,8 +19,7 @@ enum GatewayFields {
     ) -> HTTPFields {
         let url = target.url
         var fields = head.fields.httpFields
-        // Browsers send the cookies of 127.0.0.1 to every port, including those of other programs. The origin's cookies are in
-        // the jar.
+        // Browsers send the cookies of 127.0.0.1 to every port. The origin's cookies are in the jar.
         fields[.cookie] = nil
         // All players share the client's connections, so a login that authenticates a connection must not be passed on.
         if target.isRedirected || head.fields.authenticatesConnection { fields[.authorization] = nil }
@@ -73,8 +72,7 @@ enum GatewayFields {
         return links.path(for: url, as: target.kind, isRedirected: isRedirected) ?? url.description
     }
 
-    /// A cookie in a form that the player can keep: for the gateway's host, with a path below the origin's, over http. The
-    /// client's jar keeps the original.
+    /// A cookie for the player: the gateway's host, a path below the origin's, over http. The jar has the original.
     static func setCookie(_ value: String, of url: HTTPURL, links: GatewayLinks) -> String {
         let place = links.place(of: url.origin)
         var parts = value.split(separator: ";", omittingEmptySubsequences: false).map { $0.trimmingBlanks() }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits the work of mapping one document. A link of a few bytes may expand to thousands, and the origin controls the length of
-/// the base.
+/// Limits the work of mapping a document: each link may expand to the length of the base, which the origin chooses.
 struct MappingBudget {
     /// The reason why a document is not mapped.
     enum Fault: Error, Equatable {
@@ -9,7 +8,6 @@ struct MappingBudget {
         case tooLarge
         /// The document is not valid JSON, or has more than ``DocumentMapper/maxValues`` values.
         case unreadable
-        /// The request was cancelled.
         case cancelled
     }
 
@@ -32,8 +30,7 @@ struct MappingBudget {
     }
 }
 
-/// A document while its links are replaced from its beginning to its end, limited by a budget. The text between the links is
-/// copied as it is.
+/// A document while its links are replaced in order, within a budget. The text between them is copied.
 struct MappedText {
     private let source: String
     private var text = ""

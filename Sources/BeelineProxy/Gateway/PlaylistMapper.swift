@@ -30,8 +30,7 @@ struct PlaylistMapper: Sendable {
         }
     }
 
-    /// The maximum size of a document in bytes: 8 MiB. Larger documents are an error, because their unmapped links would bypass
-    /// the gateway.
+    /// The maximum size of a document: 8 MiB. A larger one is an error: its unmapped links would bypass the gateway.
     static let sizeLimit = 8 << 20
     /// The bytes that reading the host of a link is charged as, because it takes as long as copying more bytes than a link may
     /// have. This bounds the time for a document of short links.
@@ -155,8 +154,7 @@ struct PlaylistMapper: Sendable {
         return links.mapped(resolved?[...] ?? value, base: base, baseRoot: root, isBeginning: true) ?? resolved
     }
 
-    /// Maps the attributes of a tag whose names end in URI, and variables that are the beginning of a link. Quoted strings
-    /// contain no quotes (RFC 8216 §4.2).
+    /// Maps attributes whose names end in URI, and variables that begin a link. Strings have no quotes (RFC 8216 §4.2).
     private func mapTag(
         _ line: Substring,
         variables: inout PlaylistVariables,
@@ -193,7 +191,6 @@ struct PlaylistMapper: Sendable {
         "Authzurl", "Certurl",
     ]
 
-    /// An element whose text is a link.
     private struct LinkElement {
         let name: String
         /// Whether the base of its link is certainly the document, and not a BaseURL.

@@ -7,8 +7,7 @@ struct PlaylistVariables {
     /// The number of bytes that may still be inserted. It bounds the expansion of a small playlist.
     private var left = PlaylistMapper.sizeLimit
 
-    /// Records the variable that a line defines; ignores other lines. Variables imported or taken from the URL are known only to
-    /// the player.
+    /// Records the variable that a line defines. Imported ones and those of the URL are known only to the player.
     mutating func recordDefinition(in line: Substring) {
         guard line.beginsExactly(with: "#EXT-X-DEFINE:") else { return }
         guard let name = Self.attribute("NAME", of: line), let value = Self.attribute("VALUE", of: line) else { return }

@@ -30,8 +30,7 @@ extension Substring {
         return self[first..<utf8.index(after: last)]
     }
 
-    /// The text up to the first of `quotes` and with it, the text up to the same quote, and the text after that; nil if a quote is
-    /// missing.
+    /// The text up to and with the first of `quotes`, up to the same quote, and after it; nil if a quote is missing.
     func firstQuoted(by quotes: String = "\"") -> (before: Substring, value: Substring, after: Substring)? {
         guard let open = utf8.firstIndex(where: { quotes.utf8.contains($0) }) else { return nil }
         let start = utf8.index(after: open)

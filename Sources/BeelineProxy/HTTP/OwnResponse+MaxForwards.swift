@@ -7,8 +7,7 @@ extension OwnResponse {
     /// Fields that are not echoed, because the client might not be allowed to read them (RFC 9110 §9.3.8).
     private static let secret = ["authorization", "cookie", "proxy-authorization"]
 
-    /// The response to a request whose Max-Forwards is 0 (RFC 9110 §7.6.2). For TRACE it echoes the request without its
-    /// credentials.
+    /// The response to Max-Forwards 0 (RFC 9110 §7.6.2). For TRACE, the request without its credentials.
     static func last(_ head: RequestHead) -> OwnResponse {
         guard head.method == "TRACE", case .resource(_, let authority, let path) = head.target else {
             return OwnResponse(status: 200)

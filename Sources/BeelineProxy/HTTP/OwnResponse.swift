@@ -15,7 +15,6 @@ struct OwnResponse {
     var fields = ""
     var body = ""
 
-    /// The response for a refusal, with its message as the body.
     static func refusal(_ refusal: Refusal) -> OwnResponse {
         OwnResponse(
             status: refusal.status,

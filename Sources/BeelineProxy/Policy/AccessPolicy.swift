@@ -40,8 +40,7 @@ public struct AccessPolicy: Hashable, Sendable {
 
     /// The endpoints that may be dialled for a destination, in order.
     ///
-    /// - Parameter prefixes: the NAT64 prefixes of the network. An address under such a prefix is checked as the IPv4 address it
-    ///   contains.
+    /// - Parameter prefixes: the NAT64 prefixes of the network. Addresses under them are checked as the IPv4 address within.
     /// - Throws: ``Refusal`` with status 403 if no endpoint is left, with the reason for the first.
     package func permitted(
         _ endpoints: [Endpoint],

@@ -8,7 +8,6 @@ public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// One line with the reason and a remedy.
     public var message: String
 
-    /// Creates a refusal.
     package init(_ status: Int, _ message: String) {
         self.status = status
         self.message = message

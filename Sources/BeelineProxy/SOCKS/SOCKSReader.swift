@@ -9,7 +9,6 @@ struct SOCKSReader {
     enum Event: Equatable {
         /// Send these bytes and continue.
         case reply([UInt8])
-        /// The client requests a connection to the destination.
         case request(Destination)
         /// Send these bytes and close.
         case refuse([UInt8], Refusal)

@@ -6,8 +6,7 @@ import NIOCore
 
 // Passes the origin's response on to the client.
 extension ForwardExchange {
-    /// The maximum number of interim responses to one request. A server that works for a long time sends one every few
-    /// seconds.
+    /// The maximum number of interim responses. A server that works for long sends one every few seconds.
     private static let maxInterims = 1_000
 
     func passResponse(_ bytes: ByteBuffer) {

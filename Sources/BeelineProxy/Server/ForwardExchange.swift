@@ -49,8 +49,7 @@ final class ForwardExchange: WireOwner {
     private var connectedAt: NIODeadline
     private var isOriginFromPool = false
     var hasResponseBegun = false
-    /// The response's head, held until its body begins or the read ends. If the body is malformed from its first byte, the client
-    /// gets an error response instead.
+    /// The response's head, held until its body begins, so that a body malformed at once becomes an error response.
     var heldHead: ByteBuffer?
     var closesClient = false
     /// Whether to remove the chunk framing, as an HTTP/1.0 client requires.

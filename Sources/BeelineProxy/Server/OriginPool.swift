@@ -6,8 +6,7 @@ import Names
 
 /// Idle connections to `http` origins, for reuse.
 final class OriginPool {
-    /// Identifies interchangeable connections by the destination's name, never by an address. The routing of a
-    /// destination does not change.
+    /// Identifies connections by the destination's name, never an address. A destination's routing does not change.
     struct Key: Hashable {
         let destination: Destination
         /// The client that authenticated the connection; nil if all clients can use it.
@@ -42,8 +41,7 @@ final class OriginPool {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Takes a connection for a client's request. Prefers a connection that is tied to the client, then the most
-    /// recently used.
+    /// Takes a connection for a client's request: one tied to the client first, then the most recently used.
     func take(_ destination: Destination, for client: Wire) -> Wire? {
         // The origins have closed their ends during the sleep, and this machine may not have received that.
         if sleep.hasSlept(now: clock()) { closeAll() }
@@ -56,8 +54,7 @@ final class OriginPool {
         return kept.wire
     }
 
-    /// Keeps a connection after an exchange with a client. Closes it instead if the limits are reached, or if the network has
-    /// changed since it was dialled.
+    /// Keeps a connection after an exchange. Closes it at the limits, and after a change of the network.
     func keep(_ wire: Wire, to destination: Destination, of client: Wire, now: NIODeadline) {
         closeRetired()
         let key = Key(destination: destination, client: wire.isTied ? ObjectIdentifier(client) : nil)
@@ -72,7 +69,6 @@ final class OriginPool {
         if wire.isTied { tied += 1 }
     }
 
-    /// Closes the connections that are tied to a disconnected client.
     func closeTied(to client: Wire) {
         guard tied > 0 else { return }
         let client = ObjectIdentifier(client)

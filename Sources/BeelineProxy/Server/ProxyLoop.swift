@@ -160,8 +160,7 @@ final class ProxyLoop {
                 guard !endpoints.contains(where: own.contains) else {
                     throw Refusal(403, "the upstream proxy \(proxy) is this proxy: set another or none")
                 }
-                // The upstream proxy resolves names, so only a destination whose addresses are known can be checked: an address,
-                // and `localhost` (RFC 6761 §6.3).
+                // The upstream proxy resolves names, so only addresses and `localhost` can be checked (RFC 6761 §6.3).
                 guard let addresses = destination.host.literalAddresses else { return endpoints }
                 checked = addresses.map { Endpoint($0, port: destination.port) }
                 source = .literal

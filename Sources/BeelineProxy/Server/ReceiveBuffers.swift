@@ -19,8 +19,7 @@ struct ReceiveBuffers: RecvByteBufferAllocator {
 
     func buffer(allocator: ByteBufferAllocator) -> ByteBuffer { allocator.buffer(capacity: size) }
 
-    /// Grows the size after a full read and shrinks it after a mostly empty one. Returns true always, so that NIO does not reuse
-    /// the first buffer.
+    /// Grows after a full read, shrinks after a mostly empty one. True always, so that NIO reuses no first buffer.
     mutating func record(actualReadBytes: Int) -> Bool {
         if actualReadBytes >= size {
             size *= 4

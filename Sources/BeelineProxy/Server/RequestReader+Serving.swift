@@ -69,7 +69,6 @@ extension RequestReader {
         refuse(Refusal(404, "this is a proxy; it has no such resource"), to: head)
     }
 
-    /// Handles a request for a URL of the gateway.
     private func serve(_ target: GatewayLinks.Target, links: GatewayLinks, head: RequestHead) {
         state = .connecting
         guard head.wantsUpgrade else {

@@ -53,8 +53,7 @@ final class RequestReader: WireOwner {
         proceed()
     }
 
-    /// Takes the socket back from an exchange that failed. The client gets an error response if it has received nothing of the
-    /// response.
+    /// Takes the socket back from an exchange that failed. A client that has received nothing gets an error response.
     ///
     /// - Parameters:
     ///   - rest: the bytes after the request; nil if the request is incomplete.
@@ -265,8 +264,7 @@ final class RequestReader: WireOwner {
         }
     }
 
-    /// Sends a last response and closes. Input is still read until then, because closing with unread input would reset the
-    /// connection and lose the response.
+    /// Sends a last response and closes. Input is read until then: unread input would cause a reset and lose it.
     func close(saying bytes: ByteBuffer) {
         client.owner = self
         state = .lingering

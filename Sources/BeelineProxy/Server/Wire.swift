@@ -87,11 +87,9 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     var isOpen: Bool { context != nil && !isClosing }
-    /// Whether the socket accepts more bytes. The number of pieces is limited too, because each holds a buffer that may be much
-    /// larger than its bytes.
+    /// Whether the socket accepts more bytes. Pieces are limited too: each holds a buffer that may be much larger.
     var isWritable: Bool { (context?.channel.isWritable ?? false) && !hasManyPieces }
 
-    /// The number of bytes that wait to be sent.
     var waitingBytes: Int { context?.channel.unwrittenBytes ?? 0 }
 
     /// Whether bytes have waited for `limit` without the peer reading any. Must be called periodically.
@@ -290,8 +288,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     func channelInactive(context: ChannelHandlerContext) { end() }
 
     private func end() {
-        // After a failed write, NIO closes the socket and reports no error. The peer's orderly end is reported before, unless the
-        // output has ended too.
+        // NIO reports no error after a failed write. An orderly end comes before, unless the output has ended too.
         if halfCloses, !isClosing, !isInputEnded, !isOutputEnded { hasFailed = true }
         isGone = true
         context = nil
