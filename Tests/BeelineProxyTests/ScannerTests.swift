@@ -170,7 +170,7 @@ struct ScannerTests {
     )
     func numbers(_ field: String) {
         let head = "OPTIONS http://a.test/ HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n"
-        #expect(throws: Refusal.self) {
+        #expect(throws: HTTP1Error.self) {
             _ = try RequestHead(HTTP1Head(raw: ByteBuffer(string: head)))
         }
         var body = HTTP1BodyReader(.chunked)

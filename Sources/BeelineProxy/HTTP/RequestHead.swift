@@ -26,15 +26,8 @@ struct RequestHead {
     static let lengthLimit = 64 * 1024
     static let fieldLimit = 256
 
-    /// Parses a head.
-    ///
-    /// - Throws: ``Refusal`` with status 400.
-    init(_ head: HTTP1Head) throws(Refusal) {
-        do throws(HTTP1Error) {
-            self = try head.withLines { lines throws(HTTP1Error) in try RequestHead(&lines) }
-        } catch {
-            throw .malformed(error.message)
-        }
+    init(_ head: HTTP1Head) throws(HTTP1Error) {
+        self = try head.withLines { lines throws(HTTP1Error) in try RequestHead(&lines) }
     }
 
     private init(_ lines: inout HTTP1Lines) throws(HTTP1Error) {

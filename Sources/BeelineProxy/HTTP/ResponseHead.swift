@@ -16,16 +16,9 @@ struct ResponseHead {
     static let lengthLimit = 256 * 1024
     static let fieldLimit = 1024
 
-    /// Parses a head.
-    ///
     /// - Parameter method: the request's method, which decides whether there is a body.
-    /// - Throws: ``Refusal`` with status 502.
-    init(_ head: HTTP1Head, to method: String) throws(Refusal) {
-        do throws(HTTP1Error) {
-            self = try head.withLines { lines throws(HTTP1Error) in try ResponseHead(&lines, to: method) }
-        } catch {
-            throw .badOrigin(error.message)
-        }
+    init(_ head: HTTP1Head, to method: String) throws(HTTP1Error) {
+        self = try head.withLines { lines throws(HTTP1Error) in try ResponseHead(&lines, to: method) }
     }
 
     private init(_ lines: inout HTTP1Lines, to method: String) throws(HTTP1Error) {

@@ -17,13 +17,13 @@ extension ForwardExchange {
                 hasResponseBegun = true
                 output.feed(bytes)
                 bytes.clear()
-                do throws(Refusal) {
-                    guard let head = try takeHead(&reader) else { return response = .head(reader) }
+                do throws(HTTP1Error) {
+                    guard let head = try reader.take(from: &output) else { return response = .head(reader) }
                     bytes = output
                     output = ByteBuffer()
                     responded(with: try ResponseHead(head, to: self.head.method), rest: &bytes)
                 } catch {
-                    return fail(error)
+                    return fail(.badOrigin(error.message))
                 }
             case .body(var body):
                 do throws(HTTP1Error) {
@@ -53,14 +53,6 @@ extension ForwardExchange {
         response = .ended
         releaseHead()
         if request.isEnded { finishOnceSent() }
-    }
-
-    private func takeHead(_ reader: inout HTTP1HeadReader) throws(Refusal) -> HTTP1Head? {
-        do throws(HTTP1Error) {
-            return try reader.take(from: &output)
-        } catch {
-            throw .badOrigin(error.message)
-        }
     }
 
     /// The next part of the response's body in the form for the client; nil if there is none to forward.

@@ -8,14 +8,8 @@ import Names
 
 // Serves HTTP requests: forwards them, or answers them itself.
 extension RequestReader {
-    func received(_ head: HTTP1Head) {
-        do throws(Refusal) {
-            let head = try RequestHead(head)
-            if let refusal { return refuse(refusal, to: head) }
-            serve(head)
-        } catch {
-            refuse(error, to: nil)
-        }
+    func received(_ head: RequestHead) {
+        if let refusal { refuse(refusal, to: head) } else { serve(head) }
     }
 
     /// The page declares an icon, so that browsers do not request one from the site over plain HTTP.

@@ -174,7 +174,7 @@ final class RequestReader: WireOwner {
                 let head = try reader.take(from: &input)
                 state = .head(reader)
                 guard let head else { return false }
-                received(head)
+                received(try RequestHead(head))
             } catch {
                 refuse(.malformed(error.message), to: nil)
             }
