@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 public import Names
 
 /// The destination of a client's request: host and port as the request names them.
@@ -26,7 +27,9 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
             let digits = bytes[bytes.index(after: colon)...]
             // An empty port means the default port (RFC 3986 §3.2.3).
             if !digits.isEmpty || defaultPort == nil {
-                guard let number = Self.port(digits) else { return nil }
+                guard digits.count <= 5, digits.allSatisfy(HTTPCharacters.isDigit),
+                    let number = UInt16(String(decoding: digits, as: UTF8.self))
+                else { return nil }
                 port = number
             }
         }
@@ -37,15 +40,5 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
         if name.contains(UInt8(ascii: ":")), name.first != UInt8(ascii: "[") { return nil }
         guard let host = try? Host(String(decoding: name, as: UTF8.self)) else { return nil }
         self.init(host, port: port)
-    }
-
-    private static func port(_ digits: some Collection<UInt8>) -> UInt16? {
-        guard !digits.isEmpty, digits.count <= 5 else { return nil }
-        var value = 0
-        for digit in digits {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
-            value = value * 10 + Int(digit - UInt8(ascii: "0"))
-        }
-        return UInt16(exactly: value)
     }
 }
