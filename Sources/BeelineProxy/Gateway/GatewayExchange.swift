@@ -118,10 +118,8 @@ final class GatewayExchange: WireOwner {
 
     private func finish() {
         guard !isOver else { return }
-        isOver = true
-        task = nil
+        letGo()
         server.forwarded()
-        endUpload()
         if closes || !head.keepsAlive || !request.isEnded || !server.keepsConnections {
             reader.close(saying: ByteBuffer())
         } else {
@@ -131,16 +129,16 @@ final class GatewayExchange: WireOwner {
 
     private func fail(_ refusal: Refusal) {
         guard !isOver else { return }
-        isOver = true
-        task?.cancel()
-        task = nil
-        endUpload()
+        letGo()
         let rest = request.isEnded ? input : nil
         reader.end(with: refusal, of: head, rest: rest, hasResponse: hasResponseBegun, endsByClosing: closes)
     }
 
-    /// Lets go of the body: the pipe refers to this exchange.
-    private func endUpload() {
+    /// Ends the exchange, and lets go of the body: the pipe refers to this exchange.
+    private func letGo() {
+        isOver = true
+        task?.cancel()
+        task = nil
         upload?.end(isWhole: false)
         upload = nil
     }
@@ -157,20 +155,13 @@ final class GatewayExchange: WireOwner {
     func receivedAll(from wire: Wire) {}
 
     func inputEnded(of wire: Wire) {
-        // The last bytes are still being sent. A close now would look like the end of a complete response.
-        guard !isOver else { return }
         // A player that has left looks the same as one that waits for its response; writes to it fail.
-        guard request.isEnded else { return fail(.malformed("its body ends too early")) }
+        if !request.isEnded { fail(.malformed("its body ends too early")) }
     }
 
     func writabilityChanged(of wire: Wire) {}
 
-    func closed(_ wire: Wire) {
-        isOver = true
-        task?.cancel()
-        task = nil
-        endUpload()
-    }
+    func closed(_ wire: Wire) { letGo() }
 
     func check(_ wire: Wire, now: NIODeadline) {
         let limits = server.configuration.limits

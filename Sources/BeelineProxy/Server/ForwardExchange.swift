@@ -203,14 +203,18 @@ final class ForwardExchange: WireOwner {
         }
     }
 
-    /// Ends the exchange with an error.
-    func fail(_ refusal: Refusal) {
-        guard !isOver else { return }
+    private func letGo() {
         isOver = true
         origin?.owner = nil
         origin?.close()
         connector?.cancel()
         connector = nil
+    }
+
+    /// Ends the exchange with an error.
+    func fail(_ refusal: Refusal) {
+        guard !isOver else { return }
+        letGo()
         var isUntilClose = unchunks
         var hasResponse = false
         switch response {
@@ -299,12 +303,7 @@ final class ForwardExchange: WireOwner {
             if wire === origin { originEnded() }
             return
         }
-        guard !isOver else { return }
-        isOver = true
-        connector?.cancel()
-        connector = nil
-        origin?.owner = nil
-        origin?.close()
+        if !isOver { letGo() }
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
