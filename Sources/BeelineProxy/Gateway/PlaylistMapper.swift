@@ -43,6 +43,9 @@ struct PlaylistMapper: Sendable {
     private let baseLength: Int
     /// The prefix for links that begin with a slash.
     private let root: String
+    /// The text that is being mapped, and the variables of its playlist.
+    private var result = MappedText("")
+    private var variables = PlaylistVariables()
 
     init(links: GatewayLinks, base: HTTPURL) {
         self.links = links
@@ -56,13 +59,14 @@ struct PlaylistMapper: Sendable {
     ///
     /// - Throws: ``MappingBudget/Fault`` if the text grows too large or the task is cancelled.
     func mapped(_ text: String, as kind: Kind) throws(MappingBudget.Fault) -> String {
-        var result = MappedText(text)
+        var run = self
+        run.result = MappedText(text)
         switch kind {
-        case .hls: try mapHLS(text, to: &result)
-        case .dash: try mapDASH(text, to: &result)
+        case .hls: try run.mapHLS(text)
+        case .dash: try run.mapDASH(text)
         case .assets, .steering: return text
         }
-        return try result.finished()
+        return try run.result.finished()
     }
 
     /// The document with its links mapped. A document in another encoding than UTF-8 or UTF-16 is mapped byte by byte, so that
@@ -83,30 +87,23 @@ struct PlaylistMapper: Sendable {
     // MARK: Links
 
     /// The link mapped to the gateway; nil if it stays unchanged. Its base is not the document if the manifest has another.
-    private func mapped(
-        _ link: Substring,
-        charging result: inout MappedText
-    ) throws(MappingBudget.Fault) -> String? {
+    private mutating func mapped(_ link: Substring) throws(MappingBudget.Fault) -> String? {
         if link.firstOctets(of: "//") != nil { try result.charge(Self.linkCost) }
         return links.mapped(link, base: base, baseRoot: root)
     }
 
     /// The link mapped to the gateway; nil if it stays unchanged. Its base is the document.
-    private func mappedLink(
-        _ link: Substring,
-        charging result: inout MappedText
-    ) throws(MappingBudget.Fault) -> String? {
+    private mutating func mappedLink(_ link: Substring) throws(MappingBudget.Fault) -> String? {
         if links.leadsAboveRoot(link, depth: depth) {
             try result.charge(baseLength + Self.linkCost)
             if let target = links.resolved(link, base: base) { return target }
         }
-        return try mapped(link, charging: &result)
+        return try mapped(link)
     }
 
     // MARK: HLS
 
-    private func mapHLS(_ text: String, to result: inout MappedText) throws(MappingBudget.Fault) {
-        var variables = PlaylistVariables()
+    private mutating func mapHLS(_ text: String) throws(MappingBudget.Fault) {
         var start = text.startIndex
         while start < text.endIndex {
             let end = text.utf8[start...].firstIndex(of: UInt8(ascii: "\n")) ?? text.endIndex
@@ -114,33 +111,23 @@ struct PlaylistMapper: Sendable {
             if line.utf8.last == UInt8(ascii: "\r") { line = line[..<line.utf8.index(before: end)] }
             start = end < text.endIndex ? text.utf8.index(after: end) : end
             if line.utf8.first == UInt8(ascii: "#") {
-                try mapTag(line, variables: &variables, to: &result)
+                try mapTag(line)
                 variables.recordDefinition(in: line)
             } else {
                 let link = line[(line.utf8.firstIndex { !$0.isBlank } ?? line.endIndex)...]
-                let target = try mappedLink(link, variables: &variables, charging: &result)
-                if let target { try result.replace(line, with: target) }
+                if let target = try mappedHLSLink(link) { try result.replace(line, with: target) }
             }
         }
     }
 
     /// The link with variables replaced and mapped to the gateway; nil if it stays unchanged.
-    private func mappedLink(
-        _ link: Substring,
-        variables: inout PlaylistVariables,
-        charging result: inout MappedText
-    ) throws(MappingBudget.Fault) -> String? {
+    private mutating func mappedHLSLink(_ link: Substring) throws(MappingBudget.Fault) -> String? {
         let resolved = variables.resolved(link)
-        return try mappedLink(resolved?[...] ?? link, charging: &result) ?? resolved
+        return try mappedLink(resolved?[...] ?? link) ?? resolved
     }
 
     /// Maps a link to a document when only the tag shows the document's kind.
-    private func mappedDocument(
-        _ link: Substring,
-        as kind: Kind,
-        variables: inout PlaylistVariables,
-        charging result: inout MappedText
-    ) throws(MappingBudget.Fault) -> String? {
+    private mutating func mappedDocument(_ link: Substring, as kind: Kind) throws(MappingBudget.Fault) -> String? {
         try result.charge(baseLength + Self.linkCost)
         let resolved = variables.resolved(link)
         return links.resolved(resolved?[...] ?? link, base: base, as: kind) ?? resolved
@@ -148,31 +135,27 @@ struct PlaylistMapper: Sendable {
 
     /// Maps the value of a variable that is the beginning of a link, which other playlists may import. No slash is added at its
     /// end, because the text after the variable begins with one.
-    private func mappedValue(_ value: Substring, variables: inout PlaylistVariables) -> String? {
+    private mutating func mappedValue(_ value: Substring) -> String? {
         guard value.firstOctets(of: "://") != nil else { return nil }
         let resolved = variables.resolved(value)
         return links.mapped(resolved?[...] ?? value, base: base, baseRoot: root, isBeginning: true) ?? resolved
     }
 
     /// Maps attributes whose names end in URI, and variables that begin a link. Strings have no quotes (RFC 8216 §4.2).
-    private func mapTag(
-        _ line: Substring,
-        variables: inout PlaylistVariables,
-        to result: inout MappedText
-    ) throws(MappingBudget.Fault) {
+    private mutating func mapTag(_ line: Substring) throws(MappingBudget.Fault) {
         guard line.beginsExactly(with: "#EXT") else { return }
         let isDefinition = line.beginsExactly(with: "#EXT-X-DEFINE:")
         var rest = line
         while let (before, value, after) = rest.firstQuoted() {
             var target: String?
             if isDefinition {
-                if before.endsExactly(with: "VALUE=\"") { target = mappedValue(value, variables: &variables) }
+                if before.endsExactly(with: "VALUE=\"") { target = mappedValue(value) }
             } else if before.endsExactly(with: "X-ASSET-LIST=\"") {
-                target = try mappedDocument(value, as: .assets, variables: &variables, charging: &result)
+                target = try mappedDocument(value, as: .assets)
             } else if before.endsExactly(with: "SERVER-URI=\"") {
-                target = try mappedDocument(value, as: .steering, variables: &variables, charging: &result)
+                target = try mappedDocument(value, as: .steering)
             } else if before.endsExactly(with: "URI=\"") {
-                target = try mappedLink(value, variables: &variables, charging: &result)
+                target = try mappedHLSLink(value)
             }
             if let target { try result.replace(value, with: target) }
             rest = after
@@ -197,14 +180,14 @@ struct PlaylistMapper: Sendable {
         let isRelativeToDocument: Bool
     }
 
-    private func mapDASH(_ text: String, to result: inout MappedText) throws(MappingBudget.Fault) {
+    private mutating func mapDASH(_ text: String) throws(MappingBudget.Fault) {
         let hasBase = text[...].firstOctets(of: "BaseURL") != nil
         var rest = text[...]
         /// The element whose text follows.
         var element: LinkElement?
         var openElements = 0
         while let open = rest.utf8.firstIndex(of: UInt8(ascii: "<")) {
-            if let element { try mapContent(rest[..<open], of: element, to: &result) }
+            if let element { try mapContent(rest[..<open], of: element) }
             let tag = rest[open...]
             guard let end = Self.endOfMarkup(tag) else { return }
             let markup = tag[..<end]
@@ -213,7 +196,7 @@ struct PlaylistMapper: Sendable {
                 // CDATA is part of the element's text, and comments do not end it.
                 if let element, markup.beginsExactly(with: Self.dataStart) {
                     let data = markup[..<markup.utf8.index(end, offsetBy: -Self.dataEnd.utf8.count)]
-                    try mapContent(data.droppingOctets(Self.dataStart.utf8.count), of: element, to: &result)
+                    try mapContent(data.droppingOctets(Self.dataStart.utf8.count), of: element)
                 }
                 continue
             }
@@ -227,15 +210,11 @@ struct PlaylistMapper: Sendable {
                 }
                 openElements += 1
             }
-            try mapAttributes(markup, isClock: name == "UTCTiming", hasBase: hasBase, to: &result)
+            try mapAttributes(markup, isClock: name == "UTCTiming", hasBase: hasBase)
         }
     }
 
-    private func mapContent(
-        _ content: Substring,
-        of element: LinkElement,
-        to result: inout MappedText
-    ) throws(MappingBudget.Fault) {
+    private mutating func mapContent(_ content: Substring, of element: LinkElement) throws(MappingBudget.Fault) {
         let link = content.withoutBlanks
         guard !link.isEmpty else { return }
         var target: String?
@@ -243,9 +222,9 @@ struct PlaylistMapper: Sendable {
             try result.charge(baseLength + Self.linkCost)
             target = links.resolved(link, base: base, as: .steering)
         } else if element.isRelativeToDocument {
-            target = try mappedLink(link, charging: &result)
+            target = try mappedLink(link)
         } else {
-            target = try mapped(link, charging: &result)
+            target = try mapped(link)
         }
         if let target { try result.replace(link, with: target) }
     }
@@ -283,19 +262,14 @@ struct PlaylistMapper: Sendable {
     /// - Parameters:
     ///   - isClock: whether the tag's `value` is a list of time server URLs, separated by spaces.
     ///   - hasBase: whether a BaseURL may be the base of the links, and not the document.
-    private func mapAttributes(
-        _ tag: Substring,
-        isClock: Bool,
-        hasBase: Bool,
-        to result: inout MappedText
-    ) throws(MappingBudget.Fault) {
+    private mutating func mapAttributes(_ tag: Substring, isClock: Bool, hasBase: Bool) throws(MappingBudget.Fault) {
         var rest = tag
         while let (before, value, after) = rest.firstQuoted(by: "\"'") {
             let name = Self.attributeName(before)
             if isClock, name == "value" {
-                try mapList(value, to: &result)
+                try mapList(value)
             } else if Self.attributes.contains(name) {
-                let target = try hasBase ? mapped(value, charging: &result) : mappedLink(value, charging: &result)
+                let target = try hasBase ? mapped(value) : mappedLink(value)
                 if let target { try result.replace(value, with: target) }
             }
             rest = after
@@ -303,12 +277,12 @@ struct PlaylistMapper: Sendable {
     }
 
     /// Maps a list of links that are separated by spaces.
-    private func mapList(_ list: Substring, to result: inout MappedText) throws(MappingBudget.Fault) {
+    private mutating func mapList(_ list: Substring) throws(MappingBudget.Fault) {
         var rest = list
         while !rest.isEmpty {
             let end = rest.utf8.firstIndex(of: UInt8(ascii: " ")) ?? rest.endIndex
             let link = rest[..<end]
-            if let target = try mapped(link, charging: &result) { try result.replace(link, with: target) }
+            if let target = try mapped(link) { try result.replace(link, with: target) }
             rest = end < rest.endIndex ? rest[rest.utf8.index(after: end)...] : rest[end...]
         }
     }
