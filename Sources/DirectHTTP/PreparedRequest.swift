@@ -32,13 +32,11 @@ public struct PreparedRequest: Sendable {
     private var parts: Shared<Parts>
     /// The origin of the request. It decides Host, SNI, the certificate check and the connection.
     package var origin: Origin { parts.value.origin }
-    /// The method.
     package var method: HTTPRequest.Method { parts.value.method }
     /// The request target: the path and the query, or ``WireOptions/target``.
     package var target: String { parts.value.target }
     /// All fields except Host and those of framing and connection, which the engine writes.
     package var fields: HTTPFields { parts.value.fields }
-    /// The body.
     package var body: RequestBody { parts.value.body }
     /// The Host header or `:authority`: the origin's own, or the one that the caller set.
     package var authority: String { parts.value.authority }
@@ -70,7 +68,6 @@ public struct PreparedRequest: Sendable {
 
     /// The credentials for the proxy that forwards the request; nil if none are sent.
     var proxyAuthorization: String? { parts.value.proxyAuthorization }
-    /// The fields for the proxy that forwards the request.
     var proxyFields: HTTPFields { parts.value.proxyFields }
 
     /// Validates a request.
@@ -193,7 +190,6 @@ public struct PreparedRequest: Sendable {
         parts = Shared(changed)
     }
 
-    /// The request with credentials and fields for the proxy.
     func with(proxyAuthorization: String?, fields: HTTPFields) -> PreparedRequest {
         var request = self
         request.change {

@@ -21,8 +21,7 @@ package struct WireOptions: Sendable {
     /// Whether the `Content-Length` of the response is ignored. The body then ends with the connection, like curl's
     /// `--ignore-content-length`. Default false. It does not affect HTTP/2.
     package var ignoresContentLength = false
-    /// Whether the body is handed out as it was received, with chunk framing and trailers (curl's `--raw`). Default false. It does
-    /// not affect HTTP/2.
+    /// Whether the body keeps chunk framing and trailers (curl's `--raw`). Default false. It does not affect HTTP/2.
     package var keepsTransferCoding = false
     /// Called with each head of a proxy's answer to a request for a tunnel. As for ``PreparedRequest/onHead``. Default nil.
     package var onTunnelHead: (@Sendable (ReceivedHead) -> Void)?
@@ -30,6 +29,5 @@ package struct WireOptions: Sendable {
     /// repeated. As for ``PreparedRequest/onHead``. Default nil. It does not affect HTTP/2.
     package var onBrokenHead: (@Sendable (ByteBuffer) -> Void)?
 
-    /// Options with default values.
     package init() {}
 }

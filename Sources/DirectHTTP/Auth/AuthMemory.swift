@@ -46,7 +46,6 @@ package final class AuthMemory: Sendable {
     /// Guards the entries and the use count of each nonce.
     private let state = NIOLockedValueBox(State())
 
-    /// Creates an empty memory.
     package init() {}
 
     /// The credentials of a request: the field's value and the nonce that it answers.
@@ -119,9 +118,8 @@ package final class AuthMemory: Sendable {
         // If Basic was sent and the server asks for Basic again, user or password is wrong.
         if credentials.kind == .basicFirst, takesBasic, used?.nonce == nil { return false }
         if let challenge = DigestChallenge.best(of: values) {
-            // The credentials are wrong, unless the server reports that only the nonce is stale. Some servers do not
-            // report that for a remembered nonce. Never answer a new nonce twice, because repeated wrong passwords can
-            // lock accounts.
+            // The credentials are wrong, unless only the nonce is stale; not all servers say so of a remembered one.
+            // Never answer a new nonce twice: repeated wrong passwords can lock accounts.
             guard used == nil || challenge.isStale || isRemembered && used?.nonce != challenge.nonce else {
                 return false
             }

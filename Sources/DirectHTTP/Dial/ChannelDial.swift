@@ -21,13 +21,7 @@ package final class ChannelDial {
     /// Called on the loop.
     ///
     /// - Parameters:
-    ///   - list: the endpoints in the order to try them; the proxy's if the route has one.
-    ///   - origin: the origin. Through a proxy, a secure scheme asks for a tunnel.
-    ///   - earlier: the attempts at other endpoints before, which are part of the errors.
-    ///   - tls: the TLS settings. HTTP/2 is never offered.
-    ///   - engine: the engine with the TLS contexts, and the memory of proxies' challenges and of origins without ECH.
     ///   - isTunnel: whether the caller does TLS with an origin with a secure scheme.
-    ///   - attempted: called on the loop for each attempt as soon as its outcome is known.
     ///   - done: called once, on the loop, perhaps before ``start()`` returns.
     package init(
         to list: EndpointList,

@@ -19,8 +19,7 @@ public final class ConnectionInfo: Sendable {
     public let ech: ECHOutcome
     /// How long the source took to return the endpoints.
     package let resolveTime: Duration
-    /// The time from the start of the race until the winner's TCP connection was established. It includes the time of slower
-    /// endpoints.
+    /// From the start of the race, slower endpoints included, until the winner's TCP connection was established.
     package let connectTime: Duration
     /// How long TLS (and a proxy's CONNECT) took; nil if there was neither.
     package let handshakeTime: Duration?

@@ -5,8 +5,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import Names
 
-/// Runs a ``RacePlan`` on one event loop, with its sockets, handshakes and timer. It ends exactly once and closes all sockets but
-/// the winner's.
+/// Runs a ``RacePlan`` on one event loop. It ends exactly once and closes all sockets but the winner's.
 final class DialRace {
     /// The result of a race: a connected and secured channel, and all attempts.
     struct RaceResult {
@@ -147,8 +146,7 @@ final class DialRace {
         let (endpoint, route) = (endpoints[index], target.key.route)
         let channel = binding.connect(to: endpoint, route: route, on: loop) { [self] channel in
             guard isUnderWay(index) else { return channel.close(promise: nil) }
-            // Store the channel before it connects, so that the end of the race closes it. Otherwise the kernel would retry for
-            // minutes.
+            // Store it before it connects: the end of the race closes it, or the kernel would retry for minutes.
             candidates[index].channel = channel
         }
         channel.assumeIsolated().whenComplete { [self] result in

@@ -11,8 +11,7 @@ public struct DialSettings: Sendable, Hashable {
     package var handshakeStagger = Duration.seconds(2)
     /// The maximum number of endpoints tried in one dial. Default 12.
     public var maxAttempts = 12
-    /// The maximum number of endpoints tried at once, at least 1. Beyond it, the oldest attempt ends when the next begins. Default
-    /// nil: all.
+    /// The maximum number of endpoints tried at once, at least 1; the oldest attempt ends first. Default nil: all.
     package var maxConcurrentAttempts: Int?
     /// How long a failed endpoint is tried after all others. The time doubles with each further failure, up to 16 times. Default
     /// 30 s; zero: failures are not remembered.
@@ -27,8 +26,7 @@ public struct DialSettings: Sendable, Hashable {
     public var interface: String?
     /// The local ports of connections, tried in order until one is free (curl's `--local-port`). Default nil: the system chooses.
     package var localPorts: ClosedRange<UInt16>?
-    /// The idle time before TCP sends keep-alive probes, and the interval between probes, in whole seconds from 1 to 32767. Default
-    /// nil: no probes.
+    /// The idle time before TCP keep-alive probes and between them, 1 to 32767 s. Default nil: no probes.
     package var keepAlive: Duration?
     /// How many unanswered probes end the connection, from 1 to 127. Default 9.
     package var keepAliveCount = 9

@@ -10,7 +10,6 @@ struct DialTarget: Sendable {
     let steps: [DialStep]
     /// Whether the caller carries the origin's bytes itself, so that the origin may send first.
     let isTunnel: Bool
-    /// The challenges of proxies.
     let proxies: AuthMemory
     /// The origins that have turned ECH off.
     let ech: NIOLockedValueBox<ECHTable>
@@ -41,8 +40,7 @@ struct DialTarget: Sendable {
                 if let first = proxy.preproxy { steps.append(.socks(first, proxy.origin)) }
                 if proxy.origin.scheme.isSecure {
                     var settings = proxy.tls ?? key.tls.forProxy
-                    // CONNECT and forwarded requests are written as HTTP/1.1, even if the settings allow HTTP/2 for
-                    // origins.
+                    // CONNECT and forwarded requests are HTTP/1.1, even if the settings allow HTTP/2 for origins.
                     settings.offersHTTP2 = false
                     steps.append(
                         .tls(

@@ -25,8 +25,7 @@ extension SocketAddress {
             return
         }
         var scoped = address.address
-        // sin6_scope_id is in the last 4 of the 28 bytes of sockaddr_in6 (RFC 3493 §3.3). Its name is in a module internal to
-        // NIO.
+        // sin6_scope_id: the last 4 of 28 bytes of sockaddr_in6 (RFC 3493 §3.3). NIO does not export its name.
         withUnsafeMutableBytes(of: &scoped) { $0.storeBytes(of: endpoint.scope, toByteOffset: 24, as: UInt32.self) }
         self = SocketAddress(scoped, host: "")
     }

@@ -9,7 +9,6 @@ package struct EndpointService: Hashable, Sendable {
     /// Whether the record came over an authenticated connection, such as DNS over HTTPS. Default true.
     package var isAuthenticated = true
 
-    /// Creates the description of a service.
     package init(
         applicationProtocols: [String]? = nil,
         echConfigurations: [UInt8]? = nil,

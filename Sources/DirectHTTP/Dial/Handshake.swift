@@ -9,7 +9,6 @@ import Names
 /// Each step adds its handler after the earlier ones. TLS with the proxy carries the CONNECT, and the tunnel carries the origin's
 /// TLS.
 final class Handshake {
-    /// The result of the TLS handshakes of a connection.
     struct HandshakeResult {
         /// The protocol that the last ALPN chose, or `http/1.1`.
         var applicationProtocol: String
@@ -28,10 +27,7 @@ final class Handshake {
     private var secured: HandshakeResult
     private var done: ((Result<HandshakeResult, DirectHTTPError>) -> Void)?
 
-    /// - Parameters:
-    ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
-    ///   - ech: the plan for the ClientHello to the origin.
-    ///   - done: called once.
+    /// - Parameter done: called once.
     init(
         on channel: any Channel,
         to target: DialTarget,

@@ -18,7 +18,6 @@ protocol ByteHandshake {
 
 /// What to do after received bytes.
 enum HandshakeAction<Outcome> {
-    /// Send these bytes.
     case send(ByteBuffer)
     /// More bytes are needed.
     case wait

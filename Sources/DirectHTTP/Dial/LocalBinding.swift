@@ -16,8 +16,7 @@ import Glibc
 struct LocalBinding {
     let settings: DialSettings
 
-    /// Binds the socket according to the settings, and connects it. Called on the loop. It looks up no names, and the
-    /// race limits its time.
+    /// Binds the socket according to the settings, and connects it, on the loop. The race limits its time.
     ///
     /// - Parameter made: called on the loop with the channel before it connects, so that closing the channel ends the attempt.
     ///   Called again for each further local port.
@@ -181,8 +180,7 @@ struct LocalBinding {
 }
 
 extension Endpoint {
-    /// Whether the address needs a scope. Link-local addresses are valid on one link only, and a machine may have
-    /// several (RFC 4007 §6).
+    /// Whether the address needs a scope: link-local addresses are valid on one link only (RFC 4007 §6).
     fileprivate var needsScope: Bool { address.family == .v6 && address.isLinkLocal && scope == 0 }
 }
 

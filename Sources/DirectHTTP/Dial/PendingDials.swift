@@ -15,8 +15,7 @@ final class PendingDials: Sendable {
 
     var isShutDown: Bool { state.withLockedValue(\.isShutDown) }
 
-    /// Registers a closure that cancels a resolution or a dial. Returns its number for ``remove(_:)``; nil if the engine was shut
-    /// down.
+    /// Registers a closure that cancels an operation. Returns its number; nil if the engine was shut down.
     func add(_ cancel: @escaping @Sendable () -> Void) -> Int? {
         state.withLockedValue { state in
             guard !state.isShutDown else { return nil }

@@ -32,8 +32,7 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
     /// Whether the client waits for the challenge of an HTTP proxy before it sends user and password, and then answers with Digest
     /// or Basic, as with curl's `--proxy-anyauth`. ``allowsBasic`` must be true. Default false.
     package var waitsForChallenge = false
-    /// Whether an HTTP proxy opens a tunnel for plain `http` and `ws` too, instead of forwarding their requests (curl's
-    /// `--proxytunnel`). Default false.
+    /// Whether an HTTP proxy also tunnels plain `http` and `ws` (curl's `--proxytunnel`). Default false.
     package var tunnelsPlainHTTP = false
     /// Whether the tunnel is requested with HTTP/1.0, as with curl's `--proxy1.0`. Default false.
     package var connectsWithHTTP10 = false

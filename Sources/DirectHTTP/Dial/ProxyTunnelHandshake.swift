@@ -5,8 +5,7 @@ import HTTPWire
 import NIOCore
 import Names
 
-/// Asks an HTTP proxy for a tunnel to the origin by name (RFC 9110 §9.3.6), as a value: bytes in, bytes out. The outcome is the
-/// origin's first bytes.
+/// Asks an HTTP proxy for a tunnel to the origin by name (RFC 9110 §9.3.6). The outcome is the origin's first bytes.
 ///
 /// It answers a proxy's challenge on the same connection. If the proxy closes this one, or the body of the challenge is too large to
 /// be read, `isChallenge` of the error is true: a new connection may succeed.
@@ -32,10 +31,8 @@ struct ProxyTunnelHandshake: ByteHandshake {
     private var challenge: HTTPResponse?
 
     /// - Parameters:
-    ///   - memory: the challenges of proxies.
     ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
     ///   - allowsSurplus: whether the origin may send first.
-    ///   - onHead: called with each head of the proxy's answers.
     init(
         to origin: Origin,
         proxy: Proxy,
@@ -125,7 +122,6 @@ struct ProxyTunnelHandshake: ByteHandshake {
         return surplus
     }
 
-    /// Whether the response is a challenge that can be answered.
     private func isChallenge(_ response: HTTPResponse) -> Bool {
         guard response.status == .proxyAuthenticationRequired, let credentials = proxy.credentials,
             challenges < AuthMemory.maxChallenges

@@ -6,8 +6,7 @@ import NIOCore
 ///
 /// The first endpoint is dialled at once, the next after each `stagger` or as soon as one fails. Only TCP connections are raced.
 /// One connected endpoint at a time does its handshake (TLS, or a proxy's CONNECT); the others stay in reserve. If the handshake
-/// fails or takes longer than `handshakeStagger`, the race continues. With `limit` attempts open, the oldest ends before the next
-/// begins.
+/// fails or takes longer than `handshakeStagger`, the race continues. At `limit`, the oldest attempt ends before the next.
 struct RacePlan {
     enum Event: Equatable {
         case start

@@ -6,9 +6,8 @@ import TLSInternals
 /// ECH in one TLS handshake. Must be used on the event loop of the connection.
 ///
 /// After a rejection, BoringSSL verifies the certificate for the public name instead of the server name. On Apple's
-/// platforms, Security may verify it instead and checks only the chain (see ``TLSStep``). So this type checks the
-/// public name on all platforms. Pins and the name of the origin are not checked against that certificate, because it
-/// is not the origin's.
+/// platforms, Security may verify it instead and checks only the chain (see ``TLSStep``), so this type checks the public
+/// name everywhere. The certificate is not the origin's, so the origin's pins and name are not checked.
 struct ECHHandshake {
     private let plan: ECHPlan
     /// Nil if the ClientHello has no ECH extension.

@@ -40,10 +40,8 @@ struct ECHPlan {
     private var rejectedName: String?
 
     /// - Parameters:
-    ///   - service: the data of the origin's HTTPS record for the endpoint; nil without a record, and for a proxy's
-    ///     endpoint.
-    ///   - rejectedName: returns the public name with which the server has turned ECH off recently for this list; nil
-    ///     if it has not. Not called if ECH is required.
+    ///   - service: the data of the origin's HTTPS record for the endpoint; nil without one, and for a proxy's endpoint.
+    ///   - rejectedName: the public name with which the server recently turned ECH off; not called if ECH is required.
     init(_ settings: TLSSettings, service: EndpointService?, rejectedName: (ECHConfigList) -> String? = { _ in nil }) {
         grease = settings.sendsECHGrease ? .grease : .nothing
         isRequired = settings.requiresECH
@@ -100,7 +98,6 @@ extension TLSSettings {
         return try? ECHConfigList(bytes)
     }
 
-    /// Whether the configurations of HTTPS records are used.
     package var usesECHOfRecords: Bool {
         switch ech {
         case .off, .configured: false

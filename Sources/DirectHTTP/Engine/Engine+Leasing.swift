@@ -183,8 +183,7 @@ extension Engine {
         )
     }
 
-    /// Dials, and calls `make` with the connected channel. If all endpoints failed, dials the other endpoints of the
-    /// source.
+    /// Dials, and calls `make` with the channel. If all endpoints failed, dials the other ones of the source.
     func dial<Made: Sendable>(
         by dialer: Dialer,
         from source: some EndpointSource,

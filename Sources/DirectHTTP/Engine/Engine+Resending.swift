@@ -10,7 +10,6 @@ extension Engine {
     struct Course {
         /// The request. A proxy's challenge may change its cookies.
         var request: PreparedRequest
-        /// The key of the connection in the pool.
         var key: PoolKey
         /// Whether the next attempt needs a new connection.
         var fresh = false
@@ -31,9 +30,7 @@ extension Engine {
         }
     }
 
-    /// The next step after an attempt.
     enum NextStep {
-        /// Return this response.
         case done(ExchangeResponse)
         /// Send the request of the ``Course`` again.
         case resend

@@ -24,7 +24,6 @@ public final class Engine: Sendable {
     let executors: [ObjectIdentifier: any Executor]
     let wakes: [ObjectIdentifier: WakeQueue]
     let contexts: TLSContexts
-    /// The challenges of proxies.
     let proxies = AuthMemory()
     /// The origins that have turned ECH off.
     let ech = NIOLockedValueBox(ECHTable())
@@ -150,8 +149,7 @@ public final class Engine: Sendable {
     /// ``EngineConfiguration/connectionsPerOrigin``.
     package var waitingRequests: Int { pool.waitingCount }
 
-    /// An executor on the event loop of the connection that a request to the origin would use now; on any loop of the group if a
-    /// connection would have to be opened.
+    /// An executor on the loop of the connection that a request would use now; any loop of the group if there is none.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     package func executor(for origin: Origin, tls: TLSSettings) -> (any TaskExecutor)? {
         let loop = pool.nextLoop(PoolKey(origin: origin, tls: tls, route: .direct)) ?? group.next()

@@ -5,24 +5,15 @@ import NIOPosix
 
 /// Runs tasks on an event loop, so that an exchange started there needs no thread hop.
 ///
-/// ```swift
-/// let executor = EventLoopTaskExecutor(group.next())
-/// try await withTaskExecutorPreference(executor) {
-///     let response = try await engine.exchange(request, from: endpoints)
-/// }
-/// ```
-///
 /// A task on a loop of the engine's group gets a connection on the same loop if there is one, and dials there otherwise. Such a
 /// task must not block, because it would block everything else on the loop.
 ///
-/// Measurements from when both were made: if the engine dials and sends on the loop, a request on a new TLS connection
-/// takes 0.93 of the CPU time. If the jobs of the executor share a turn, a request on the loop takes 0.91 of the
-/// instructions.
+/// Dialling and sending on the loop saves 7 % of the CPU time of a request on a new TLS connection. Jobs that share a
+/// turn save 9 % of the instructions of a request on the loop.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 package final class EventLoopTaskExecutor: TaskExecutor {
     private let loop: any EventLoop
 
-    /// Creates an executor on `loop`.
     package init(_ loop: any EventLoop) { self.loop = loop }
 
     /// Runs a job in the loop's next turn, or at the end of the current one if another job on the loop enqueues it.
@@ -73,8 +64,7 @@ private final class LoopJobs {
 
     private func plan(on loop: any EventLoop) { loop.assumeIsolated().execute { self.run(on: loop) } }
 
-    /// Runs the waiting jobs and those added meanwhile. A job stays in the list until it has run, so that adding one
-    /// schedules no further turn.
+    /// Runs the waiting jobs and those added meanwhile, which schedule no further turn.
     private func run(on loop: any EventLoop) {
         isRunning = true
         var next = 0

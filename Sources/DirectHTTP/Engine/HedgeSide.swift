@@ -6,7 +6,6 @@ import Names
 /// The role of a request in a hedge of two equal requests. The second request avoids the first one's endpoint if the origin has
 /// another, because a slow response is mostly due to the server or the path to it.
 package enum HedgeSide: Sendable {
-    /// Records its endpoints.
     case first(Endpoints)
     /// Avoids the endpoints of the first.
     case second(Endpoints)
@@ -15,7 +14,6 @@ package enum HedgeSide: Sendable {
     package final class Endpoints: Sendable {
         private let endpoints = NIOLockedValueBox<Set<Endpoint>>([])
 
-        /// Creates an empty set.
         package init() {}
 
         fileprivate var all: Set<Endpoint> { endpoints.withLockedValue { $0 } }

@@ -30,8 +30,7 @@ struct HSTSTable: Sendable {
         var number: UInt64
     }
 
-    /// The maximum number of entries. If there are more, expired entries are removed, and then the one that was
-    /// recorded first.
+    /// The maximum number of entries. Beyond it, expired ones go first, then the one that was recorded first.
     let maxEntries: Int
     private var known: [String: KnownHost] = [:]
     private var lastNumber: UInt64 = 0

@@ -23,6 +23,5 @@ enum ConnectionNotice {
     case capacity(Int)
     /// The connection finishes its exchanges and accepts no more.
     case draining
-    /// The connection is closed.
     case closed
 }

@@ -95,7 +95,6 @@ final class ConnectionPool: Sendable {
         shared.withLockedValue { $0.pool.next(key)?.eventLoop }
     }
 
-    /// Whether the first connection is being opened and no other is open.
     func isOpeningFirst(_ key: PoolKey) -> Bool { shared.withLockedValue { $0.pool.isOpeningFirst(key) } }
 
     /// Returns a connection for the key, or whether the caller must open one or wait.

@@ -11,13 +11,11 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     typealias WaiterID = Int
 
     enum Lease {
-        /// Use this connection.
         case reuse(Connection)
         /// Open a connection, then call ``opened(_:key:capacity:isRetired:)`` or ``openingFailed(_:)``.
         case open
         /// Wait: a ``Wake`` names the waiter later.
         case wait(WaiterID)
-        /// The queue is full.
         case full
     }
 
@@ -219,7 +217,6 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         }
     }
 
-    /// Removes a closed connection.
     mutating func closed(_ connection: Connection, key: Key, isShared: Bool) -> [Wake] {
         if isShared { return withdraw(connection, key: key) }
         return changeAndWake(key) { origin in
@@ -264,8 +261,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
             change(key) { origin in
                 taken += origin.idle
                 taken += origin.shared.filter(condition).map(\.connection)
-                // Their sockets stay open until they report that they are closed. ``closed(_:key:isShared:)`` then decrements
-                // `busy`.
+                // Their sockets stay open until ``closed(_:key:isShared:)``, which decrements `busy`.
                 origin.busy += origin.idle.count
                 origin.idle = []
                 origin.shared.removeAll(where: condition)
@@ -290,8 +286,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         return value
     }
 
-    /// Changes an origin, updates the idle count and checks whether it is empty. One access, because a second one would copy its
-    /// lists.
+    /// Changes an origin and the idle count in one access, because a second one would copy its lists.
     private static func change<Value>(
         _ origin: inout Origin,
         count: inout Int,

@@ -4,8 +4,7 @@ package import NIOCore
 import NIOSSL
 package import Names
 
-/// Matches a certificate to a host (RFC 9525 §6.3): a name only by the certificate's DNS names, an address only by its IP
-/// addresses.
+/// Matches a certificate to a host (RFC 9525 §6.3): a name only by its DNS names, an address only by its IP addresses.
 ///
 /// NIOSSL also accepts a certificate for the *address* that was dialled. An attacker can get a certificate for its own address,
 /// and a poisoned DNS answer may lead there. So for an origin with a name, only the name counts.
@@ -24,7 +23,6 @@ package enum CertificateName {
         }
     }
 
-    /// Whether one of the DNS names of the certificate covers a name.
     static func covers(_ certificate: NIOSSLCertificate, _ name: String) -> Bool {
         certificate._subjectAlternativeNames().contains { alternative in
             alternative.nameType == .dnsName && matches(Array(alternative.contents), name)

@@ -73,8 +73,7 @@ extension TLSSettings {
         return entries.isEmpty ? nil : entries.reduce(into: []) { $0.formUnion($1.pins) }
     }
 
-    /// The settings for upstream resolvers: without the client certificate, the ECH configuration and the pins that cover every
-    /// host, which are meant for origins.
+    /// The settings for upstreams, without what is for origins: client certificate, ECH list, pins of every host.
     package var forUpstreams: TLSSettings {
         var settings = self
         settings.pins.removeAll { $0.host == nil }

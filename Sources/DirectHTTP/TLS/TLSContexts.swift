@@ -15,8 +15,7 @@ struct TLSContext: Sendable {
     }
 }
 
-/// Caches one context for each recently used settings value. A context with the system's roots costs megabytes and milliseconds,
-/// so all origins share it.
+/// Caches a context for each recently used settings value. One with the system's roots costs megabytes.
 final class TLSContexts: Sendable {
     /// A context that is created once. Its lock is held while files are read, which may be slow, so that only callers of the same
     /// settings wait and the work is done once.
@@ -25,8 +24,7 @@ final class TLSContexts: Sendable {
     }
 
     private let table = NIOLockedValueBox(Table())
-    /// The maximum number of cached contexts. It bounds the memory of programs that keep creating settings, and how long their
-    /// keys are kept.
+    /// The maximum number of cached contexts. It bounds memory, and how long their keys are kept.
     static let maxContexts = 32
 
     private struct Table {

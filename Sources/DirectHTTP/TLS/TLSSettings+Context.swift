@@ -7,8 +7,7 @@ extension TLSSettings {
     ///
     /// - Parameters:
     ///   - applicationProtocols: the ALPN protocols, in order of preference; empty to send none.
-    ///   - checksName: whether the peer is identified by a name. For an address, NIOSSL would check the dialled address, which
-    ///     NAT64 may have changed; ``CertificateName`` checks the right one.
+    ///   - checksName: as for ``TLSContexts/context(for:checksName:)``; NAT64 may have changed the dialled address.
     package func context(applicationProtocols: [String], checksName: Bool = true) throws -> NIOSSLContext {
         var configuration = try TLSContexts.configuration(self, checksName)
         configuration.applicationProtocols = applicationProtocols

@@ -28,8 +28,7 @@ public struct TLSSettings: Hashable, Sendable {
     public var minVersion = Version.tls12
     /// The maximum TLS version. Default nil: the latest.
     public var maxVersion: Version?
-    /// The cipher suites of TLS 1.2 and older, in the order of preference. Default empty: swift-nio-ssl's choice. Those of TLS 1.3
-    /// are fixed.
+    /// The cipher suites up to TLS 1.2, in order of preference; those of 1.3 are fixed. Default empty: NIOSSL's.
     package var cipherSuites: [CipherSuite] = []
     /// The groups for the key exchange, in the order of preference. Default empty: the library's choice.
     package var groups: [Group] = []
@@ -60,45 +59,28 @@ public struct TLSSettings: Hashable, Sendable {
     package enum Group: String, Hashable, Sendable, CaseIterable {
         /// X25519 (RFC 7748).
         case x25519 = "X25519"
-        /// NIST P-256.
         case p256 = "P-256"
-        /// NIST P-384.
         case p384 = "P-384"
-        /// NIST P-521.
         case p521 = "P-521"
         /// X25519 together with ML-KEM-768, against quantum computers.
         case x25519MLKEM768 = "X25519MLKEM768"
     }
 
-    /// A cipher suite of TLS 1.2 or older, by OpenSSL's name.
+    /// A cipher suite of TLS 1.2 or older, by OpenSSL's name. The last four have no forward secrecy.
     package enum CipherSuite: String, Hashable, Sendable, CaseIterable {
-        /// ECDHE with an ECDSA certificate, AES-128 in GCM (RFC 5289).
         case ecdheECDSAWithAES128GCM = "ECDHE-ECDSA-AES128-GCM-SHA256"
-        /// ECDHE with an RSA certificate, AES-128 in GCM (RFC 5289).
         case ecdheRSAWithAES128GCM = "ECDHE-RSA-AES128-GCM-SHA256"
-        /// ECDHE with an ECDSA certificate, AES-256 in GCM (RFC 5289).
         case ecdheECDSAWithAES256GCM = "ECDHE-ECDSA-AES256-GCM-SHA384"
-        /// ECDHE with an RSA certificate, AES-256 in GCM (RFC 5289).
         case ecdheRSAWithAES256GCM = "ECDHE-RSA-AES256-GCM-SHA384"
-        /// ECDHE with an ECDSA certificate, ChaCha20 (RFC 7905).
         case ecdheECDSAWithChaCha20 = "ECDHE-ECDSA-CHACHA20-POLY1305"
-        /// ECDHE with an RSA certificate, ChaCha20 (RFC 7905).
         case ecdheRSAWithChaCha20 = "ECDHE-RSA-CHACHA20-POLY1305"
-        /// ECDHE with an ECDSA certificate, AES-128 in CBC (RFC 8422).
         case ecdheECDSAWithAES128 = "ECDHE-ECDSA-AES128-SHA"
-        /// ECDHE with an RSA certificate, AES-128 in CBC (RFC 8422).
         case ecdheRSAWithAES128 = "ECDHE-RSA-AES128-SHA"
-        /// ECDHE with an ECDSA certificate, AES-256 in CBC (RFC 8422).
         case ecdheECDSAWithAES256 = "ECDHE-ECDSA-AES256-SHA"
-        /// ECDHE with an RSA certificate, AES-256 in CBC (RFC 8422).
         case ecdheRSAWithAES256 = "ECDHE-RSA-AES256-SHA"
-        /// RSA without forward secrecy, AES-128 in GCM (RFC 5288).
         case rsaWithAES128GCM = "AES128-GCM-SHA256"
-        /// RSA without forward secrecy, AES-256 in GCM (RFC 5288).
         case rsaWithAES256GCM = "AES256-GCM-SHA384"
-        /// RSA without forward secrecy, AES-128 in CBC (RFC 5246).
         case rsaWithAES128 = "AES128-SHA"
-        /// RSA without forward secrecy, AES-256 in CBC (RFC 5246).
         case rsaWithAES256 = "AES256-SHA"
     }
 

@@ -25,7 +25,6 @@ struct TLSStep: Sendable {
         tls = try contexts.context(for: settings, checksName: serverName != nil)
     }
 
-    /// Whether the peer is the origin, not a proxy.
     var isOrigin: Bool { peer.isEmpty }
 
     /// Whether the peer is the origin and has a name, which ECH can encrypt.
@@ -46,8 +45,7 @@ struct TLSStep: Sendable {
     /// Removes the peer's sessions after a failed handshake, because they may have caused the failure.
     func forgetSessions(of tls: TLSContext) { if let serverName { tls.sessions?.forget(serverName) } }
 
-    /// The checks that NIOSSL does not do (see ``CertificateName``), for a certificate whose chain is trusted. Returns nil if
-    /// they pass.
+    /// The checks that NIOSSL does not do (see ``CertificateName``), after its check of the chain; nil if they pass.
     func objection(to certificate: NIOSSLCertificate?) -> DirectHTTPError? {
         if settings.verifiesCertificate {
             guard let certificate, CertificateName.covers(certificate, host) else {
