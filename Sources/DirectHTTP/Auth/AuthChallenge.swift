@@ -54,9 +54,7 @@ struct AuthChallenge: Hashable, Sendable {
 extension FieldReader {
     /// Reads a token68 that ends the challenge. Reads nothing if a parameter follows instead.
     fileprivate mutating func token68() -> String? {
-        let body = rest.prefix {
-            HTTPCharacters.isDigit($0) || (0x61...0x7a).contains($0 | 0x20) || "-._~+/".utf8.contains($0)
-        }
+        let body = rest.prefix { HTTPCharacters.isLetterOrDigit($0) || "-._~+/".utf8.contains($0) }
         guard !body.isEmpty else { return nil }
         let padding = rest.dropFirst(body.count).prefix { $0 == UInt8(ascii: "=") }
         let after = rest.dropFirst(body.count + padding.count).drop(while: HTTPCharacters.isBlank)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
+
 /// The Encrypted Client Hello configurations of a server (`ECHConfigList`, RFC 9849 §4). A configuration has a public
 /// key, and the public name that observers see instead of the origin's.
 ///
@@ -107,23 +109,13 @@ public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
         let hyphen = UInt8(ascii: "-")
         for label in labels {
             guard (1...63).contains(label.count), label.first != hyphen, label.last != hyphen,
-                label.allSatisfy({ isLetterOrDigit($0) || $0 == hyphen })
+                label.allSatisfy({ HTTPCharacters.isLetterOrDigit($0) || $0 == hyphen })
             else { return false }
         }
         guard let last = labels.last else { return false }
-        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-        if last.allSatisfy(digits.contains) { return false }
+        if last.allSatisfy(HTTPCharacters.isDigit) { return false }
         let text = String(decoding: last, as: UTF8.self).lowercased()
         return !(text.hasPrefix("0x") && text.dropFirst(2).allSatisfy(\.isHexDigit))
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default: false
-        }
     }
 }
 
