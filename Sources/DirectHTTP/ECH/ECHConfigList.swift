@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPWire
+import NIOCore
 
 /// The Encrypted Client Hello configurations of a server (`ECHConfigList`, RFC 9849 §4). A configuration has a public
 /// key, and the public name that observers see instead of the origin's.
@@ -19,16 +20,10 @@ public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``DirectHTTPError`` with code `echFailed`, if the list is malformed or no configuration can be used.
     public init(_ bytes: some Sequence<UInt8>) throws(DirectHTTPError) {
         self.bytes = Array(bytes.prefix(Self.maxBytes + 1))
-        var reader = ECHReader(self.bytes[...])
         var name: String?
-        do throws(ECHReader.Malformed) {
-            var configurations = ECHReader(try reader.vector16())
-            guard reader.isAtEnd, !configurations.isAtEnd else { throw ECHReader.Malformed() }
-            while !configurations.isAtEnd {
-                let version = try configurations.uint16()
-                let contents = try configurations.vector16()
-                guard version == Self.version else { continue }
-                let usable = try Self.usablePublicName(ECHReader(contents))
+        do throws(Malformed) {
+            for configuration in try Self.configurations(self.bytes) where configuration.version == Self.version {
+                let usable = try Self.usablePublicName(configuration.contents)
                 name = name ?? usable
             }
         } catch {
@@ -47,19 +42,11 @@ public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
     /// are none, or none has a version that this library knows. False for malformed bytes.
     static func hasNoKnownVersion(_ bytes: [UInt8]) -> Bool {
         guard !bytes.isEmpty else { return true }
-        do throws(ECHReader.Malformed) {
-            var reader = ECHReader(bytes[...])
-            var configurations = ECHReader(try reader.vector16())
-            guard reader.isAtEnd, !configurations.isAtEnd else { return false }
-            while !configurations.isAtEnd {
-                if try configurations.uint16() == version { return false }
-                _ = try configurations.vector16()
-            }
-            return true
-        } catch {
-            return false
-        }
+        guard let configurations = try? Self.configurations(bytes) else { return false }
+        return !configurations.contains { $0.version == version }
     }
+
+    private struct Malformed: Error {}
 
     /// The version of RFC 9849.
     private static let version: UInt16 = 0xfe0d
@@ -70,41 +57,55 @@ public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
     /// AES-128-GCM, AES-256-GCM and ChaCha20Poly1305 (RFC 9180 §7.3).
     private static let aeads: ClosedRange<UInt16> = 1...3
 
+    /// The configurations of a list, which has at least one.
+    private static func configurations(
+        _ bytes: [UInt8]
+    ) throws(Malformed) -> [(version: UInt16, contents: ByteBuffer)] {
+        var list = ByteBuffer(bytes: bytes)
+        guard var rest = list.readLengthPrefixedSlice(as: UInt16.self), list.readableBytes == 0, rest.readableBytes > 0
+        else { throw Malformed() }
+        var configurations: [(version: UInt16, contents: ByteBuffer)] = []
+        while rest.readableBytes > 0 {
+            guard let version = rest.readInteger(as: UInt16.self),
+                let contents = rest.readLengthPrefixedSlice(as: UInt16.self)
+            else { throw Malformed() }
+            configurations.append((version, contents))
+        }
+        return configurations
+    }
+
     /// The public name of a configuration's contents; nil if the configuration cannot be used. BoringSSL parses the
     /// same bytes, so this must not accept anything that BoringSSL rejects.
-    private static func usablePublicName(_ contents: ECHReader) throws(ECHReader.Malformed) -> String? {
+    private static func usablePublicName(_ contents: ByteBuffer) throws(Malformed) -> String? {
         var contents = contents
-        _ = try contents.uint8()
-        let kem = try contents.uint16()
-        let key = try contents.vector16()
-        let suites = try contents.vector16()
-        _ = try contents.uint8()
-        let name = try contents.vector8()
-        var extensions = ECHReader(try contents.vector16())
-        guard contents.isAtEnd, !key.isEmpty, !suites.isEmpty, suites.count % 4 == 0, !name.isEmpty else {
-            throw ECHReader.Malformed()
-        }
-        guard isPublicName(name) else { return nil }
+        guard contents.readInteger(as: UInt8.self) != nil, let kem = contents.readInteger(as: UInt16.self),
+            let key = contents.readLengthPrefixedSlice(as: UInt16.self), key.readableBytes > 0,
+            var suites = contents.readLengthPrefixedSlice(as: UInt16.self), suites.readableBytes > 0,
+            suites.readableBytes % 4 == 0, contents.readInteger(as: UInt8.self) != nil,
+            let name = contents.readLengthPrefixedSlice(as: UInt8.self), name.readableBytes > 0,
+            var extensions = contents.readLengthPrefixedSlice(as: UInt16.self), contents.readableBytes == 0
+        else { throw Malformed() }
+        guard isPublicName(name.readableBytesView) else { return nil }
         var isUnderstood = true
-        while !extensions.isAtEnd {
+        while extensions.readableBytes > 0 {
+            guard let type = extensions.readInteger(as: UInt16.self),
+                extensions.readLengthPrefixedSlice(as: UInt16.self) != nil
+            else { throw Malformed() }
             // An extension whose highest bit is set is mandatory (§4.2). None is known.
-            if try extensions.uint16() & 0x8000 != 0 { isUnderstood = false }
-            _ = try extensions.vector16()
+            if type & 0x8000 != 0 { isUnderstood = false }
         }
-        var reader = ECHReader(suites)
         var hasSuite = false
-        while !reader.isAtEnd {
-            let (kdf, aead) = (try reader.uint16(), try reader.uint16())
+        while let (kdf, aead) = suites.readMultipleIntegers(as: (UInt16, UInt16).self) {
             if kdf == Self.kdf, aeads.contains(aead) { hasSuite = true }
         }
         guard kem == Self.kem, hasSuite, isUnderstood else { return nil }
-        guard key.count == 32 else { throw ECHReader.Malformed() }
-        return String(decoding: name, as: UTF8.self)
+        guard key.readableBytes == 32 else { throw Malformed() }
+        return String(buffer: name)
     }
 
     /// Whether a public name is a valid host name and not an IPv4 address (§4). The labels have letters, digits and
     /// hyphens, and the last label is not a number.
-    private static func isPublicName(_ name: ArraySlice<UInt8>) -> Bool {
+    private static func isPublicName(_ name: ByteBufferView) -> Bool {
         let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let hyphen = UInt8(ascii: "-")
         for label in labels {
@@ -116,36 +117,5 @@ public struct ECHConfigList: Hashable, Sendable, CustomStringConvertible {
         if last.allSatisfy(HTTPCharacters.isDigit) { return false }
         let text = String(decoding: last, as: UTF8.self).lowercased()
         return !(text.hasPrefix("0x") && text.dropFirst(2).allSatisfy(\.isHexDigit))
-    }
-}
-
-/// Reads integers and vectors of TLS (RFC 8446 §3) from bytes.
-private struct ECHReader {
-    struct Malformed: Error {}
-
-    private var rest: ArraySlice<UInt8>
-
-    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
-
-    var isAtEnd: Bool { rest.isEmpty }
-
-    mutating func uint8() throws(Malformed) -> UInt8 {
-        guard let byte = rest.popFirst() else { throw Malformed() }
-        return byte
-    }
-
-    mutating func uint16() throws(Malformed) -> UInt16 {
-        let high = try uint8()
-        return UInt16(high) << 8 | UInt16(try uint8())
-    }
-
-    mutating func vector8() throws(Malformed) -> ArraySlice<UInt8> { try take(Int(try uint8())) }
-
-    mutating func vector16() throws(Malformed) -> ArraySlice<UInt8> { try take(Int(try uint16())) }
-
-    private mutating func take(_ count: Int) throws(Malformed) -> ArraySlice<UInt8> {
-        guard count <= rest.count else { throw Malformed() }
-        defer { rest = rest.dropFirst(count) }
-        return rest.prefix(count)
     }
 }
