@@ -51,14 +51,7 @@ struct ProxyTunnelHandshake: ByteHandshake {
 
     mutating func begin() -> ByteBuffer {
         reader.expect(method: .connect)
-        answer = proxy.credentials.flatMap {
-            memory.authorization(
-                $0,
-                for: proxy.origin,
-                method: .connect,
-                target: HTTP1RequestWriter.tunnelTarget(origin)
-            )
-        }
+        answer = proxy.answer(from: memory, method: .connect, target: HTTP1RequestWriter.tunnelTarget(origin))
         return HTTP1RequestWriter.connect(to: origin, by: proxy, credentials: answer?.field)
     }
 
@@ -78,7 +71,7 @@ struct ProxyTunnelHandshake: ByteHandshake {
                 onHead?(ReceivedHead(response, raw: raw))
                 (challenge, bodyBytes) = (nil, 0)
                 if response.status.kind == .successful { return .done(try takeSurplus()) }
-                guard isChallenge(response) else {
+                guard proxy.canAnswer(response, with: memory, used: answer, challenges: challenges) else {
                     let error = refused(response)
                     refusal = error
                     return .waitAtMost(Self.refusalTime, error)
@@ -120,19 +113,6 @@ struct ProxyTunnelHandshake: ByteHandshake {
             throw DirectHTTPError(.proxyRefused, "the proxy \(proxy) sent bytes before the tunnel was established")
         }
         return surplus
-    }
-
-    private func isChallenge(_ response: HTTPResponse) -> Bool {
-        guard response.status == .proxyAuthenticationRequired, let credentials = proxy.credentials,
-            challenges < AuthMemory.maxChallenges
-        else { return false }
-        return memory.recordChallenge(
-            response.headerFields[values: .proxyAuthenticate],
-            credentials,
-            for: proxy.origin,
-            used: answer,
-            isRemembered: challenges == 0
-        )
     }
 
     private func refused(_ response: HTTPResponse) -> DirectHTTPError {

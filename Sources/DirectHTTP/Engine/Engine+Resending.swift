@@ -85,8 +85,8 @@ extension Engine {
     ) -> Bool {
         // RFC 9110 §11.7.1: the proxy that forwards the request asks for credentials.
         if course.request.body.isReplayable || exchange.gate?.isRefused == true,
-            course.challenges < AuthMemory.maxChallenges,
-            isChallenge(response, key: course.key, used: course.answer, isRemembered: course.challenges == 0)
+            let forwarder = course.key.forwarder,
+            forwarder.canAnswer(response, with: proxies, used: course.answer, challenges: course.challenges)
         {
             course.challenges += 1
             if let renew = course.request.onProxyChallenge {

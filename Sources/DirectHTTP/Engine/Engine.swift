@@ -111,9 +111,16 @@ public final class Engine: Sendable {
 
     private func nextExchange(limits: TimeLimits, clock: ExchangeClock, course: inout Course) -> Exchange {
         var request = course.request
-        course.answer = proxyAnswer(for: request, key: course.key)
-        if let forwarder = course.key.forwarder, course.answer != nil || !forwarder.forwardedFields.isEmpty {
-            request = request.with(proxyAuthorization: course.answer?.field, fields: forwarder.forwardedFields)
+        if let forwarder = course.key.forwarder {
+            course.answer = forwarder.answer(
+                from: proxies,
+                method: request.method,
+                target: request.absoluteTarget,
+                body: request.body.bytesInMemory
+            )
+            if course.answer != nil || !forwarder.forwardedFields.isEmpty {
+                request = request.with(proxyAuthorization: course.answer?.field, fields: forwarder.forwardedFields)
+            }
         }
         return Exchange(
             request: request,
