@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOCore
 import NIOSSL
 public import Names
 
@@ -28,27 +29,16 @@ public final class ConnectionInfo: Sendable {
     /// The certificate of the origin in DER form, or of a proxy over TLS that forwards the request; nil without TLS.
     package var certificateDER: [UInt8]? { try? certificate?.toDERBytes() }
 
-    init(
-        endpoint: Endpoint,
-        localEndpoint: Endpoint?,
-        attempts: [Attempt],
-        context: (any Sendable)?,
-        applicationProtocol: String,
-        resolveTime: Duration,
-        connectTime: Duration,
-        handshakeTime: Duration?,
-        ech: ECHOutcome = .notOffered,
-        certificate: NIOSSLCertificate? = nil
-    ) {
-        self.endpoint = endpoint
-        self.localEndpoint = localEndpoint
-        self.attempts = attempts
+    init(_ won: DialRace.RaceResult, context: (any Sendable)?, resolveTime: Duration) {
+        endpoint = won.winner.endpoint
+        localEndpoint = won.channel.localAddress.flatMap(Endpoint.init)
+        attempts = won.attempts
         self.context = context
-        self.applicationProtocol = applicationProtocol
+        applicationProtocol = won.secured.applicationProtocol
         self.resolveTime = resolveTime
-        self.connectTime = connectTime
-        self.handshakeTime = handshakeTime
-        self.ech = ech
-        self.certificate = certificate
+        connectTime = won.winner.start + (won.winner.connect ?? .zero)
+        handshakeTime = won.winner.handshake
+        ech = won.secured.ech
+        certificate = won.secured.certificate
     }
 }

@@ -53,7 +53,11 @@ struct Dialer: Sendable {
                     ended: attempted
                 ) { result in
                     state.value = .waiting
-                    waiter.resume(returning: result.flatMap { make($0, info(of: $0)) })
+                    waiter.resume(
+                        returning: result.flatMap { won in
+                            make(won, ConnectionInfo(won, context: list.context, resolveTime: resolveTime))
+                        }
+                    )
                 }
                 guard case .waiting = state.value else { return race.cancel() }
                 state.value = .racing(race)
@@ -68,20 +72,5 @@ struct Dialer: Sendable {
             let isShutDown = error.code == .cancelled && pending.isShutDown && !Task.isCancelled
             throw isShutDown ? .shutDown.with(attempts: error.attempts) : error
         }
-    }
-
-    private func info(of won: DialRace.RaceResult) -> ConnectionInfo {
-        ConnectionInfo(
-            endpoint: won.winner.endpoint,
-            localEndpoint: won.channel.localAddress.flatMap(Endpoint.init),
-            attempts: won.attempts,
-            context: list.context,
-            applicationProtocol: won.secured.applicationProtocol,
-            resolveTime: resolveTime,
-            connectTime: won.winner.start + (won.winner.connect ?? .zero),
-            handshakeTime: won.winner.handshake,
-            ech: won.secured.ech,
-            certificate: won.secured.certificate
-        )
     }
 }

@@ -31,16 +31,14 @@ struct PoolClockTests {
 
     /// A connection that does nothing.
     private func connection(_ key: PoolKey, epoch: Int, _ handler: StubHandler) -> Connection {
-        let info = ConnectionInfo(
-            endpoint: Self.endpoint,
-            localEndpoint: nil,
-            attempts: [],
-            context: nil,
-            applicationProtocol: "http/1.1",
-            resolveTime: .zero,
-            connectTime: .zero,
-            handshakeTime: nil
+        let attempt = Attempt(endpoint: Self.endpoint, outcome: .connected)
+        let won = DialRace.RaceResult(
+            channel: EmbeddedChannel(),
+            secured: Handshake.HandshakeResult(applicationProtocol: "http/1.1"),
+            attempts: [attempt],
+            winner: attempt
         )
+        let info = ConnectionInfo(won, context: nil, resolveTime: .zero)
         return Connection(info: info, key: key, epoch: epoch, eventLoop: EmbeddedEventLoop(), handler: handler)
     }
 

@@ -73,23 +73,13 @@ struct PoolEndingTests {
             epoch: pool.epoch
         )
         let attempt = Attempt(endpoint: Endpoint(IPAddress(v4: 0x7f00_0001), port: 1), outcome: .connected)
-        let info = ConnectionInfo(
-            endpoint: attempt.endpoint,
-            localEndpoint: nil,
-            attempts: [attempt],
-            context: nil,
-            applicationProtocol: "h2",
-            resolveTime: .zero,
-            connectTime: .zero,
-            handshakeTime: nil
-        )
         let won = DialRace.RaceResult(
             channel: channel,
             secured: Handshake.HandshakeResult(applicationProtocol: "h2"),
             attempts: [attempt],
             winner: attempt
         )
-        let made = maker.make(from: won, info: info)
+        let made = maker.make(from: won, info: ConnectionInfo(won, context: nil, resolveTime: .zero))
         #expect(throws: DirectHTTPError.self) { _ = try made.get() }
         #expect(pool.openCount == 0, "a shutdown would wait for it for ever")
         _ = try? channel.finish(acceptAlreadyClosed: true)
