@@ -144,16 +144,8 @@ extension Engine {
         epoch: Int,
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Connection {
-        try await dial(by: dialer, from: source, clock: clock) { [configuration, pool, wakes] won, info in
-            let loop = won.channel.eventLoop
-            return ConnectionMaker(
-                target: dialer.target,
-                configuration: configuration,
-                pool: pool,
-                // A caller on a loop outside the engine's group dials on that loop.
-                wakes: wakes[ObjectIdentifier(loop)] ?? WakeQueue(loop),
-                epoch: epoch
-            ).make(from: won, info: info)
+        try await dial(by: dialer, from: source, clock: clock) { [self] won, info in
+            connection(from: won, info, to: dialer.target, epoch: epoch)
         }
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOEmbedded
 import NIOPosix
@@ -57,21 +56,14 @@ struct PoolEndingTests {
         let channel = EmbeddedChannel()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
         try channel.pipeline.syncOperations.addHandler(BrokenSocket())
-        let configuration = EngineConfiguration()
-        let pool = ConnectionPool(configuration: configuration, group: channel.embeddedEventLoop)
+        let engine = Engine()
+        let pool = engine.pool
         let key = try Self.key(.https)
         guard case .open = try pool.lease(key, fresh: false) else {
             Issue.record("the pool is empty")
             return
         }
-        let ech = NIOLockedValueBox(ECHTable())
-        let maker = ConnectionMaker(
-            target: try DialTarget(key: key, contexts: TLSContexts(), proxies: AuthMemory(), ech: ech),
-            configuration: configuration,
-            pool: pool,
-            wakes: WakeQueue(channel.embeddedEventLoop),
-            epoch: pool.epoch
-        )
+        let target = try DialTarget(key: key, contexts: engine.contexts, proxies: engine.proxies, ech: engine.ech)
         let attempt = Attempt(endpoint: Endpoint(IPAddress(v4: 0x7f00_0001), port: 1), outcome: .connected)
         let won = DialRace.RaceResult(
             channel: channel,
@@ -79,7 +71,8 @@ struct PoolEndingTests {
             attempts: [attempt],
             winner: attempt
         )
-        let made = maker.make(from: won, info: ConnectionInfo(won, context: nil, resolveTime: .zero))
+        let info = ConnectionInfo(won, context: nil, resolveTime: .zero)
+        let made = engine.connection(from: won, info, to: target, epoch: pool.epoch)
         #expect(throws: DirectHTTPError.self) { _ = try made.get() }
         #expect(pool.openCount == 0, "a shutdown would wait for it for ever")
         _ = try? channel.finish(acceptAlreadyClosed: true)

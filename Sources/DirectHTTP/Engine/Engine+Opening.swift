@@ -3,17 +3,17 @@
 import HTTPWire
 import NIOCore
 
-/// Turns a dialled channel into a ``Connection`` of the pool, on its event loop.
-struct ConnectionMaker: Sendable {
-    let target: DialTarget
-    let configuration: EngineConfiguration
-    let pool: ConnectionPool
-    /// The queue of the channel's event loop.
-    let wakes: WakeQueue
-    /// The pool's epoch before the resolution. If the pool retires its connections meanwhile, this one is not kept.
-    let epoch: Int
-
-    func make(from won: DialRace.RaceResult, info: ConnectionInfo) -> Result<Connection, DirectHTTPError> {
+extension Engine {
+    /// Turns a dialled channel into a connection of the pool, on its event loop.
+    ///
+    /// - Parameter epoch: the pool's epoch before the resolution. If the pool retires its connections meanwhile, this one is
+    ///   not kept.
+    func connection(
+        from won: DialRace.RaceResult,
+        _ info: ConnectionInfo,
+        to target: DialTarget,
+        epoch: Int
+    ) -> Result<Connection, DirectHTTPError> {
         let loop = won.channel.eventLoop
         // The handler needs the connection for its notices, and the connection needs the handler. The box breaks this cycle.
         let box = NIOLoopBoundBox<Connection?>(nil, eventLoop: loop)
@@ -33,7 +33,7 @@ struct ConnectionMaker: Sendable {
             // A closed channel sends no `.closed` notice, so its connection would stay in the pool for ever. The channel may also
             // close while the handler is added: HTTP/2 writes its preface then, and that write may fail.
             guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
-            handler = try install(on: won.channel, applicationProtocol: info.applicationProtocol, notify: notify)
+            handler = try install(info.applicationProtocol, on: won.channel, to: target, notify: notify)
             guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
         } catch {
             return .failure(
@@ -53,10 +53,14 @@ struct ConnectionMaker: Sendable {
 
     /// Adds the handler of the negotiated HTTP version to the end of the pipeline.
     private func install(
+        _ applicationProtocol: String,
         on channel: any Channel,
-        applicationProtocol: String,
+        to target: DialTarget,
         notify: @escaping (ConnectionNotice) -> Void
     ) throws -> any ConnectionHandler {
+        let loop = channel.eventLoop
+        // A caller on a loop outside the engine's group dials on that loop.
+        let wakes = wakes[ObjectIdentifier(loop)] ?? WakeQueue(loop)
         guard applicationProtocol == "h2" else {
             let handler = HTTP1Handler(
                 configuration,
@@ -68,7 +72,7 @@ struct ConnectionMaker: Sendable {
             try channel.pipeline.syncOperations.addHandler(handler)
             return handler
         }
-        let handler = HTTP2Handler(configuration, now: channel.eventLoop.now, wakes: wakes, notify: notify)
+        let handler = HTTP2Handler(configuration, now: loop.now, wakes: wakes, notify: notify)
         try channel.pipeline.syncOperations.addHandler(handler)
         return handler
     }
