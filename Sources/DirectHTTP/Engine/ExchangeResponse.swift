@@ -26,34 +26,23 @@ public final class ExchangeResponse: Sendable {
 
     init(
         head: HTTPResponse,
-        isHTTP10: Bool,
-        exchange: Exchange,
-        decodes: Bool,
+        isHTTP10: Bool = false,
+        exchange: Exchange? = nil,
+        decodes: Bool = false,
+        webSocket: WebSocket? = nil,
         connection: ConnectionInfo,
-        isReused: Bool,
+        isReused: Bool = false,
         timings: ExchangeTimings
     ) {
         self.head = head
         let codings = decodes ? head.headerFields[.contentEncoding].map(ContentCoding.list) ?? [] : []
-        body = ResponseBody(exchange: exchange, codings: codings)
+        body = exchange.map { ResponseBody(exchange: $0, codings: codings) } ?? .bytes(ByteBuffer())
         self.connection = connection
         applicationProtocol = isHTTP10 ? "http/1.0" : connection.applicationProtocol
         self.isReused = isReused
         self.timings = timings
-        webSocket = nil
-        self.exchange = exchange
-    }
-
-    /// Creates the response to a WebSocket handshake.
-    init(head: HTTPResponse, webSocket: WebSocket?, connection: ConnectionInfo, timings: ExchangeTimings) {
-        self.head = head
-        body = .bytes(ByteBuffer())
-        self.connection = connection
-        applicationProtocol = connection.applicationProtocol
-        isReused = false
-        self.timings = timings
         self.webSocket = webSocket
-        exchange = nil
+        self.exchange = exchange
     }
 
     /// Whether the request's body was not read, because the server answered instead of sending `100 Continue`. A body
