@@ -168,9 +168,9 @@ extension Engine {
             resolveTime: resolveTime,
             settings: configuration.dial,
             pending: pending,
-            attempted: { [self] in
-                record($0, of: key.origin)
-                source.attempted($0, for: key.origin)
+            attempted: { [self] attempt in
+                memory.withLockedValue { $0.record(attempt, of: key.origin, now: .now()) }
+                source.attempted(attempt, for: key.origin)
             }
         )
     }
@@ -233,10 +233,6 @@ extension Engine {
         var list = list
         list.endpoints = memory.withLockedValue { $0.ordered(list.endpoints, for: origin, now: .now()) }
         return list
-    }
-
-    private func record(_ attempt: Attempt, of origin: Origin) {
-        memory.withLockedValue { $0.record(attempt, of: origin, now: .now()) }
     }
 
     private func resolve(

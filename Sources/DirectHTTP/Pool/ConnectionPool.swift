@@ -19,6 +19,12 @@ final class ConnectionPool: Sendable {
     private struct Waiter {
         let continuation: UnsafeContinuation<Turn, Never>
         let timer: Scheduled<Void>?
+
+        /// Not under the lock.
+        func resume(_ turn: Turn) {
+            timer?.cancel()
+            continuation.resume(returning: turn)
+        }
     }
 
     private struct LockedState {
@@ -42,7 +48,7 @@ final class ConnectionPool: Sendable {
         }
 
         /// Removes the woken waiters and returns them with their results.
-        mutating func take(_ wakes: [State.Wake]) -> [WokenTurn] {
+        mutating func take(_ wakes: [State.Wake]) -> [(Waiter, Turn)] {
             wakes.compactMap { wake in
                 let (id, turn): (State.WaiterID, Turn) =
                     switch wake {
@@ -53,7 +59,7 @@ final class ConnectionPool: Sendable {
                     early[id] = turn
                     return nil
                 }
-                return WokenTurn(waiter: waiter, turn: turn)
+                return (waiter, turn)
             }
         }
     }
@@ -127,14 +133,14 @@ final class ConnectionPool: Sendable {
     /// Returns a lent connection to the pool after an exchange.
     func release(_ connection: Connection, now: NIODeadline) {
         let isTooOld = maxAge.map { connection.born + $0 <= now } ?? false
-        let (turns, isKept) = shared.withLockedValue { shared -> ([WokenTurn], Bool) in
+        let (turns, isKept) = shared.withLockedValue { shared -> ([(Waiter, Turn)], Bool) in
             guard !isTooOld, connection.epoch == shared.epoch else { return ([], false) }
             // A graceful shutdown has already told shared connections to drain.
             guard !shared.isShutDown else { return ([], connection.isShared) }
             let (wakes, isKept) = shared.pool.release(connection, key: connection.key, isShared: connection.isShared)
             return (shared.take(wakes), isKept)
         }
-        for turn in turns { turn.resume() }
+        for (waiter, turn) in turns { waiter.resume(turn) }
         guard !isKept else { return }
         // A shared connection may carry other exchanges. It leaves the pool at once and closes when they have ended.
         if connection.isShared { connection.drain() } else { connection.close() }
@@ -142,7 +148,7 @@ final class ConnectionPool: Sendable {
 
     /// Adds an opened connection. It is lent to its opener, and to others if it can be shared.
     func opened(_ connection: Connection) {
-        let turns = shared.withLockedValue { shared -> [WokenTurn]? in
+        let turns = shared.withLockedValue { shared -> [(Waiter, Turn)]? in
             shared.open[ObjectIdentifier(connection)] = connection
             guard !shared.isShutDown else { return nil }
             let capacity = connection.isShared ? HTTP2Handler.presumedCapacity : nil
@@ -153,7 +159,7 @@ final class ConnectionPool: Sendable {
             )
         }
         guard let turns else { return connection.close() }
-        for turn in turns { turn.resume() }
+        for (waiter, turn) in turns { waiter.resume(turn) }
     }
 
     /// Changes how many exchanges a shared connection can carry at a time.
@@ -179,7 +185,7 @@ final class ConnectionPool: Sendable {
 
     private func change(_ body: (inout State) -> [State.Wake]) {
         let turns = shared.withLockedValue { shared in shared.take(body(&shared.pool)) }
-        for turn in turns { turn.resume() }
+        for (waiter, turn) in turns { waiter.resume(turn) }
     }
 
     /// Closes every connection that carries no exchange.
@@ -202,10 +208,7 @@ final class ConnectionPool: Sendable {
             defer { shared.waiters = [:] }
             return (Array(shared.open.values), Array(shared.waiters.values))
         }
-        for waiter in waiters {
-            waiter.timer?.cancel()
-            waiter.continuation.resume(returning: .failure(.shutDown))
-        }
+        for waiter in waiters { waiter.resume(.failure(.shutDown)) }
         for connection in open {
             if isGraceful { connection.drain() } else { connection.close() }
         }
@@ -280,18 +283,6 @@ final class ConnectionPool: Sendable {
             guard shared.waiters[waiter] != nil, shared.pool.leave(waiter, key: key) else { return nil }
             return shared.waiters.removeValue(forKey: waiter)
         }
-        left?.timer?.cancel()
-        left?.continuation.resume(returning: .failure(DirectHTTPError(code, why)))
-    }
-
-    /// A waiter with its result, to be resumed outside the lock.
-    private struct WokenTurn {
-        let waiter: Waiter
-        let turn: Turn
-
-        func resume() {
-            waiter.timer?.cancel()
-            waiter.continuation.resume(returning: turn)
-        }
+        left?.resume(.failure(DirectHTTPError(code, why)))
     }
 }
