@@ -39,16 +39,8 @@ struct EndpointMemory: Sendable {
     /// Working endpoints first, in their given order; then the failed ones, ordered by the end of their pauses.
     func ordered(_ endpoints: [Endpoint], for origin: Origin, now: NIODeadline) -> [Endpoint] {
         guard !failures.isEmpty, endpoints.count > 1 else { return endpoints }
-        let rests = endpoints.map { rest(of: $0, for: origin, now: now) }
-        guard rests.contains(where: { $0 != nil }) else { return endpoints }
-        return endpoints.indices.sorted { left, right in
-            switch (rests[left], rests[right]) {
-            case (nil, nil): left < right
-            case (nil, _?): true
-            case (_?, nil): false
-            case (let first?, let second?): first == second ? left < right : first < second
-            }
-        }.map { endpoints[$0] }
+        let rests = endpoints.map { rest(of: $0, for: origin, now: now) ?? .distantPast }
+        return endpoints.indices.sorted { (rests[$0], $0) < (rests[$1], $1) }.map { endpoints[$0] }
     }
 
     mutating func record(_ attempt: Attempt, of origin: Origin, now: NIODeadline) {
