@@ -27,44 +27,35 @@ struct LocalBinding {
         made: @escaping (any Channel) -> Void
     ) -> EventLoopFuture<any Channel> {
         let made = NIOLoopBound(made, eventLoop: loop)
-        do {
-            if case .unixSocket(let path) = route {
-                let bootstrap = ClientBootstrap(group: loop).connectTimeout(.hours(1)).channelInitializer { channel in
-                    made.value(channel)
-                    return channel.eventLoop.makeSucceededVoidFuture()
-                }
-                return bootstrap.connect(unixDomainSocketPath: path)
+        if case .unixSocket(let path) = route {
+            let bootstrap = ClientBootstrap(group: loop).connectTimeout(.hours(1)).channelInitializer { channel in
+                made.value(channel)
+                return channel.eventLoop.makeSucceededVoidFuture()
             }
-            let target = try SocketAddress(endpoint)
-            let local = try localAddress(for: endpoint.address.family)
-            guard let ports = settings.localPorts else {
-                return try bootstrap(on: loop, local: local, port: 0, family: endpoint.address.family, made: made)
-                    .connect(to: target)
-            }
-            return connect(to: target, local: local, from: ports.lowerBound, on: loop, made: made)
-        } catch {
-            return loop.makeFailedFuture(error)
+            return bootstrap.connect(unixDomainSocketPath: path)
         }
+        return connect(to: endpoint, from: settings.localPorts?.lowerBound ?? 0, on: loop, made: made)
     }
 
-    /// Connects from the first free local port.
+    /// Connects from the first free local port. Port 0: the system chooses.
     private func connect(
-        to target: SocketAddress,
-        local: IPAddress?,
+        to endpoint: Endpoint,
         from port: UInt16,
         on loop: any EventLoop,
         made: NIOLoopBound<(any Channel) -> Void>
     ) -> EventLoopFuture<any Channel> {
         do {
-            let family: IPAddress.Family = target.protocol == .inet6 ? .v6 : .v4
+            let family = endpoint.address.family
+            let local = try localAddress(for: family)
             let last = settings.localPorts?.upperBound ?? port
-            return try bootstrap(on: loop, local: local, port: port, family: family, made: made).connect(to: target)
+            return try bootstrap(on: loop, local: local, port: port, family: family, made: made)
+                .connect(to: try SocketAddress(endpoint))
                 .flatMapError { error in
                     // The port is taken, or its last connection to this endpoint has not ended yet.
                     guard port < last, let code = (error as? IOError)?.errnoCode,
                         code == EADDRINUSE || code == EADDRNOTAVAIL
                     else { return loop.makeFailedFuture(error) }
-                    return self.connect(to: target, local: local, from: port + 1, on: loop, made: made)
+                    return self.connect(to: endpoint, from: port + 1, on: loop, made: made)
                 }
         } catch {
             return loop.makeFailedFuture(error)
