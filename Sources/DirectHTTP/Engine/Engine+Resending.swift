@@ -30,49 +30,41 @@ extension Engine {
         }
     }
 
-    enum NextStep {
-        case done(ExchangeResponse)
-        /// Send the request of the ``Course`` again.
-        case resend
-    }
-
     /// How often a request is sent again because its connection was closed or its server did not process it.
     private static let maxRefusals = 8
 
-    /// Decides what follows an attempt, and changes the course for the next one.
-    func nextStep(
-        after sent: SendResult,
-        of exchange: Exchange,
+    /// The response to return after an attempt; nil to send the request of the changed course again.
+    func response(
+        of sent: SendResult,
+        to exchange: Exchange,
         clock: ExchangeClock,
         course: inout Course
-    ) throws(DirectHTTPError) -> NextStep {
+    ) throws(DirectHTTPError) -> ExchangeResponse? {
         switch sent.head {
         case .success(let shared):
             let head = shared.value
-            if shouldResend(after: head.response, to: sent, of: exchange, course: &course) { return .resend }
+            if shouldResend(after: head.response, to: sent, of: exchange, course: &course) { return nil }
             guard Self.hasOneLocation(head.response.headerFields) else {
                 exchange.cancel()
                 throw .malformed("it has several Location fields with different values")
             }
-            return .done(
-                ExchangeResponse(
-                    head: head.response,
-                    isHTTP10: head.isHTTP10,
-                    exchange: exchange,
-                    decodes: course.request.decodesContent,
-                    connection: sent.connection.info,
+            return ExchangeResponse(
+                head: head.response,
+                isHTTP10: head.isHTTP10,
+                exchange: exchange,
+                decodes: course.request.decodesContent,
+                connection: sent.connection.info,
+                isReused: sent.isReused,
+                timings: ExchangeTimings(
+                    info: sent.connection.info,
                     isReused: sent.isReused,
-                    timings: ExchangeTimings(
-                        info: sent.connection.info,
-                        isReused: sent.isReused,
-                        firstByte: Duration(head.firstByte - sent.time),
-                        begin: clock.begin
-                    )
+                    firstByte: Duration(head.firstByte - sent.time),
+                    begin: clock.begin
                 )
             )
         case .failure(let error):
             try prepareResend(after: error.with(attempts: sent.connection.info.attempts), of: sent, course: &course)
-            return .resend
+            return nil
         }
     }
 

@@ -100,10 +100,7 @@ public final class Engine: Sendable {
             } catch {
                 throw clock.explaining(error)
             }
-            switch try nextStep(after: sent, of: exchange, clock: clock, course: &course) {
-            case .done(let response): return response
-            case .resend: break
-            }
+            if let response = try response(of: sent, to: exchange, clock: clock, course: &course) { return response }
             if case .success = sent.head { await ResponseBody(exchange: exchange, codings: []).discard() }
             clock.beginRound(connected: sent.time)
         }
