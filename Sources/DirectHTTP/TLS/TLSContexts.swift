@@ -19,9 +19,7 @@ struct TLSContext: Sendable {
 final class TLSContexts: Sendable {
     /// A context that is created once. Its lock is held while files are read, which may be slow, so that only callers of the same
     /// settings wait and the work is done once.
-    private final class Entry: Sendable {
-        let context = NIOLockedValueBox<TLSContext?>(nil)
-    }
+    private typealias Entry = NIOLockedValueBox<TLSContext?>
 
     private let table = NIOLockedValueBox(Table())
     /// The maximum number of cached contexts. It bounds memory, and how long their keys are kept.
@@ -40,7 +38,7 @@ final class TLSContexts: Sendable {
             {
                 contexts[oldest.key] = nil
             }
-            let entry = known ?? Entry()
+            let entry = known ?? Entry(nil)
             contexts[key] = (entry, uses)
             return entry
         }
@@ -72,7 +70,7 @@ final class TLSContexts: Sendable {
         let key = Key(settings, checksName)
         do {
             let entry = table.withLockedValue { $0.entry(key) }
-            return try entry.context.withLockedValue { made in
+            return try entry.withLockedValue { made in
                 let context = try made ?? TLSContext(settings, Self.configuration(settings, checksName))
                 made = context
                 return context
