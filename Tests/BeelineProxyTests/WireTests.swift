@@ -234,7 +234,7 @@ struct WireTests {
         let elapsed = NIOLockedValueBox(Duration.zero)
         let (awake, start) = (NIODeadline.now(), ContinuousClock.now)
         let pool = OriginPool(limits: ProxyLimits()) {
-            SleepWatch.Moment(awake: awake, elapsed: start + elapsed.withLockedValue { $0 })
+            (awake, start + elapsed.withLockedValue { $0 })
         }
         let (client, origin) = (try Lab(), try Lab())
         let destination = Destination(try Host("a.test"), port: 80)

@@ -19,7 +19,7 @@ final class OriginPool {
     /// The number of connections that are tied to a client.
     private var tied = 0
 
-    private var sleep = SleepWatch(now: .now)
+    private var sleep = SleepWatch(now: SleepWatch.now)
     private let clock: () -> SleepWatch.Moment
     /// The epoch of all idle connections.
     private var epoch: Int
@@ -30,7 +30,7 @@ final class OriginPool {
     ///   - engineEpoch: the engine's present epoch.
     init(
         limits: ProxyLimits,
-        clock: @escaping () -> SleepWatch.Moment = { .now },
+        clock: @escaping () -> SleepWatch.Moment = { SleepWatch.now },
         engineEpoch: @escaping () -> Int = { 0 }
     ) {
         self.limits = limits

@@ -75,7 +75,7 @@ final class ConnectionPool: Sendable {
     init(
         configuration: EngineConfiguration,
         group: any EventLoopGroup,
-        clock: @escaping @Sendable () -> SleepWatch.Moment = { .now }
+        clock: @escaping @Sendable () -> SleepWatch.Moment = { SleepWatch.now }
     ) {
         self.configuration = configuration
         self.group = group

@@ -5,20 +5,10 @@ package import NIOCore
 /// Detects that the machine slept. During sleep, all timers and `NIODeadline` stand still, so an idle connection seems
 /// fresh. In fact its server may have closed it long ago, and the network may have changed.
 package struct SleepWatch {
-    /// A time on both clocks.
-    package struct Moment {
-        /// Stands still while the machine sleeps.
-        package var awake: NIODeadline
-        /// Continues while the machine sleeps.
-        package var elapsed: ContinuousClock.Instant
+    /// A time on a clock that stands still while the machine sleeps, and on one that continues.
+    package typealias Moment = (awake: NIODeadline, elapsed: ContinuousClock.Instant)
 
-        package init(awake: NIODeadline, elapsed: ContinuousClock.Instant) {
-            self.awake = awake
-            self.elapsed = elapsed
-        }
-
-        package static var now: Moment { Moment(awake: .now(), elapsed: .now) }
-    }
+    package static var now: Moment { (awake: .now(), elapsed: .now) }
 
     /// The shortest sleep that counts.
     static let shortest = Duration.seconds(5)

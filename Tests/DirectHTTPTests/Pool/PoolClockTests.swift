@@ -56,7 +56,7 @@ struct PoolClockTests {
         let elapsed = NIOLockedValueBox(Duration.zero)
         let (awake, start) = (NIODeadline.now(), ContinuousClock.now)
         let pool = ConnectionPool(configuration: EngineConfiguration(), group: MultiThreadedEventLoopGroup.singleton) {
-            SleepWatch.Moment(awake: awake, elapsed: start + elapsed.withLockedValue { $0 })
+            (awake, start + elapsed.withLockedValue { $0 })
         }
         let key = try key()
         let handler = StubHandler()
