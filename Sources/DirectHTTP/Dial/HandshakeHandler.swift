@@ -77,7 +77,7 @@ final class HandshakeHandler<Handshake: ByteHandshake>: ChannelInboundHandler, R
     func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(handshake.lost(error), context) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is UpgradedChannels.ShutDownEvent else { return context.fireUserInboundEventTriggered(event) }
+        guard event is ShutDownEvent else { return context.fireUserInboundEventTriggered(event) }
         fail(.shutDown, context)
     }
 

@@ -28,7 +28,8 @@ public final class Engine: Sendable {
     /// The origins that have turned ECH off.
     let ech = NIOLockedValueBox(ECHTable())
     let pool: ConnectionPool
-    let webSockets = UpgradedChannels()
+    /// The channels of WebSockets. No pool holds them.
+    let webSockets = ShutdownList<any Channel>()
     let pending = PendingDials()
     /// Guards the memory of recently failed endpoints.
     let memory: NIOLockedValueBox<EndpointMemory>
@@ -167,8 +168,11 @@ public final class Engine: Sendable {
     public func shutDown(after grace: Duration = .zero) async {
         pool.shutDown(isGraceful: grace > .zero)
         // The pool accepts no new connections now, so pending dials can only fail.
-        pending.shutDown()
-        await webSockets.shutDown()
+        for cancel in pending.shutDown() { cancel() }
+        for channel in webSockets.shutDown() {
+            channel.pipeline.fireUserInboundEventTriggered(ShutDownEvent())
+            try? await channel.closeFuture.get()
+        }
         let limit = group.next().scheduleTask(in: TimeAmount(limit: grace)) { [pool] in
             pool.shutDown(isGraceful: false)
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import Names
@@ -67,10 +66,11 @@ extension Engine {
             let dialer = try await dialer(for: key, from: source, clock: clock)
             let (channel, info) = try await dial(by: dialer, from: source, clock: clock) {
                 [webSockets] won, info -> Result<(any Channel, ConnectionInfo), DirectHTTPError> in
-                guard webSockets.add(won.channel) else {
+                guard let id = webSockets.add(won.channel) else {
                     won.channel.closeTransport()
                     return .failure(.shutDown)
                 }
+                won.channel.closeFuture.whenComplete { _ in webSockets.remove(id) }
                 opening.open(won.channel, info, opened: opened)
                 return .success((won.channel, info))
             }
@@ -104,43 +104,5 @@ extension Engine {
     }
 }
 
-/// The channels that were upgraded from HTTP. No pool holds them; they are closed when their engine shuts down.
-final class UpgradedChannels: Sendable {
-    private struct State {
-        var open: [ObjectIdentifier: any Channel] = [:]
-        var isShutDown = false
-    }
-
-    /// Guards the open channels.
-    private let state = NIOLockedValueBox(State())
-
-    var count: Int { state.withLockedValue { $0.open.count } }
-
-    /// Adds a channel. Returns false if the engine was shut down.
-    func add(_ channel: any Channel) -> Bool {
-        let id = ObjectIdentifier(channel)
-        let isOpen = state.withLockedValue { state in
-            if !state.isShutDown { state.open[id] = channel }
-            return !state.isShutDown
-        }
-        if isOpen {
-            channel.closeFuture.whenComplete { [self] _ in state.withLockedValue { $0.open[id] = nil } }
-        }
-        return isOpen
-    }
-
-    /// Closes all channels, refuses new ones, and returns when none is left.
-    func shutDown() async {
-        let open = state.withLockedValue { state in
-            state.isShutDown = true
-            return Array(state.open.values)
-        }
-        for channel in open {
-            channel.pipeline.fireUserInboundEventTriggered(ShutDownEvent())
-            try? await channel.closeFuture.get()
-        }
-    }
-
-    /// Asks the last handler of a channel to close its socket now.
-    struct ShutDownEvent: Sendable {}
-}
+/// Asks the last handler of a channel to close its socket now.
+struct ShutDownEvent: Sendable {}

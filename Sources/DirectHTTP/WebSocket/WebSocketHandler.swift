@@ -200,7 +200,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is UpgradedChannels.ShutDownEvent else { return context.fireUserInboundEventTriggered(event) }
+        guard event is ShutDownEvent else { return context.fireUserInboundEventTriggered(event) }
         isDone = true
         inbox.finish(.failure(.shutDown))
         closeNow()
