@@ -65,8 +65,7 @@ extension StringProtocol {
         return text
     }
 
-    /// The elements of a comma-separated list, without white space around them. Empty elements are left out (RFC 9110
-    /// §5.6.1).
+    /// The elements of a comma-separated list without white space and without empty ones (RFC 9110 §5.6.1).
     package var listElements: [Substring] {
         split(separator: ",").map { $0.trimmingBlanks() }.filter { !$0.isEmpty }
     }

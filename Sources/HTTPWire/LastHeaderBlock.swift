@@ -23,7 +23,6 @@ package struct LastHeaderBlock<Content> {
         return content
     }
 
-    /// Caches a block and its parsed content.
     package mutating func note(_ block: ByteBuffer, _ content: Content) {
         guard block.readableBytes <= Self.longest else { return forget() }
         // Copy the bytes: the block is a slice of the channel's read buffer.

@@ -2,8 +2,7 @@
 
 import Names
 
-/// Scans the framing of a chunked body (RFC 9112 §7.1). Anything that other recipients might read differently, such as a size with
-/// a sign, is an error.
+/// Scans the framing of a chunked body (RFC 9112 §7.1). What other recipients might read differently is an error.
 package struct HTTP1ChunkScanner {
     private enum State: Equatable {
         case size(digits: Int)
@@ -31,8 +30,7 @@ package struct HTTP1ChunkScanner {
     private let allowsBareLineFeed: Bool
     private var state = State.size(digits: 0)
     private var size: Int64 = 0
-    /// Whether the extension of a chunk ended in LF alone. Other recipients may read such an LF as a part of the extension, so the
-    /// end of the body is in doubt.
+    /// Whether a chunk's extension ended in LF alone, so that other recipients may find another end of the body.
     package private(set) var isAmbiguous = false
     /// The trailer section received so far, including its empty line.
     package private(set) var trailers: [UInt8] = []
@@ -49,8 +47,7 @@ package struct HTTP1ChunkScanner {
 
     /// Scans up to the end of the next content.
     ///
-    /// - Parameter index: where to begin; afterwards, the end of what was scanned. Bytes from there on are not part of the body if
-    ///   ``isEnded`` is true.
+    /// - Parameter index: where to begin; afterwards, the end of what was scanned, and of the body if ``isEnded`` is true.
     /// - Returns: the place of the content; nil if there is none up to `index`.
     package mutating func next(in bytes: Bytes, from index: inout Int) throws(HTTP1Error) -> Range<Int>? {
         while index < bytes.count, state != .ended {

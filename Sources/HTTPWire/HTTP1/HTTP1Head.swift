@@ -18,7 +18,6 @@ package struct HTTP1Head {
         self.skipped = skipped
     }
 
-    /// Calls `body` with the lines of the head.
     package func withLines<Value>(_ body: (inout HTTP1Lines) throws(HTTP1Error) -> Value) throws(HTTP1Error) -> Value {
         var text = raw
         if let skipped { text = Self.text(raw, without: skipped) }

@@ -10,8 +10,7 @@ package struct HTTP1HeadReader {
         case request
         /// As a recipient may read responses: lines may end in LF alone (RFC 9112 §2.2), and fields may be folded (§5.2).
         case response
-        /// As a client may read responses: as ``response``, and lines that begin with white space before the first field are skipped
-        /// (RFC 9112 §2.2).
+        /// As ``response``, and lines of white space before the first field are skipped (RFC 9112 §2.2).
         case responseToClient
     }
 
@@ -36,8 +35,7 @@ package struct HTTP1HeadReader {
         self.limit = limit
     }
 
-    /// Removes the head from the front of `bytes`; nil until it is complete. Until then, later calls pass the same bytes and those
-    /// that follow.
+    /// Removes the head from `bytes`; nil until it is complete. Later calls pass the same bytes and those that follow.
     package mutating func take(from bytes: inout ByteBuffer) throws(HTTP1Error) -> HTTP1Head? {
         let end = try bytes.withUnsafeReadableBytes { bytes in
             Result { () throws(HTTP1Error) in try findEnd(bytes) }

@@ -10,7 +10,6 @@ package struct HTTP1ResponseHead {
     package let minorVersion: Int
     let framing: HTTP1Framing
 
-    /// Reads a head.
     package init(_ head: HTTP1Head, fieldLimit: Int) throws(HTTP1Error) {
         self = try head.withLines { lines throws(HTTP1Error) in
             let status = try HTTP1StatusLine(lines.next())
@@ -31,7 +30,6 @@ package struct HTTP1ResponseHead {
         self.framing = framing
     }
 
-    /// The trailers of a section.
     static func trailers(_ section: ByteBuffer, fieldLimit: Int) throws(HTTP1Error) -> HTTPFields {
         try HTTP1Head(raw: section).withLines { lines throws(HTTP1Error) in
             // A trailer never affects the framing, whatever its name (RFC 9110 §6.5.1).

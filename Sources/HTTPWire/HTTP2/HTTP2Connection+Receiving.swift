@@ -190,8 +190,7 @@ extension HTTP2Connection {
         return nil
     }
 
-    /// Resets a stream after a protocol violation. It counts as a cancellation: a client may cause resets on purpose
-    /// (CVE-2025-8671).
+    /// Resets a stream after a violation. It counts as a cancellation: clients may cause resets (CVE-2025-8671).
     mutating func fail(
         _ id: UInt32,
         code: HTTP2ErrorCode,

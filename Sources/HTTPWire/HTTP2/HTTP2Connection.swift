@@ -25,8 +25,7 @@ package struct HTTP2Connection {
         package var streams = 100
         /// The maximum of ``HTTP2Connection/heldBytes`` at which a server still accepts streams and replies.
         package var heldBytes = 1 << 20
-        /// The maximum size of an encoded header block, in bytes. A larger one ends the connection, so this should be at least
-        /// ``listSize``.
+        /// The maximum size of an encoded header block, at least ``listSize``. A larger one ends the connection.
         package var block = 16_384
         /// The maximum size of the fields of a block, in bytes, including 32 bytes of overhead per field (RFC 7541 §4.1).
         package var listSize = 16_384
@@ -44,7 +43,6 @@ package struct HTTP2Connection {
         /// Trailers, which end the peer's side of the stream.
         case trailers(stream: UInt32, HTTPFields)
         case data(stream: UInt32, ByteBuffer, endStream: Bool)
-        /// The peer reset the stream.
         case reset(stream: UInt32, HTTP2ErrorCode)
         /// The peer violated the protocol on the stream, which was reset (RFC 9113 §5.4.2).
         case failed(stream: UInt32, String)

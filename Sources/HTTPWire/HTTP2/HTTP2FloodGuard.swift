@@ -3,15 +3,13 @@
 import HTTPTypes
 import NIOCore
 
-/// Limits frames that carry no data, such as SETTINGS, PING and empty DATA. Each is valid, but a flood of them costs only the
-/// receiver.
+/// Limits frames that carry no data, such as SETTINGS, PING and empty DATA. A flood costs only the receiver.
 struct HTTP2FloodGuard {
     /// The maximum number of such frames within ``period`` without progress.
     static let limit = 2_000
     static let period = TimeAmount.seconds(10)
 
-    /// The maximum number of cancelled requests within ``period``, independent of progress: each one wastes work
-    /// (CVE-2023-44487).
+    /// The maximum number of cancelled requests within ``period``. Each one wastes work (CVE-2023-44487).
     static let cancellationLimit = 1_000
 
     /// Counts events within ``period``.

@@ -85,8 +85,7 @@ struct HTTP2FrameReader {
         guard header.length <= HTTP2Frame.defaultMaxLength else {
             throw HTTP2ConnectionError(.frameSizeError, "a frame of \(header.length) bytes was not allowed")
         }
-        // The server's first frame must be SETTINGS (RFC 9113 §3.4). This also detects a peer that uses another
-        // protocol.
+        // The first frame must be SETTINGS (RFC 9113 §3.4). This also detects a peer that uses another protocol.
         guard hasBegun || header.kind == .settings && !header.has(HTTP2Frame.Flags.acknowledgement) else {
             throw HTTP2ConnectionError(.protocolError, "it does not begin with SETTINGS")
         }

@@ -6,13 +6,10 @@ package import HTTPTypes
 package struct HTTP2HeaderBlock {
     /// `:status` of a response; nil for requests and trailers.
     package private(set) var status: Int?
-    /// `:method` of a request.
+    // The pseudo fields of a request.
     package private(set) var method: String?
-    /// `:path` of a request.
     package private(set) var path: String?
-    /// `:scheme` of a request.
     package private(set) var scheme: String?
-    /// `:authority` of a request.
     package private(set) var authority: String?
     /// The fields, without pseudo fields.
     package private(set) var fields = HTTPFields()
@@ -32,7 +29,6 @@ package struct HTTP2HeaderBlock {
         HTTPResponse(status: HTTPResponse.Status(code: status ?? 0), headerFields: fields)
     }
 
-    /// Takes the next field of the block.
     mutating func take(_ field: HPACKField) {
         switch field.kind {
         case .status(let code):

@@ -68,8 +68,7 @@ struct HPACKDecoder {
         }
     }
 
-    /// The fields that the last block puts into the table if the same block comes again. Nil if it must be decoded
-    /// again.
+    /// What the last block puts into the table if it comes again; nil if it must be decoded again.
     var insertions: [HPACKField]? {
         guard let count = insertionCount, count <= table.count, count == 0 || !readsTable else { return nil }
         return table.prefix(count).reversed()

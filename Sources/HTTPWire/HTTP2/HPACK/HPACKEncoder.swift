@@ -14,8 +14,7 @@ package struct HPACKEncoder {
         case never
     }
 
-    /// The maximum size of the dynamic table of this encoder, in bytes. A small table suffices for requests, and it is
-    /// searched for each field.
+    /// The maximum size of the dynamic table, in bytes. It is small, because it is searched for each field.
     static let tableSize = 4_096
 
     /// Paths longer than this, in bytes, are not Huffman coded.

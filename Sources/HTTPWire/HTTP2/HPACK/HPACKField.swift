@@ -2,8 +2,7 @@
 
 import HTTPTypes
 
-/// A decoded header field, shared by the tables and the decoded blocks. A class, because copying a struct would retain each of
-/// its strings.
+/// A decoded field of tables and blocks. A class, because copying a struct would retain each of its strings.
 package final class HPACKField: Sendable {
     /// The field. Its name may be that of a pseudo field; a malformed name is replaced by a placeholder.
     let field: HTTPField
@@ -15,8 +14,7 @@ package final class HPACKField: Sendable {
 
     /// The meaning of the field in a message, determined once.
     enum Kind: Equatable {
-        /// The name or the value is not valid in HTTP/2 (RFC 9113 §8.2.1). The field is kept anyway, because the tables of both
-        /// sides must stay equal.
+        /// Not valid in HTTP/2 (RFC 9113 §8.2.1). Kept anyway, because the tables of both sides must stay equal.
         case malformed
         /// `:status` with a valid number.
         case status(Int)
@@ -59,7 +57,6 @@ package final class HPACKField: Sendable {
         self.init(name: HTTPField.Name(parsed: name.text), nameLength: name.count, value: value)
     }
 
-    /// A field with a known name and a new value.
     convenience init(name: HPACKField, value: UnsafeRawBufferPointer) {
         self.init(name: name.hasName ? name.field.name : nil, nameLength: name.nameLength, value: value)
     }
