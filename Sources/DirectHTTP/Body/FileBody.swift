@@ -69,7 +69,6 @@ enum FileBody {
 }
 
 private func sysOpen(_ path: String) -> CInt {
-    // Without O_NONBLOCK, opening a FIFO would block the caller's thread until a process opens it for writing. The flag
-    // does not affect regular files.
+    // Without O_NONBLOCK, opening a FIFO would wait for a writer. The flag does not affect regular files.
     open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 }

@@ -42,8 +42,7 @@ package enum FileKind: Hashable, Sendable {
         return stat(path, &status) == 0 && status.st_uid != geteuid()
     }
 
-    /// The permissions of the file at `path`, without the special bits, if it has the owner and the group of an open file; nil
-    /// otherwise.
+    /// The permissions of a file without the special bits; nil unless it has the owner and group of an open file.
     package static func permissions(of path: String, ifOwnedLike descriptor: CInt) -> UInt32? {
         var (old, new) = (stat(), stat())
         guard stat(path, &old) == 0, fstat(descriptor, &new) == 0, old.st_uid == new.st_uid, old.st_gid == new.st_gid

@@ -7,9 +7,8 @@ extension RequestBody {
     ///
     /// - Parameters:
     ///   - pieceSize: the largest size of a piece in bytes, at least 1. More than 16 KiB count as 16 KiB.
-    ///   - start: called when an upload of the body begins, also when it is repeated. It returns a function that is
-    ///     called after each piece with the number of bytes sent in this upload. The next piece follows when that
-    ///     function returns.
+    ///   - start: called when an upload of the body begins, also when it is repeated. Its result is called after each
+    ///     piece with the number of bytes sent in this upload. The next piece follows when that call returns.
     package func paced(
         inPiecesOf pieceSize: Int,
         _ start: @escaping @Sendable () -> @Sendable (_ sent: Int64) async throws -> Void

@@ -135,7 +135,6 @@ struct TransferEncoder {
 }
 
 extension RequestBody {
-    /// The same body in a transfer encoding.
     package func encoded(as encoding: TransferEncoding) -> RequestBody {
         let source = StreamSource(
             isReplayable: isReplayable,

@@ -8,7 +8,6 @@ public struct TransferProgress: Hashable, Sendable {
     /// The total number of bytes; nil if unknown.
     public var total: Int64?
 
-    /// Creates a progress value.
     package init(transferred: Int64, total: Int64?) {
         self.transferred = transferred
         self.total = total

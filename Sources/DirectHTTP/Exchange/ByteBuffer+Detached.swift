@@ -6,8 +6,7 @@ extension ByteBuffer {
     /// The same bytes, copied if they are part of a buffer larger than 32 KiB.
     ///
     /// NIOSSL decrypts into one buffer again and again. While a reader holds a slice of it, NIOSSL copies the whole buffer,
-    /// unused space included, and each slice keeps a whole buffer in memory. The buffer starts at 32 KiB and grows to hundreds of
-    /// KiB after large reads.
+    /// unused space included, and each slice keeps a whole buffer in memory: 32 KiB, and hundreds after large reads.
     func detached() -> ByteBuffer { storageCapacity > 32 * 1024 ? copied() : self }
 
     /// The same bytes, copied if their buffer is more than four times as large.

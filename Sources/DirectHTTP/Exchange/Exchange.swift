@@ -4,8 +4,7 @@ import HTTPTypes
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// One request and its response on one connection. It connects the event loop of the connection with the task that awaits the
-/// response.
+/// One request and its response on one connection. It connects the event loop with the task that awaits the response.
 ///
 /// The connection delivers everything that one read of the socket gave in one call. The caller is resumed at most once for the
 /// head and once for each wait for the body. A small response costs one hop to the loop and one back.
@@ -155,8 +154,7 @@ final class Exchange: Sendable {
         carrier?.abandon(self)
     }
 
-    /// Returns the next buffered piece, or a nil piece at the end. Returns nil if nothing is buffered, and then resumes `waiter`
-    /// later.
+    /// The next piece, or a nil piece at the end; nil if nothing is buffered, and `waiter` is resumed later.
     func takePiece(orWait waiter: UnsafeContinuation<PieceResult, Never>? = nil) -> PieceResult? {
         let (result, carrier) = state.withLockedValue { state -> (PieceResult?, (any ExchangeCarrier)?) in
             if let piece = state.pieces.popFirst() {

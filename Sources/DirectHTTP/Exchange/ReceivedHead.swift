@@ -15,8 +15,7 @@ public struct ReceivedHead: Sendable, Hashable {
 
     init(_ response: HTTPResponse, raw: ByteBuffer) {
         self.response = response
-        // Copy the bytes: `raw` is a slice of the socket's buffer. A caller that keeps this value would keep that
-        // buffer.
+        // Copy the bytes: `raw` is a slice of the socket's buffer, which a kept value would keep.
         self.raw = ByteBuffer(bytes: raw.readableBytesView)
     }
 

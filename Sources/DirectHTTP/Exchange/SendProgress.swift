@@ -24,7 +24,6 @@ struct SendProgress {
     /// Whether bytes had not reached the peer at the last look.
     var isBehind: Bool { delivered < written }
 
-    /// Records bytes that are written to the channel.
     mutating func wrote(_ bytes: Int) { written &+= Int64(bytes) }
 
     /// More undelivered bytes than this may still be in the kernel, for example those of a cancelled upload.
@@ -55,9 +54,8 @@ struct SendProgress {
         return self
     }
 
-    /// The time of the last progress, if bytes up to `mark` had not reached the peer at this check or at the previous
-    /// one. The peer then has one more limit to answer after the last of these bytes. Nil if there was no progress
-    /// within `limit`.
+    /// The time of the last progress within `limit`, if bytes up to `mark` had not reached the peer at this check or at
+    /// the previous one; nil otherwise. The peer has one more limit to answer after the last of these bytes.
     ///
     /// - Parameter mark: a value of ``written``.
     mutating func move(

@@ -21,7 +21,6 @@ final class SocketBursts {
         make(change, on: context.channel)
     }
 
-    /// Stops the checks when the connection closes.
     func stop() { check?.cancel() }
 
     private func make(_ change: BurstReading.Change, on channel: any Channel) {
@@ -51,8 +50,7 @@ final class SocketBursts {
         case .end:
             try? options.setOption(lowWater, value: 1)
             try? options.setOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator())
-            // The channel caches as many buffers as it may read at a time. Setting the limit to 1 frees all large buffers but
-            // one.
+            // The channel caches as many buffers as it reads at a time. Setting 1 frees all large buffers but one.
             try? options.setOption(.maxMessagesPerRead, value: 1)
             try? options.setOption(.maxMessagesPerRead, value: 4)
         }

@@ -4,8 +4,7 @@ import NIOCore
 
 /// Resumes waiting tasks together at the end of one turn of an event loop.
 ///
-/// Resuming a task off the loop wakes a thread. Woken for each response, the thread would run one task and sleep again before the
-/// next one comes. Woken once at the end, it runs all of them.
+/// Resuming a task off the loop wakes a thread. Woken once, it runs all of them.
 ///
 /// Measured side by side with 32 requests at once over HTTP/1.1: without it, a request takes 28 % more CPU time.
 final class WakeQueue: Sendable {

@@ -33,8 +33,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var pendingHead: Shared<Exchange.ExchangeHead>?
     private var pendingPieces: [ByteBuffer] = []
     private var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
-    /// Whether the server may read the rest of the request's body after its response: it accepted the request, and keeps the
-    /// connection.
+    /// Whether the server may read the rest of the body after its response: it accepted, and keeps the connection.
     private var mayReadBody = false
     /// Whether ``pendingEnd`` waits until the whole request is written, because the response was complete before.
     private(set) var isEndHeld = false

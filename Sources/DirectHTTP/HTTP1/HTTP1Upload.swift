@@ -4,8 +4,7 @@ import NIOCore
 
 /// The state of a request's body while it is sent, as a value.
 struct HTTP1Upload {
-    /// The largest body in memory, in bytes, that is sent together with its head, in one write and one TLS record. Larger bodies
-    /// are sent in pieces.
+    /// The largest body in memory, in bytes, that is sent in one write with its head. Larger ones go in pieces.
     static let smallBody = 16 * 1024
 
     /// Whether the whole request was written.
@@ -20,7 +19,6 @@ struct HTTP1Upload {
     /// The unsent part of a body in memory. It is written in pieces, as the socket accepts them; each write counts as activity.
     private var unsentBody: ByteBuffer?
 
-    /// No request.
     init() {}
 
     /// - Parameter isForwarded: whether the request goes to a proxy that forwards it.
@@ -40,7 +38,6 @@ struct HTTP1Upload {
         }
     }
 
-    /// Whether a body in memory is sent in pieces.
     var isInMemory: Bool { unsentBody != nil }
 
     /// Whether the request waits for the next piece of a body that is not in memory.
@@ -64,6 +61,5 @@ struct HTTP1Upload {
     /// Ends a body of unknown length.
     mutating func end() { isSent = true }
 
-    /// Discards the unsent part of a body in memory.
     mutating func discard() { unsentBody = nil }
 }

@@ -37,8 +37,7 @@ extension HTTP2Handler {
                 $0.pendingEnd = .failure(.unreadable(.tooLarge("its header fields exceed the limits")))
             }
         case .window(let id):
-            // A peer that accepts an upload is not silent. A window update does not count as activity of a stream without an
-            // upload.
+            // A peer that accepts an upload is not silent. Without an upload, a window update is no activity.
             if id == 0 {
                 for stream in streams.values where stream.isUploading { stream.watch.recordActivity(now: now) }
             } else if let stream = streams[id], stream.isUploading {

@@ -48,9 +48,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var unanswered: ByteBuffer?
     var outbox: WebSocketOutbox
 
-    /// - Parameters:
-    ///   - deflate: the agreed compression; nil if none.
-    ///   - ended: called when the socket is closed and its messages are delivered.
+    /// - Parameter ended: called when the socket is closed and its messages are delivered.
     init(
         settings: WebSocketSettings,
         deflate: WebSocketDeflate.Agreement?,
@@ -227,8 +225,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         if isDone || !isStalled || hasSentClose { finishDelayed() }
     }
 
-    /// Answers the last of the PINGs that were read together, so that a flood of them costs one write. PONGs that the
-    /// peer does not read are not queued.
+    /// Answers the last of the PINGs read together: a flood costs one write, and unread PONGs are not queued.
     private func answerPing(_ context: ChannelHandlerContext) {
         guard !hasSentClose, !isGone, context.channel.isWritable, let payload = unanswered.take() else { return }
         write(WebSocketFrame(opcode: .pong, payload: payload), context)

@@ -66,7 +66,6 @@ public struct WebSocketClosure: Hashable, Sendable {
     /// The reason, for debugging; at most 123 bytes are sent.
     public var reason: String
 
-    /// Creates a closure.
     package init(code: WebSocketCloseCode = .normal, reason: String = "") {
         self.code = code
         self.reason = reason

@@ -4,8 +4,7 @@ import DequeModule
 import HTTPWire
 import NIOCore
 
-/// The queued messages of a WebSocket. They are sent frame by frame as the socket accepts them, so that control frames can go in
-/// between (RFC 6455 §5.4).
+/// The queued messages, sent frame by frame, so that control frames can go in between (RFC 6455 §5.4).
 struct WebSocketOutbox {
     struct Message {
         var opcode: WebSocketFrame.Opcode

@@ -44,6 +44,5 @@ public struct WebSocketRequest: Sendable {
         self.request = request
     }
 
-    /// The origin to connect to.
     package var origin: Origin { request.origin }
 }

@@ -12,7 +12,6 @@ protocol ContentCodec: AnyObject {
 /// The result of one call of a codec.
 struct CodecStep {
     enum State {
-        /// The codec needs more input.
         case needsInput
         /// The codec may hold output that did not fit.
         case hasOutput

@@ -23,8 +23,7 @@ package enum ContentCoding: String, Sendable, CaseIterable {
         self.init(rawValue: name == "x-gzip" ? "gzip" : name)
     }
 
-    /// The names of a `Content-Encoding` value whose codings change the body, in the order in which they were applied. Some servers
-    /// write `none` for `identity`.
+    /// The names of a `Content-Encoding` that change the body, in order. Some servers write `none` for `identity`.
     package static func names(fieldValue: String) -> [Substring] {
         fieldValue.listElements.filter { !["identity", "none"].contains($0.lowercased()) }
     }

@@ -10,8 +10,7 @@ import NIOCore
 final class ContentStage {
     /// The maximum size of a decoded piece in bytes.
     static let pieceSize = 64 * 1024
-    /// How many coded bytes may produce no output. Otherwise a stream of empty blocks would keep the reader from counting bytes
-    /// and from being cancelled.
+    /// How many coded bytes may give no output. Otherwise empty blocks would keep the reader from being cancelled.
     static let maxSilence = 1 << 20
 
     private let coding: ContentCoding
@@ -65,8 +64,7 @@ final class ContentStage {
             guard silence <= Self.maxSilence else {
                 throw DirectHTTPError(.undecodableBody, "the compressed body continues without content")
             }
-            // Input was consumed without output, e.g. a header or an empty member: go on. If nothing was consumed, wait for
-            // input.
+            // Input without output, e.g. a header or an empty member: go on. If nothing was consumed, wait for input.
             guard input.readableBytes < before else { return nil }
         }
         return nil
@@ -106,6 +104,5 @@ final class ContentStage {
 }
 
 extension ContentCoding {
-    /// The message for a body that is not in this coding.
     var mismatch: String { "Content-Encoding is \(name), but the body is not in that coding" }
 }

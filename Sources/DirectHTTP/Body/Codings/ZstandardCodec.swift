@@ -3,8 +3,7 @@
 #if Zstandard
 import CZstd
 
-/// Decodes Zstandard (RFC 8878) with libzstd. A frame may ask for a window of at most 8 MiB, the limit of RFC 9659 §3 for content
-/// codings.
+/// Decodes Zstandard (RFC 8878) with libzstd, with a window of at most 8 MiB (RFC 9659 §3).
 final class ZstandardCodec: ContentCodec {
     /// The logarithm of the largest window in bytes.
     private static let maxWindowLog: Int32 = 23
