@@ -10,30 +10,25 @@ package struct LastHeaderBlock<Content> {
     /// Longer blocks are not cached, so that an idle connection uses little memory.
     private static var longest: Int { 1_024 }
 
-    private var octets: [UInt8] = []
+    private var block = ByteBuffer()
     private var content: Content?
 
     package init() {}
 
     /// The parsed content if a block equals the last one; nil otherwise.
-    package func content(of block: ByteBuffer) -> Content? {
-        guard block.readableBytes == octets.count,
-            block.withUnsafeReadableBytes({ $0.contains(octets, at: 0) })
-        else { return nil }
-        return content
-    }
+    package func content(of block: ByteBuffer) -> Content? { block == self.block ? content : nil }
 
     package mutating func note(_ block: ByteBuffer, _ content: Content) {
         guard block.readableBytes <= Self.longest else { return forget() }
         // Copy the bytes: the block is a slice of the channel's read buffer.
-        octets.removeAll(keepingCapacity: true)
-        octets.append(contentsOf: block.readableBytesView)
+        self.block.clear()
+        self.block.writeImmutableBuffer(block)
         self.content = content
     }
 
     /// Clears the cache, for when the same bytes would be parsed differently.
     package mutating func forget() {
-        octets.removeAll()
+        block = ByteBuffer()
         content = nil
     }
 }

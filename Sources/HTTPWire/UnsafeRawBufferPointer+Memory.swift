@@ -8,19 +8,12 @@ import Musl
 import Glibc
 #endif
 
-// memchr and memcmp compare many bytes at once; the standard library compares one at a time.
+// memchr compares many bytes at once; the standard library compares one at a time.
 extension UnsafeRawBufferPointer {
     /// The first index at or after `start` that holds `octet`; nil if there is none.
     package func firstIndex(of octet: UInt8, from start: Int) -> Int? {
         guard start < count, let base = baseAddress, let found = memchr(base + start, Int32(octet), count - start)
         else { return nil }
         return UnsafeRawPointer(found) - base
-    }
-
-    package func contains(_ octets: [UInt8], at index: Int) -> Bool {
-        guard count - index >= octets.count, let start = baseAddress else { return false }
-        return octets.withUnsafeBytes { octets in
-            octets.baseAddress.map { memcmp($0, start + index, octets.count) == 0 } ?? true
-        }
     }
 }
