@@ -19,9 +19,6 @@ package struct EndToEndFields {
     /// The value of Max-Forwards (RFC 9110 §7.6.2); nil without the field, or if the method does not use it.
     package private(set) var maxForwards: Int64?
 
-    private let isResponse: Bool
-    private let countsForwards: Bool
-
     /// Reads the field lines of a head. A message that other recipients might read differently is an error.
     ///
     /// - Parameters:
@@ -34,8 +31,6 @@ package struct EndToEndFields {
         isResponse: Bool = false,
         countsForwards: Bool = false
     ) throws(HTTP1Error) {
-        self.isResponse = isResponse
-        self.countsForwards = countsForwards
         var all: [(name: Bytes, value: Bytes)] = []
         while let line = head.next() {
             guard all.count < fieldLimit else { throw .malformed("it has more than \(fieldLimit) fields") }
@@ -45,15 +40,20 @@ package struct EndToEndFields {
             all.append(field)
             // Connection comes first: it names fields that are not forwarded.
             if field.name.equals("connection") || field.name.equals("proxy-connection") {
-                try framing.note(.connection, value: field.value, nameLimit: fieldLimit)
+                try framing.noteConnection(field.value, nameLimit: fieldLimit)
             }
         }
-        for field in all { try add(field.name, field.value) }
+        for field in all { try add(field.name, field.value, isResponse: isResponse, countsForwards: countsForwards) }
         if let ambiguity = framing.ambiguity { throw .malformed(ambiguity) }
         if !framing.connectionNames.contains("upgrade") { upgrade = nil }
     }
 
-    private mutating func add(_ name: Bytes, _ value: Bytes) throws(HTTP1Error) {
+    private mutating func add(
+        _ name: Bytes,
+        _ value: Bytes,
+        isResponse: Bool,
+        countsForwards: Bool
+    ) throws(HTTP1Error) {
         switch name.count {
         case 4 where name.equals("host"):
             guard host == nil else { throw .malformed("it has several Host fields") }
@@ -74,14 +74,13 @@ package struct EndToEndFields {
             if Self.isOfConnection(value) { authenticatesConnection = true }
             forward(name, value)
         case 14 where name.equals("content-length"):
-            try framing.note(.contentLength, value: value, allowsRepetition: isResponse, nameLimit: 0)
+            try framing.noteLength(value, allowsRepetition: isResponse)
         case 14 where name.equals("http2-settings"): break
         case 16 where name.equals("proxy-connection"): break
         case 16 where name.equals("www-authenticate"):
             if value.listElements.contains(where: Self.isOfConnection) { authenticatesConnection = true }
             forward(name, value)
-        case 17 where name.equals("transfer-encoding"):
-            try framing.note(.transferEncoding, value: value, nameLimit: 0)
+        case 17 where name.equals("transfer-encoding"): framing.noteCodings(value)
         case 18 where name.equals("proxy-authenticate"): break
         case 19 where name.equals("proxy-authorization"):
             guard proxyAuthorization == nil else { throw .malformed("it has several Proxy-Authorization fields") }

@@ -11,22 +11,6 @@ package enum HTTP1BodyFraming: Equatable {
 
 /// The fields that determine where a message ends and whether its connection can be reused (RFC 9112 §6, §9.3).
 package struct HTTP1Framing {
-    package enum Field {
-        case contentLength
-        case transferEncoding
-        case connection
-
-        /// The field with this name; nil for every other name.
-        init?(_ name: Bytes) {
-            switch name.count {
-            case 10 where name.equals("connection"): self = .connection
-            case 14 where name.equals("content-length"): self = .contentLength
-            case 17 where name.equals("transfer-encoding"): self = .transferEncoding
-            default: return nil
-            }
-        }
-    }
-
     package private(set) var contentLength: Int64?
     package private(set) var hasTransferCoding = false
     /// Whether the last transfer coding is `chunked`.
@@ -53,54 +37,55 @@ package struct HTTP1Framing {
         return nil
     }
 
-    /// Notes a field.
+    /// Notes a field of a response. Fields with other names are ignored.
     ///
-    /// - Parameters:
-    ///   - allowsRepetition: whether the same length may be given several times, as in responses (RFC 9112 §6.3).
-    ///   - nameLimit: the maximum number of names in Connection.
-    package mutating func note(
-        _ field: Field,
-        value: Bytes,
-        allowsRepetition: Bool = true,
-        nameLimit: Int
-    ) throws(HTTP1Error) {
-        switch field {
-        case .contentLength: try noteLength(value, allowsRepetition)
-        case .transferEncoding:
-            let codings = value.listElements
-            guard let last = codings.last else {
-                // An empty field names no coding, and makes the message ambiguous.
-                (hasTransferCoding, isOnlyChunked) = (true, false)
-                return
+    /// - Parameter nameLimit: the maximum number of names in Connection.
+    mutating func note(_ name: Bytes, value: Bytes, nameLimit: Int) throws(HTTP1Error) {
+        switch name.count {
+        case 10 where name.equals("connection"): try noteConnection(value, nameLimit: nameLimit)
+        case 14 where name.equals("content-length"): try noteLength(value, allowsRepetition: true)
+        case 17 where name.equals("transfer-encoding"): noteCodings(value)
+        default: break
+        }
+    }
+
+    mutating func noteCodings(_ value: Bytes) {
+        let codings = value.listElements
+        guard let last = codings.last else {
+            // An empty field names no coding, and makes the message ambiguous.
+            (hasTransferCoding, isOnlyChunked) = (true, false)
+            return
+        }
+        isOnlyChunked = !hasTransferCoding && codings.count == 1 && value.equals("chunked")
+        hasTransferCoding = true
+        var wasChunked = isChunked
+        for coding in codings {
+            if coding.equals("chunked") {
+                wasChunked = true
+            } else if wasChunked || !coding.equals("identity") {
+                bodyCoding = bodyCoding ?? coding.text
             }
-            isOnlyChunked = !hasTransferCoding && codings.count == 1 && value.equals("chunked")
-            hasTransferCoding = true
-            var wasChunked = isChunked
-            for coding in codings {
-                if coding.equals("chunked") {
-                    wasChunked = true
-                } else if wasChunked || !coding.equals("identity") {
-                    bodyCoding = bodyCoding ?? coding.text
+        }
+        isChunked = last.equals("chunked")
+    }
+
+    mutating func noteConnection(_ value: Bytes, nameLimit: Int) throws(HTTP1Error) {
+        for name in value.listElements {
+            if name.equals("close") {
+                closes = true
+            } else if name.equals("keep-alive") {
+                keepsAlive = true
+            } else {
+                guard connectionNames.count < nameLimit else {
+                    throw .malformed("Connection lists more than \(nameLimit) names")
                 }
-            }
-            isChunked = last.equals("chunked")
-        case .connection:
-            for name in value.listElements {
-                if name.equals("close") {
-                    closes = true
-                } else if name.equals("keep-alive") {
-                    keepsAlive = true
-                } else {
-                    guard connectionNames.count < nameLimit else {
-                        throw .malformed("Connection lists more than \(nameLimit) names")
-                    }
-                    connectionNames.insert(name.text.lowercased())
-                }
+                connectionNames.insert(name.text.lowercased())
             }
         }
     }
 
-    private mutating func noteLength(_ value: Bytes, _ allowsRepetition: Bool) throws(HTTP1Error) {
+    /// - Parameter allowsRepetition: whether the same length may be given several times, as in responses (RFC 9112 §6.3).
+    mutating func noteLength(_ value: Bytes, allowsRepetition: Bool) throws(HTTP1Error) {
         guard contentLength == nil || allowsRepetition else { throw .malformed("it has several Content-Length fields") }
         if let length = Self.number(value) {
             guard contentLength ?? length == length else { throw .malformed("it has several lengths") }

@@ -65,8 +65,7 @@ package struct HTTP1ResponseHead {
         guard let (name, value) = try? HTTP1Lines.field(line), let fieldName = HTTPField.Name(name.text),
             (try? field(fieldName, value)) != nil
         else { return false }
-        guard let role = HTTP1Framing.Field(name) else { return true }
-        return (try? framing.note(role, value: value, nameLimit: nameLimit)) != nil && framing.bodyCoding == nil
+        return (try? framing.note(name, value: value, nameLimit: nameLimit)) != nil && framing.bodyCoding == nil
     }
 
     private static func fields(
@@ -83,7 +82,7 @@ package struct HTTP1ResponseHead {
                 throw .malformed("a header field's name has a forbidden character")
             }
             fields.append(try field(fieldName, value))
-            if let role = HTTP1Framing.Field(name) { try framing?.note(role, value: value, nameLimit: limit) }
+            try framing?.note(name, value: value, nameLimit: limit)
         }
         return fields
     }
