@@ -20,12 +20,12 @@ enum FileBody {
     static func length(of path: String) throws(DirectHTTPError) -> Int64 {
         let descriptor = try open(path)
         defer { _ = close(descriptor) }
-        var info = stat()
-        guard fstat(descriptor, &info) == 0 else { throw failed(path, "cannot be examined") }
-        guard info.st_mode & S_IFMT == S_IFREG else {
+        let kind = FileKind(descriptor: descriptor)
+        guard kind != .none else { throw failed(path, "cannot be examined") }
+        guard let size = kind.size else {
             throw DirectHTTPError(.bodySourceFailed, "\(path) is not a regular file: send it as a stream")
         }
-        return Int64(info.st_size)
+        return size
     }
 
     /// Passes the file to `body` piece by piece, until `length` bytes or the end of the file.

@@ -40,18 +40,7 @@ package enum ContentCoding: String, Sendable, CaseIterable {
     package static let offer = allCases.map(\.rawValue).joined(separator: ", ")
 
     /// The name for messages.
-    var name: String {
-        switch self {
-        case .gzip: "gzip"
-        case .deflate: "deflate"
-        #if Brotli
-        case .brotli: "brotli"
-        #endif
-        #if Zstandard
-        case .zstandard: "zstd"
-        #endif
-        }
-    }
+    var name: String { rawValue == "br" ? "brotli" : rawValue }
 
     func makeCodec() -> any ContentCodec {
         switch self {
