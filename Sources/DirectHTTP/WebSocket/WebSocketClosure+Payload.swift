@@ -8,21 +8,11 @@ extension WebSocketClosure {
         var payload = ByteBuffer()
         if code.isSendable {
             payload.writeInteger(code.rawValue)
-            payload.writeBytes(reason.prefixOfUTF8(123))
+            // A scalar has at least one byte, so the first 123 are enough of a long reason.
+            var text = Substring(reason.unicodeScalars.prefix(123))
+            while text.utf8.count > 123 { text = Substring(text.unicodeScalars.dropLast()) }
+            payload.writeSubstring(text)
         }
         return payload
-    }
-}
-
-extension String {
-    /// The UTF-8 bytes of the longest prefix of whole scalars that fits in `count` bytes.
-    fileprivate func prefixOfUTF8(_ count: Int) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for scalar in unicodeScalars {
-            let next = Array(String(scalar).utf8)
-            guard bytes.count + next.count <= count else { break }
-            bytes += next
-        }
-        return bytes
     }
 }
