@@ -15,7 +15,8 @@ extension HTTP2Connection {
         case .settings:
             return try takeSettings(header, payload)
         case .ping:
-            let value = try header.ping(payload)
+            guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "PING on a stream") }
+            let value: UInt64 = try header.integer(payload, of: "PING")
             guard !header.has(HTTP2Frame.Flags.acknowledgement) else { return nil }
             try noteReply()
             out.writePing(value, isAcknowledgement: true)
@@ -25,7 +26,7 @@ extension HTTP2Connection {
             lastReset = max(lastReset, nextID - 1)
             return .goAway(last: last, code)
         case .resetStream:
-            let code = try header.resetCode(payload)
+            let code = try HTTP2ErrorCode(rawValue: header.integer(payload, of: "RST_STREAM"))
             try checkOpened(header.stream)
             guard streams[header.stream] != nil else { return nil }
             if role == .server {
@@ -37,7 +38,8 @@ extension HTTP2Connection {
             remove(header.stream)
             return .reset(stream: header.stream, code)
         case .windowUpdate:
-            return try takeWindow(header.stream, header.windowIncrement(payload), now: now)
+            let increment: UInt32 = try header.integer(payload, of: "WINDOW_UPDATE")
+            return try takeWindow(header.stream, Int(increment & 0x7fff_ffff), now: now)
         case .priority:
             try header.checkPriority(payload)
         case .pushPromise:

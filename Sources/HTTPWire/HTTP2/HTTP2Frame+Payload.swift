@@ -6,20 +6,15 @@ import NIOCore
 // Parsers of payloads that clients and servers share.
 
 extension HTTP2Frame.Header {
-    /// The eight bytes of a PING (RFC 9113 §6.7).
-    func ping(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> UInt64 {
-        guard length == 8, stream == 0, let value = payload.getInteger(at: payload.readerIndex, as: UInt64.self) else {
-            throw HTTP2ConnectionError(.frameSizeError, "PING does not have eight bytes")
+    /// The integer that is the whole payload.
+    func integer<Value: FixedWidthInteger>(
+        _ payload: ByteBuffer,
+        of name: String
+    ) throws(HTTP2ConnectionError) -> Value {
+        guard length == MemoryLayout<Value>.size, let value: Value = payload.getInteger(at: payload.readerIndex) else {
+            throw HTTP2ConnectionError(.frameSizeError, "\(name) does not have \(MemoryLayout<Value>.size) bytes")
         }
         return value
-    }
-
-    /// The error code of an RST_STREAM (RFC 9113 §6.4).
-    func resetCode(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> HTTP2ErrorCode {
-        guard length == 4, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
-            throw HTTP2ConnectionError(.frameSizeError, "RST_STREAM does not have four bytes")
-        }
-        return HTTP2ErrorCode(rawValue: code)
     }
 
     /// The last stream and the error code of a GOAWAY (RFC 9113 §6.8).
@@ -43,14 +38,6 @@ extension HTTP2Frame.Header {
     func checkDependency(_ priority: ByteBuffer) throws(HTTP2ConnectionError) {
         guard let other = priority.getInteger(at: priority.readerIndex, as: UInt32.self), other & 0x7fff_ffff != stream
         else { throw HTTP2ConnectionError(.protocolError, "a stream depends on itself") }
-    }
-
-    /// The increment of a WINDOW_UPDATE (RFC 9113 §6.9), without its reserved bit.
-    func windowIncrement(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> Int {
-        guard length == 4, let value = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
-            throw HTTP2ConnectionError(.frameSizeError, "WINDOW_UPDATE does not have four bytes")
-        }
-        return Int(value & 0x7fff_ffff)
     }
 }
 

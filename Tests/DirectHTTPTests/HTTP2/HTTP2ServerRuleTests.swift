@@ -90,6 +90,11 @@ struct HTTP2ServerRuleTests: HTTP2RuleSuite {
             frames: [RawFrame(.goAway, stream: 1, payload: [0, 0, 0, 0, 0, 0, 0, 0])],
             error: .protocolError
         ),
+        Row(
+            "PING of a stream",
+            frames: [RawFrame(.ping, stream: 1, payload: [0, 0, 0, 0, 0, 0, 0, 0])],
+            error: .protocolError
+        ),
         Row("PUSH_PROMISE", frames: [RawFrame(.pushPromise, stream: 1, payload: [0, 0, 0, 2])], error: .protocolError),
         Row("a connection's window beyond 2^31-1", frames: [window(0x7fff_ffff, stream: 0)], error: .flowControlError),
         Row(
