@@ -73,25 +73,18 @@ package final class HPACKField: Sendable {
         guard !value.contains(where: { $0 == 0 || $0 == 0x0a || $0 == 0x0d }) else { return .malformed }
         switch name.canonicalName {
         case ":status": return status(value).map(Kind.status) ?? .pseudo(nil)
-        case "content-length": return .contentLength(number(value))
+        case "content-length": return .contentLength(HTTP1Framing.number(value))
         case "te": return .te(String(decoding: value, as: UTF8.self).lowercased() == "trailers")
         case let text where belongsToConnection(text): return .connection
         case let text:
-            let isTrimmed = !isBlank(value.first) && !isBlank(value.last)
+            let isTrimmed = value.trimmed.count == value.count
             if text.utf8.first == UInt8(ascii: ":") { return .pseudo(isTrimmed ? Pseudo(rawValue: text) : nil) }
             return isTrimmed ? .ordinary : .untrimmed
         }
     }
 
-    private static func isBlank(_ octet: UInt8?) -> Bool { octet == 0x20 || octet == 0x09 }
-
-    private static func number(_ value: UnsafeRawBufferPointer) -> Int64? {
-        guard (1...18).contains(value.count), value.allSatisfy({ (48...57).contains($0) }) else { return nil }
-        return value.reduce(0) { $0 * 10 + Int64($1) - 48 }
-    }
-
     private static func status(_ value: UnsafeRawBufferPointer) -> Int? {
-        guard value.count == 3, value.allSatisfy({ (48...57).contains($0) }), value[0] != 48 else { return nil }
+        guard value.count == 3, value.allSatisfy(HTTPCharacters.isDigit), value[0] != 48 else { return nil }
         return value.reduce(0) { $0 * 10 + Int($1) - 48 }
     }
 }
