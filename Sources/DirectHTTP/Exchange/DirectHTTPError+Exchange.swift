@@ -71,6 +71,11 @@ extension DirectHTTPError {
         DirectHTTPError(.connectionLost, "the connection broke: \(explain(cause))", underlyingError: cause)
     }
 
+    /// This side closed the connection, for example because the engine was shut down.
+    static var closedByClient: DirectHTTPError {
+        DirectHTTPError(.connectionLost, "the connection was closed before the exchange was complete")
+    }
+
     /// Whether the peer ended the connection. Other errors, such as a time limit of TCP, may come from the network.
     static func isFromPeer(_ cause: any Error) -> Bool {
         if let cause = cause as? IOError { return cause.errnoCode == ECONNRESET || cause.errnoCode == EPIPE }

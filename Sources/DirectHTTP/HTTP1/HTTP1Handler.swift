@@ -223,11 +223,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        failIfClosing()
         if exchange != nil, pendingEnd == nil {
             // NIO reports no error when it closes the socket after a failed write. Only the peer ends a body without a length.
-            let isOrderly = isSecured ? !isClosing : isInputEnded
             do throws(HTTP1Error) {
-                if case .end(let trailers, _)? = try reader.finishAtClose(isOrderly: isOrderly) {
+                if case .end(let trailers, _)? = try reader.finishAtClose(isOrderly: isSecured || isInputEnded) {
                     pendingEnd = .success(trailers)
                 }
             } catch {
@@ -236,12 +236,6 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 if case .endedEarly = error { isLoss = !hasReadResponse }
                 pendingEnd = .failure(isLoss ? .lostBeforeResponse(error.message) : .unreadable(error))
             }
-        }
-        // A server that closes does not want the rest of the body, and its response is valid. If we close, the upload is cut.
-        if isEndHeld, isClosing {
-            pendingEnd = .failure(
-                DirectHTTPError(.connectionLost, "the connection was closed before the whole body was sent")
-            )
         }
         keepAlive = false
         releaseEnd()
@@ -252,6 +246,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if exchange == nil { loss = error }
+        failIfClosing()
         // If the peer ended the connection, it does not want the rest of the body, and its response is valid.
         if exchange != nil, pendingEnd == nil || (isEndHeld && !DirectHTTPError.isFromPeer(error)) {
             var broken = DirectHTTPError.broken(error)
@@ -261,6 +256,15 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         keepAlive = false
         releaseEnd()
         closeNow()
+    }
+
+    /// Fails an incomplete exchange if this side has closed the connection. TLS reports that as a close by the peer.
+    private func failIfClosing() {
+        guard isClosing, exchange != nil, pendingEnd == nil || isEndHeld else { return }
+        var error = DirectHTTPError.closedByClient
+        error.isBeforeResponse = !hasReadResponse
+        pendingEnd = .failure(error)
+        isEndHeld = false
     }
 
     // MARK: Internals

@@ -62,6 +62,11 @@ extension HTTP2Handler {
         }
     }
 
+    /// Fails all streams. If this side has closed the connection, TLS reports that as a close by the peer.
+    func connectionEnded(_ error: DirectHTTPError, isByServer: Bool) {
+        failAll(hasSaidGoAway ? .closedByClient : error, isByServer: isByServer && !hasSaidGoAway)
+    }
+
     /// Ends the connection because of an error of the peer (RFC 9113 §5.4.1).
     func fail(with error: HTTP2ConnectionError) {
         guard let context else { return }

@@ -231,13 +231,13 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         connectionError = connectionError ?? .broken(error)
-        failAll(.broken(error), isByServer: DirectHTTPError.isFromPeer(error))
+        connectionEnded(.broken(error), isByServer: DirectHTTPError.isFromPeer(error))
         closeNow()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         deliverTouched()
-        failAll(DirectHTTPError(.connectionLost, "the server closed the connection"), isByServer: !hasSaidGoAway)
+        connectionEnded(DirectHTTPError(.connectionLost, "the server closed the connection"), isByServer: true)
         timer?.cancel()
         notify(.closed)
         context.fireChannelInactive()

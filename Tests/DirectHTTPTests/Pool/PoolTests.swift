@@ -296,14 +296,22 @@ struct PoolTests {
         await lab.origin.stop()
     }
 
-    @Test("a shutdown ends running exchanges when its grace period is over")
-    func drainInTime() async throws {
+    @Test(
+        "a shutdown ends running exchanges when its grace period is over, and does not blame the server",
+        arguments: ["http/1.1", "h2"]
+    )
+    func drainInTime(version: String) async throws {
         let gate = Gate()
-        let lab = try await lab(gate)
+        let lab = try await Lab(addresses: ["127.0.0.1"], protocols: [version]) { _ in
+            try await gate.wait()
+            return .text("late")
+        }
         let slow = Task { try await lab.get("a.test", "/slow").text() }
         try await gate.arrivals(atLeast: 1)
         await lab.engine.shutDown(after: .milliseconds(100))
-        await #expect(throws: DirectHTTPError.self) { _ = try await slow.value }
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await slow.value }
+        #expect(error?.code == .connectionLost)
+        #expect(error?.message.contains("server") == false, "\(error?.message ?? "")")
         gate.open()
         await lab.origin.stop()
     }
