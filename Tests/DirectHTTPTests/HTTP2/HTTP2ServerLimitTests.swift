@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
-import DirectHTTP
 import HTTPTypes
 import NIOCore
+import NIOEmbedded
 import Names
 import Testing
+
+@testable import DirectHTTP
 
 @Suite("Limits and GOAWAY of HTTP/2 servers (RFC 9113 §5.1.2, §6.8, §8.7)", .timeLimit(.minutes(1)))
 struct HTTP2ServerLimitTests {
@@ -230,6 +232,48 @@ struct HTTP2ServerLimitTests {
         #expect(response.applicationProtocol == "http/1.1")
         await engine.shutDown()
         await server.stop()
+    }
+
+    @Test("GOAWAY with HTTP_1_1_REQUIRED makes the client use HTTP/1.1")
+    func goAwayRequiresHTTP11() async throws {
+        let server = try await RawServer.start { connection in
+            guard try await connection.receive(count: RawFrame.preface.count) == RawFrame.preface else {
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nold")
+                return try await connection.hold()
+            }
+            try await connection.send(RawFrame(.settings).bytes)
+            _ = try await connection.receiveFrame(where: { $0.kind == .headers })
+            try await connection.send(RawFrame(.goAway, payload: RawFrame.big(0) + RawFrame.big(13)).bytes)
+            while try await connection.receiveFrame() != nil {}
+        }
+        var configuration = EngineConfiguration()
+        configuration.assumesHTTP2 = true
+        let engine = Engine(configuration: configuration)
+        let request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
+        let response = try await engine.exchange(request, from: EndpointList(server.endpoints))
+        #expect(try await response.text() == "old")
+        #expect(response.applicationProtocol == "http/1.1")
+        #expect(server.connections.accepted == 2)
+        await engine.shutDown()
+        await server.stop()
+    }
+
+    @Test("a request whose connection got GOAWAY with HTTP_1_1_REQUIRED before is repeated over HTTP/1.1")
+    func goAwayBeforeTheRequest() throws {
+        let channel = EmbeddedChannel()
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        let now = channel.eventLoop.now
+        let handler = HTTP2Handler(.test(), now: now, wakes: WakeQueue(channel.embeddedEventLoop)) { _ in }
+        try channel.pipeline.syncOperations.addHandler(handler)
+        let goAway = RawFrame(.goAway, payload: RawFrame.big(0) + RawFrame.big(13))
+        try channel.writeInbound(ByteBuffer(bytes: RawFrame(.settings).bytes + goAway.bytes))
+        let request = try PreparedRequest(.get, HTTPURL("http://a.test/"))
+        let exchange = Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024))
+        handler.start(exchange, now: now)
+        let error = exchange.ending?.error
+        #expect(error?.requiresHTTP11 == true && error?.isUnprocessed == true)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
     @Test("a request that the server accepts only over HTTP/1.1 is repeated over HTTP/1.1", arguments: [true, false])
