@@ -3,6 +3,7 @@
 import BeelineTesting
 import DirectHTTP
 import HTTPTypes
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOSSL
 import Names
@@ -176,6 +177,45 @@ struct TLSTests {
     )
     func pinText(text: String, isPin: Bool) {
         #expect(PublicKeyPin(text).map { $0.hash == Array(0..<32) } == (isPin ? true : nil))
+    }
+
+    @Test(
+        "a connection that the client closes ends with TLS's closing alert",
+        arguments: [("http/1.1", ""), ("http/1.1", "Connection: close\r\n"), ("h2", "")]
+    )
+    func closingAlert(version: String, field: String) async throws {
+        let authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"))
+        tls.applicationProtocols = [version]
+        // Whether each connection ended with the alert.
+        let ends = NIOLockedValueBox<[Bool]>([])
+        let server = try await RawServer.start(tls: tls) { connection in
+            if version == "h2" {
+                _ = try await connection.receive(count: RawFrame.preface.count)
+                try await connection.send(RawFrame(.settings).bytes)
+                guard let head = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
+                let response = RawFrame.headers([(":status", "204")], stream: head.stream, flags: 5)
+                try await connection.send(response.bytes)
+            } else {
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send("HTTP/1.1 204 No Content\r\n\(field)\r\n")
+            }
+            let isOrderly = (try? await connection.drain()) != nil
+            ends.withLockedValue { $0.append(isOrderly) }
+        }
+        let engine = Engine()
+        let request = try PreparedRequest(.get, HTTPURL("https://a.test:\(server.port)/"))
+        let response = try await engine.exchange(
+            request,
+            from: EndpointList(server.endpoints),
+            tls: settings(authority)
+        )
+        #expect(try await response.text() == "")
+        engine.closeIdle()
+        try await eventually("the end of the connection") { !ends.withLockedValue { $0.isEmpty } }
+        #expect(ends.withLockedValue { $0 } == [true])
+        await engine.shutDown()
+        await server.stop()
     }
 
     @Test("a server below the minimum version is refused, and only the given roots are trusted")

@@ -2,6 +2,7 @@
 
 import BeelineTesting
 import HTTPTypes
+import NIOConcurrencyHelpers
 import NIOCore
 import Names
 import Testing
@@ -250,6 +251,23 @@ struct WebSocketTests {
         let times = try await [first, second]
         #expect(times.allSatisfy { $0 > .zero })
         await socket.close()
+        await lab.stop()
+    }
+
+    @Test("a WebSocket that the client closes ends with TLS's closing alert")
+    func closingAlert() async throws {
+        // Whether each connection ended with the alert.
+        let ends = NIOLockedValueBox<[Bool]>([])
+        let lab = try await Lab { request in
+            .webSocket(for: request) { connection in
+                let isOrderly = (try? await connection.drain()) != nil
+                ends.withLockedValue { $0.append(isOrderly) }
+            }
+        }
+        // A socket without references is closed.
+        _ = try await open(lab)
+        try await eventually("the end of the connection") { !ends.withLockedValue { $0.isEmpty } }
+        #expect(ends.withLockedValue { $0 } == [true])
         await lab.stop()
     }
 

@@ -12,6 +12,14 @@ extension Channel {
             close(promise: nil)
         }
     }
+
+    /// Closes the socket at once, after TLS's closing alert if there is TLS (RFC 8446 §6.1). The peer's alert is not awaited. No
+    /// alert is sent if the peer has ended TLS first. On the event loop.
+    func closeWithAlert() {
+        let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
+        if isActive, tls != nil { close(mode: .output, promise: nil) }
+        closeTransport()
+    }
 }
 
 extension ChannelHandlerContext {

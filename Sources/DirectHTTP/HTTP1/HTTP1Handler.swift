@@ -138,7 +138,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func closeNow() {
         keepAlive = false
         isClosing = true
-        context?.closeTransport()
+        context?.channel.closeWithAlert()
     }
 
     func drain() {

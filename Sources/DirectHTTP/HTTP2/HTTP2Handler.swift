@@ -174,7 +174,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
             hasSaidGoAway = true
             flush(context)
         }
-        context.closeTransport()
+        context.channel.closeWithAlert()
     }
 
     // MARK: Channel events

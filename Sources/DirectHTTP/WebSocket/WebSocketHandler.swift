@@ -134,7 +134,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         takeFrames()
     }
 
-    func closeNow() { context?.closeTransport() }
+    func closeNow() { context?.channel.closeWithAlert() }
 
     /// Closes the socket after its last reference is released; its messages can no longer be read.
     func drop() {

@@ -31,7 +31,7 @@ struct WebSocketOpening: Sendable {
         let handler = HandshakeHandler(handshake) { result in
             timer?.cancel()
             let result = result.flatMap { install($0, on: channel, info) }
-            if case .failure = result { channel.closeTransport() }
+            if case .failure = result { channel.closeWithAlert() }
             // If the caller was cancelled, the socket has no reference, and its deinit closes it.
             opened.resolve(result.mapError { $0.with(attempts: info.attempts) })
         }
