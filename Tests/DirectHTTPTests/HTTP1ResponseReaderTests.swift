@@ -194,6 +194,13 @@ struct HTTP1ResponseReaderTests {
         #expect(Self.run(text, method: .head) == Outcome(status: 200, keepAlive: true, isWhole: true))
     }
 
+    @Test("a tunnel opens in spite of an invalid length in its response", arguments: ["-1", "", "1, 2"])
+    func lengthOfTunnel(length: String) {
+        let fields = "Content-Length: \(length)\r\n\r\n"
+        #expect(Self.run("HTTP/1.1 200 OK\r\n\(fields)", method: .connect) == Outcome(status: 200, keepAlive: false))
+        #expect(Self.run("HTTP/1.1 407 No\r\n\(fields)", method: .connect).error == .malformedResponse)
+    }
+
     @Test("extra bytes after a response are noticed, so that the connection is not reused")
     func bytesBehind() throws {
         var parser = HTTP1ResponseReader()

@@ -10,10 +10,11 @@ package struct HTTP1ResponseHead {
     package let minorVersion: Int
     let framing: HTTP1Framing
 
-    package init(_ head: HTTP1Head, fieldLimit: Int) throws(HTTP1Error) {
+    /// - Parameter isOfConnect: whether it answers CONNECT. A success then has no framing (RFC 9110 §9.3.6).
+    package init(_ head: HTTP1Head, fieldLimit: Int, isOfConnect: Bool = false) throws(HTTP1Error) {
         self = try head.withLines { lines throws(HTTP1Error) in
             let status = try HTTP1StatusLine(lines.next())
-            var framing: HTTP1Framing? = HTTP1Framing()
+            var framing: HTTP1Framing? = isOfConnect && status.code / 100 == 2 ? nil : HTTP1Framing()
             let fields = try Self.fields(&lines, limit: fieldLimit, framing: &framing)
             let code = HTTPResponse.Status(code: status.code, reasonPhrase: status.reason.text)
             return HTTP1ResponseHead(

@@ -131,7 +131,7 @@ package struct HTTP1ResponseReader {
             }
             raw = head.raw
             if let known = lastHead.content(of: head.raw) { return try startResponse(known, raw: head.raw) }
-            let parsed = try HTTP1ResponseHead(head, fieldLimit: limits.fieldCount)
+            let parsed = try HTTP1ResponseHead(head, fieldLimit: limits.fieldCount, isOfConnect: method == .connect)
             lastHead.note(head.raw, parsed)
             hasReadHead = true
             return try startResponse(parsed, raw: head.raw)
