@@ -127,6 +127,45 @@ struct WebSocketFrameTests {
         #expect(error?.code == row.code)
     }
 
+    @Test("a limit below 125 bytes applies to messages, and not to control frames")
+    func smallLimit() throws {
+        let ping = String(repeating: "p", count: 100)
+        #expect(try Self.read(Self.bytes(.ping, ping), limit: 10) == [.ping(ByteBuffer(string: ping))])
+        #expect(try Self.read(Self.bytes(.text, "0123456789"), limit: 10).count == 1)
+        let error = #expect(throws: WebSocketViolation.self) {
+            _ = try Self.read(Self.bytes(.text, "0123456789a"), limit: 10)
+        }
+        #expect(error?.code == .messageTooBig)
+    }
+
+    @Test(
+        "a limit below 125 bytes applies to a message after decompression, also in fragments",
+        arguments: [true, false]
+    )
+    func smallCompressedLimit(isCompressed: Bool) throws {
+        let coded = [UInt8](repeating: 0, count: 12)
+        func frame(_ opcode: RawWebSocketFrame.Opcode, _ bytes: ArraySlice<UInt8>, isFinal: Bool) -> [UInt8] {
+            let reserved: UInt8 = isCompressed && opcode == .text ? 4 : 0
+            return RawWebSocketFrame(opcode, Array(bytes), isFinal: isFinal, reserved: reserved).bytes
+        }
+        let messages = [
+            frame(.text, coded[...], isFinal: true),
+            frame(.text, coded[..<1], isFinal: false) + frame(.continuation, coded[1...], isFinal: true),
+            frame(.text, coded[..<6], isFinal: false) + frame(.continuation, coded[6...], isFinal: true),
+        ]
+        for message in messages {
+            if isCompressed {
+                let whole = WebSocketAssembler.Event.message(isText: true, ByteBuffer(bytes: coded), isCompressed: true)
+                #expect(try Self.read(message, limit: 10, compressed: true) == [whole])
+            } else {
+                let error = #expect(throws: WebSocketViolation.self) {
+                    _ = try Self.read(message, limit: 10, compressed: true)
+                }
+                #expect(error?.code == .messageTooBig)
+            }
+        }
+    }
+
     @Test("valid close codes are accepted", arguments: [1000, 1001, 1002, 1003, 1007, 1011, 1014, 3000, 4999])
     func codes(code: UInt16) throws {
         #expect(

@@ -48,9 +48,10 @@ struct WebSocketAssembler {
             guard var whole = partial, !frame.isCompressed else {
                 throw WebSocketViolation("it continued a message that it had not begun")
             }
-            guard whole.bytes.readableBytes + frame.payload.readableBytes <= maxBytes,
+            let limit = whole.isCompressed ? max(maxBytes, 125) : maxBytes
+            guard whole.bytes.readableBytes + frame.payload.readableBytes <= limit,
                 whole.fragments < Self.maxFragments
-            else { throw WebSocketViolation("it sent a message of more than \(maxBytes) bytes", code: .messageTooBig) }
+            else { throw WebSocketViolation("it sent a message of more than \(limit) bytes", code: .messageTooBig) }
             partial = nil
             whole.bytes.writeImmutableBuffer(frame.payload)
             whole.fragments += 1

@@ -46,7 +46,11 @@ package struct WebSocketFrameDecoder {
                 throw WebSocketViolation("it sent a control frame of more than 125 bytes")
             }
         }
-        guard let (length, headerLength) = try length(second & 0x7f) else { return nil }
+        // A short message may become longer by its compression, which continuations do not tell. Its limit applies again when
+        // it is assembled and decompressed.
+        let mayExceed = opcode.isControl || opcode == .continuation || isCompressed
+        let limit = mayExceed ? max(maxPayload, 125) : maxPayload
+        guard let (length, headerLength) = try length(second & 0x7f, limit: limit) else { return nil }
         guard buffer.readableBytes >= headerLength + length else { return nil }
         buffer.moveReaderIndex(forwardBy: headerLength)
         let payload = buffer.readSlice(length: length) ?? ByteBuffer()
@@ -54,24 +58,24 @@ package struct WebSocketFrameDecoder {
     }
 
     /// The lengths of the payload and the header; nil if the header is incomplete.
-    private func length(_ short: UInt8) throws(WebSocketViolation) -> (payload: Int, header: Int)? {
+    private func length(_ short: UInt8, limit: Int) throws(WebSocketViolation) -> (payload: Int, header: Int)? {
         let at = buffer.readerIndex + 2
         switch short {
         case 126:
             guard let length: UInt16 = buffer.getInteger(at: at) else { return nil }
             guard length >= 126 else { throw WebSocketViolation("it wrote a length longer than needed") }
-            return (try bounded(UInt64(length)), 4)
+            return (try bounded(UInt64(length), limit: limit), 4)
         case 127:
             guard let length: UInt64 = buffer.getInteger(at: at) else { return nil }
             guard length > UInt64(UInt16.max) else { throw WebSocketViolation("it wrote a length longer than needed") }
-            return (try bounded(length), 10)
+            return (try bounded(length, limit: limit), 10)
         default:
-            return (try bounded(UInt64(short)), 2)
+            return (try bounded(UInt64(short), limit: limit), 2)
         }
     }
 
-    private func bounded(_ length: UInt64) throws(WebSocketViolation) -> Int {
-        guard let count = Int(exactly: length), count <= max(maxPayload, 125) else {
+    private func bounded(_ length: UInt64, limit: Int) throws(WebSocketViolation) -> Int {
+        guard let count = Int(exactly: length), count <= limit else {
             throw WebSocketViolation("it sent a frame of \(length) bytes", code: .messageTooBig)
         }
         return count
