@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 package import NIOCore
 
 /// Rare settings of how one request is written and its response is read, most of them for tests of servers.
@@ -30,4 +31,9 @@ package struct WireOptions: Sendable {
     package var onBrokenHead: (@Sendable (ByteBuffer) -> Void)?
 
     package init() {}
+
+    /// Whether ``connectionOption`` lists a token, which is in lower case.
+    func hasConnectionOption(_ token: String) -> Bool {
+        connectionOption?.lowercased().listElements.contains { $0 == token } ?? false
+    }
 }

@@ -180,6 +180,28 @@ struct EngineTests {
         await server.stop()
     }
 
+    @Test(
+        "TE is sent with its connection option, and codings in it only if the caller gets the coded body",
+        arguments: [
+            ("trailers", nil, false, "trailers; TE"), ("Trailers", "close", false, "Trailers; close, TE"),
+            ("trailers", "te, close", false, "trailers; te, close"), ("gzip", nil, false, "none; none"),
+            ("gzip", nil, true, "gzip; TE"),
+        ] as [(String, String?, Bool, String)]
+    )
+    func transferCodings(value: String, option: String?, keepsCoding: Bool, sent: String) async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { request in
+            .text("\(request.fields[.te] ?? "none"); \(request.fields[.connection] ?? "none")")
+        }
+        var options = WireOptions()
+        options.connectionOption = option
+        options.keepsTransferCoding = keepsCoding
+        let origin = try HTTPURL("https://a.test:\(lab.origin.port)/").origin
+        let request = try PreparedRequest(.get, origin, target: "/", fields: [.te: value], options: options)
+        let response = try await lab.engine.exchange(request, from: EndpointList(lab.origin.endpoints), tls: lab.tls)
+        #expect(try await response.text() == sent)
+        await lab.stop()
+    }
+
     @Test("an HTTP/1.0 response reports its version, and its connection is kept only with keep-alive")
     func oldServer() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { request in

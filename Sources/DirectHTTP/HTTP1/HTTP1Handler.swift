@@ -83,8 +83,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         self.exchange = exchange
         let request = exchange.request
         // RFC 9112 §9.6: after `Connection: close`, no further request may be sent.
-        let closes = request.options.connectionOption?.lowercased().listElements.contains("close")
-        keepAlive = !request.options.sendsHTTP10 && closes != true
+        keepAlive = !request.options.sendsHTTP10 && !request.options.hasConnectionOption("close")
         let isHTTP10 =
             request.options.sendsHTTP10
             || request.options.followsHTTP10 && reader.minorVersion == 0 && request.framing != .chunked

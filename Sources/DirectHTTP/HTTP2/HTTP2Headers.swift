@@ -42,8 +42,7 @@ enum HTTP2Headers {
 
     /// Whether the field may be sent: not connection-specific, and `TE` only as `trailers` (RFC 9113 §8.2.2).
     private static func isAllowed(_ field: HTTPField) -> Bool {
-        let name = field.name.canonicalName
-        return !HPACKField.belongsToConnection(name) && (name != "te" || field.value.lowercased() == "trailers")
+        !HPACKField.belongsToConnection(field.name.canonicalName) && !field.asksForCodings
     }
 
     /// Secrets are never indexed (RFC 7541 §7.1.3), because the compression state could reveal short cookies.

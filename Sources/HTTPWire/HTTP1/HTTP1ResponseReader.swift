@@ -196,7 +196,7 @@ package struct HTTP1ResponseReader {
         state = .body
         body = HTTP1BodyReader(framing, allowsBareLineFeed: true, trailerLimit: limits.headBytes)
         if framing != .none, head.framing.hasTransferCoding {
-            // A request never has a TE field, so the server may use chunked only (RFC 9112 §6.1). The body would be
+            // A request asks for no coding in TE, so the server may use chunked only (RFC 9112 §6.1). The body would be
             // returned encoded, and the caller could not detect that.
             if let coding = head.framing.bodyCoding, !keepsTransferCoding {
                 throw .unsupportedCoding(
