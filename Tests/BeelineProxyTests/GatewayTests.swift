@@ -330,7 +330,7 @@ struct GatewayTests {
             let head = String(decoding: try await connection.receive(until: "\r\n\r\n") ?? [], as: UTF8.self)
             guard head.hasPrefix("GET ") else { return try await connection.hold() }
             try await connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nha")
-            // Longer than the limit.
+            // Not a wait for an event: longer than the limit, which the machine's clock measures.
             try await Task.sleep(for: limit + .milliseconds(300))
             // The turn of the upload begins later, with the end of this response.
             start.withLockedValue { $0 = ContinuousClock.now }

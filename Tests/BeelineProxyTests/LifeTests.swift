@@ -177,10 +177,8 @@ struct LifeTests {
             #expect(resident - least < 16 << 20, "\(least >> 20) MB before, \(resident >> 20) MB after")
             print("\(rounds) tunnels: \(least >> 10) kB before, \(resident >> 10) kB after; \(before), \(after)")
         }
-        let deadline = ContinuousClock.now + .seconds(10)
-        while await lab.proxy.counts().connections > 0, ContinuousClock.now < deadline { await Task.yield() }
-        let counts = await lab.proxy.counts()
-        #expect(counts.connections == 0 && counts.openTunnels == 0)
+        try await eventually("the end of the connections") { await lab.proxy.counts().connections == 0 }
+        #expect(await lab.proxy.counts().openTunnels == 0)
         try await server.connections { $0.open == 0 }
         await server.stop()
         await lab.stop()

@@ -97,7 +97,7 @@ struct ProxyLimitTests {
             try await connection.send("POST \(target) HTTP/1.1\r\nHost: a.test\r\nContent-Length: \(length)\r\n\r\n")
             try await connection.send([UInt8](repeating: 7, count: length))
         }
-        // Longer than the limit: the rest of the body waits in the buffers.
+        // Not a wait for an event: longer than the limit, while the rest of the body waits in the buffers.
         try await Task.sleep(for: .milliseconds(1_500))
         reading.open()
         #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 200 "))

@@ -361,6 +361,7 @@ struct TunnelTests {
                 guard !isHalfOpen else { return try await connection.hold() }
                 while true {
                     try await connection.send("tick")
+                    // Not a wait for an event: the pace of a connection that is never idle.
                     try await Task.sleep(for: .milliseconds(20))
                 }
             }

@@ -31,11 +31,10 @@ enum AnswerLab {
 
     /// Asks until a connection to the server is open.
     static func connect(_ redis: RedisAnswers) async throws {
-        try await withTimeLimit(.seconds(30), for: { "the connection to the server" }) {
-            while !redis.isConnected {
-                _ = await redis.answer(to: Question(try Host("nobody.test"), families: .v4), from: "nobody")
-                try await Task.sleep(for: .milliseconds(5))
-            }
+        let question = Question(try Host("nobody.test"), families: .v4)
+        try await eventually("the connection to the server", within: .seconds(30), every: .milliseconds(5)) {
+            if !redis.isConnected { _ = await redis.answer(to: question, from: "nobody") }
+            return redis.isConnected
         }
     }
 

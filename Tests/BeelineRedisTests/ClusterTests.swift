@@ -138,9 +138,9 @@ struct ClusterTests {
         try await redis.connected()
         try await withTimeLimit(.seconds(30), for: { "the calls that do not wait for the name" }) {
             #expect(await redis.add(1, to: "a", lifetime: .seconds(60)) == nil)
-            while lookups.withLockedValue({ $0 }) == 0 {
+            try await eventually("the lookup of the name") {
                 _ = await redis.add(1, to: "a", lifetime: .seconds(60))
-                try await Task.sleep(for: .milliseconds(1))
+                return lookups.withLockedValue { $0 } > 0
             }
             // Neither this one nor the other keys of the given server wait for long.
             #expect(await redis.add(1, to: "b", lifetime: .seconds(60)) == nil)

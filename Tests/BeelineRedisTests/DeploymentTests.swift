@@ -254,8 +254,8 @@ struct DeploymentTests {
                 "\(folder.path)/nodes\(number)",
             ])
         }
-        try await withTimeLimit(.seconds(30), for: { "the servers" }) {
-            while try servers.contains(where: { try !$0.ask("PING").contains("PONG") }) {}
+        try await eventually("the servers", within: .seconds(30)) {
+            try servers.allSatisfy { try $0.ask("PING").contains("PONG") }
         }
         _ = try servers[0].ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
         _ = try servers[1].ask("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")

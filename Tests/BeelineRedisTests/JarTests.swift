@@ -194,11 +194,10 @@ struct JarTests {
         one.remove("gone")
         try await one.synchronize()
         // A later call removes the record of the deletion.
-        try await withTimeLimit(.seconds(30), for: { "the end of the deletion record" }) {
-            repeat {
-                one.set("stays", "2")
-                try await one.synchronize()
-            } while try server.ask("HLEN", "{beeline:jar:shop}:cookies") != "1\n"
+        try await eventually("the end of the deletion record", within: .seconds(30)) {
+            one.set("stays", "2")
+            try await one.synchronize()
+            return try server.ask("HLEN", "{beeline:jar:shop}:cookies") == "1\n"
         }
         _ = try server.ask("DEL", "{beeline:jar:shop}:feed")
         two.set("own", "2")

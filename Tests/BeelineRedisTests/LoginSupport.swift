@@ -30,7 +30,7 @@ extension RedisJar {
         let login = Task {
             try await logInAtShop { _ in
                 began.open()
-                try await Task.sleep(for: .seconds(3_600))
+                try await Gate().wait()
             }
         }
         // Also if the login fails before it begins.

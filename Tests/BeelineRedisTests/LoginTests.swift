@@ -34,6 +34,7 @@ struct LoginTests {
                 group.addTask {
                     try await jar.logInAtShop { copy in
                         logins.withLockedValue { $0 += 1 }
+                        // Not a wait for an event: a login takes time, in which the others find the lease taken.
                         try await Task.sleep(for: .milliseconds(50))
                         copy.insert(.session("1"))
                     }
@@ -138,7 +139,7 @@ struct LoginTests {
                 }
                 #expect(try server.ask("GET", key) == fence)
                 _ = try server.ask("DEL", key)
-                try await Task.sleep(for: .seconds(60))
+                try await Gate().wait()
             }
         }
         #expect(error?.code == .leaseLost)

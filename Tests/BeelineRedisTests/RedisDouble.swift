@@ -65,11 +65,8 @@ final class RedisDouble: Sendable {
 extension RedisAnswers {
     /// Adds to a counter until there is a reply. There is none while a connection is being opened.
     func added(_ amount: Int, to key: String) async throws -> Int {
-        try await withTimeLimit(.seconds(30), for: { "a reply for \(key)" }) {
-            while true {
-                if let total = await self.add(amount, to: key, lifetime: .seconds(60)) { return total }
-                try await Task.sleep(for: .milliseconds(1))
-            }
+        try await eventualValue("a reply for \(key)", within: .seconds(30)) {
+            await self.add(amount, to: key, lifetime: .seconds(60))
         }
     }
 

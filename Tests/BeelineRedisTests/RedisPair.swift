@@ -52,18 +52,13 @@ actor RedisPair {
 
     /// Waits until the replica has all data and Sentinel would promote it.
     private func replicaIsReady() async throws {
-        try await withTimeLimit(.seconds(60), for: { "the replica" }) { [replica, sentinel] in
-            while true {
-                // Sentinel asks the servers for their state every ten seconds.
-                let entry = try sentinel.ask("SENTINEL", "replicas", "pair").split(separator: "name\n")
-                    .first { $0.hasPrefix("127.0.0.1:\(replica.port)\n") }
-                if let entry, entry.contains("master-link-status\nok"), !entry.contains("s_down"),
-                    try replica.ask("INFO", "replication").contains("master_link_status:up")
-                {
-                    return
-                }
-                try await Task.sleep(for: .milliseconds(20))
-            }
+        let pause = Duration.milliseconds(20)
+        try await eventually("the replica", within: .seconds(60), every: pause) { [replica, sentinel] in
+            // Sentinel asks the servers for their state every ten seconds.
+            let entry = try sentinel.ask("SENTINEL", "replicas", "pair").split(separator: "name\n")
+                .first { $0.hasPrefix("127.0.0.1:\(replica.port)\n") }
+            guard let entry, entry.contains("master-link-status\nok"), !entry.contains("s_down") else { return false }
+            return try replica.ask("INFO", "replication").contains("master_link_status:up")
         }
     }
 

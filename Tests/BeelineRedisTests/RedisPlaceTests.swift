@@ -101,11 +101,9 @@ struct RedisPlaceTests {
             return .success([])
         }
         let question = Question(try Host("a.test"), families: .v4)
-        try await withTimeLimit(.seconds(30), for: { "the next lookup" }) {
-            while asked.withLockedValue({ $0 }) < 3 {
-                _ = await redis.answer(to: question, from: "one")
-                try await Task.sleep(for: .milliseconds(1))
-            }
+        try await eventually("the next lookup", within: .seconds(30)) {
+            _ = await redis.answer(to: question, from: "one")
+            return asked.withLockedValue { $0 } >= 3
         }
         #expect(told.withLockedValue { $0 } == ["the name redis.test has no address"])
         await redis.shutDown()

@@ -60,11 +60,9 @@ struct SilentRedisTests {
         configuration.retryDelay = .milliseconds(1)...Duration.seconds(10)
         let redis = RedisAnswers(configuration)
         let question = Question(try Host("a.test"), families: .v4)
-        try await withTimeLimit(.seconds(30), for: { "a longer pause" }) {
-            while redis.nextPause < .milliseconds(16) {
-                _ = await redis.answer(to: question, from: "one")
-                try await Task.sleep(for: .milliseconds(1))
-            }
+        try await eventually("a longer pause", within: .seconds(30)) {
+            _ = await redis.answer(to: question, from: "one")
+            return redis.nextPause >= .milliseconds(16)
         }
         await redis.shutDown()
         await hole.stop()
@@ -139,16 +137,10 @@ struct SilentRedisTests {
         configuration.onUnavailable = { text in told.withLockedValue { $0.append(text) } }
         let redis = RedisAnswers(configuration)
         let question = Question(try Host("a.test"), families: .v4)
-        try await withTimeLimit(.seconds(30), for: { "a longer pause" }) {
-            while redis.nextPause < .milliseconds(64) {
-                _ = await redis.answer(to: question, from: "one")
-                await redis.share(
-                    Answer(v4: .addresses([AnswerLab.address], ttl: .seconds(60))),
-                    to: question,
-                    from: "one"
-                )
-                try await Task.sleep(for: .milliseconds(1))
-            }
+        try await eventually("a longer pause", within: .seconds(30)) {
+            _ = await redis.answer(to: question, from: "one")
+            await redis.share(Answer(v4: .addresses([AnswerLab.address], ttl: .seconds(60))), to: question, from: "one")
+            return redis.nextPause >= .milliseconds(64)
         }
         #expect(told.withLockedValue { $0 } == [reason])
         await redis.shutDown()

@@ -13,15 +13,11 @@ import Testing
 struct CertificateTests {
     /// Waits until a server's new connections have a certificate of an authority.
     private static func presents(_ authority: TestAuthority, at endpoint: Endpoint) async throws {
-        try await withTimeLimit(.seconds(30), for: { "the certificate" }) {
-            while true {
-                let tls = RawConnection.ClientTLS("dns.test", trusting: authority)
-                if let connection = try? await RawConnection.connect(to: endpoint, tls: tls) {
-                    return await connection.close()
-                }
-                try await Task.sleep(for: .milliseconds(10))
-            }
+        let tls = RawConnection.ClientTLS("dns.test", trusting: authority)
+        let connection = try await eventualValue("the certificate", within: .seconds(30), every: .milliseconds(10)) {
+            try? await RawConnection.connect(to: endpoint, tls: tls)
         }
+        await connection.close()
     }
 
     /// The files of a certificate, and the next certificate for them.

@@ -76,8 +76,9 @@ struct WriterTests {
         try await reader.refresh()
         #expect(try reader.header == nil)
         timer.advance(by: .seconds(2))
-        try await withTimeLimit(.seconds(10), for: { "the batch" }) {
-            while try reader.header == nil { try await reader.refresh() }
+        try await eventually("the batch") {
+            try await reader.refresh()
+            return try reader.header != nil
         }
         #expect(store.lastFailure == nil)
         try await reader.close()

@@ -26,6 +26,16 @@ struct EventuallyTests {
         }
     }
 
+    @Test("a value is asked for until there is one")
+    func value() async throws {
+        var asked = 0
+        let third = try await eventualValue("the third call") {
+            asked += 1
+            return asked == 3 ? "three" : nil
+        }
+        #expect(third == "three" && asked == 3)
+    }
+
     @Test("a cancelled task does not wait for the limit")
     func cancelled() async throws {
         let begun = Gate()

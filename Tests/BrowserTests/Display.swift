@@ -18,14 +18,12 @@ final class Display: Sendable {
         let arguments = ["/usr/bin/Xvfb", "-displayfd", "1", "-screen", "0", "1024x768x24", "-nolisten", "tcp"]
         server = try OwnedProcess(arguments, environment: [:], output: files["display"])
         // Xvfb prints its number once it accepts connections.
-        name = try await withTimeLimit(.seconds(30), for: { "a display of Xvfb" }) {
-            while true {
-                let text = files.text("display") ?? ""
-                if let number = text.split(separator: "\n").last, Int(number) != nil, text.hasSuffix("\n") {
-                    return ":\(number)"
-                }
-                try await Task.sleep(for: .milliseconds(20))
+        name = try await eventualValue("a display of Xvfb", within: .seconds(30), every: .milliseconds(20)) {
+            let text = files.text("display") ?? ""
+            guard let number = text.split(separator: "\n").last, Int(number) != nil, text.hasSuffix("\n") else {
+                return nil
             }
+            return ":\(number)"
         }
     }
 

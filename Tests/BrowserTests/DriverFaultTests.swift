@@ -45,8 +45,8 @@ struct DriverFaultTests {
         let work = Task {
             try await launch.inNewTab { () async throws(WebDriverError) in
                 enter.yield()
-                // Cancellation ends the sleep.
-                try? await ContinuousClock().sleep(for: .seconds(600))
+                // Cancellation ends the wait.
+                try? await Gate().wait()
                 try await launch.navigate(to: "http://a.test/")
             }
         }
@@ -119,7 +119,7 @@ struct DriverFaultTests {
     func hangsAtTheEnd() async {
         let wasCancelled = NIOLockedValueBox(false)
         await briefly(.milliseconds(20)) {
-            try? await ContinuousClock().sleep(for: .seconds(600))
+            try? await Gate().wait()
             wasCancelled.withLockedValue { $0 = Task.isCancelled }
         }
         #expect(wasCancelled.withLockedValue { $0 })
@@ -335,7 +335,7 @@ struct DriverFaultTests {
         let work = Task {
             try await undisturbed(for: .milliseconds(20)) { () async throws(WebDriverError) in
                 enter.yield()
-                try? await ContinuousClock().sleep(for: .seconds(600))
+                try? await Gate().wait()
                 return Task.isCancelled
             }
         }

@@ -39,14 +39,11 @@ extension ProcessTests {
                     _ = try await ServeProcess.serving(other, arguments: options) { second, _ in
                         // Until both are connected, they count alone.
                         let client = Self.redis.replacing("-server", with: "-cli")
-                        try await withTimeLimit(.seconds(20), for: { "two clients of Redis" }) {
-                            while true {
-                                let line = ["-p", "\(port)", "info", "clients"]
-                                let info = try await CommandRun.run(client, line, in: other.folder)
-                                // With the one that asks.
-                                if info.text.contains("connected_clients:3") { return }
-                                try await Task.sleep(for: .milliseconds(20))
-                            }
+                        let line = ["-p", "\(port)", "info", "clients"]
+                        try await eventually("two clients of Redis", every: .milliseconds(20)) {
+                            let info = try await CommandRun.run(client, line, in: other.folder)
+                            // With the one that asks.
+                            return info.text.contains("connected_clients:3")
                         }
                         var statuses: [String: Int] = [:]
                         for (lab, endpoint) in [(lab, first), (other, second)] {
@@ -103,18 +100,15 @@ extension ProcessTests {
                 let proxy = try await CommandRun.run(Self.haproxy, line, in: lab.folder) { process in
                     defer { kill(process, SIGTERM) }
                     let front = Endpoint(endpoint.address, port: port)
-                    try await withTimeLimit(.seconds(20), for: { "an answer through HAProxy" }) {
-                        while true {
-                            // Another address of this machine, so that the client differs from HAProxy.
-                            let asked = try await ServeProcess.curl(
-                                lab,
-                                "/resolve?name=www.corp.test",
-                                at: front,
-                                options: ["--interface", "127.0.0.5"]
-                            )
-                            if asked.text.hasSuffix(" 200") { return }
-                            try await Task.sleep(for: .milliseconds(20))
-                        }
+                    try await eventually("an answer through HAProxy", every: .milliseconds(20)) {
+                        // Another address of this machine, so that the client differs from HAProxy.
+                        let asked = try await ServeProcess.curl(
+                            lab,
+                            "/resolve?name=www.corp.test",
+                            at: front,
+                            options: ["--interface", "127.0.0.5"]
+                        )
+                        return asked.text.hasSuffix(" 200")
                     }
                 }
                 #expect(!proxy.errors.contains("DOWN"), "\(proxy.errors)")

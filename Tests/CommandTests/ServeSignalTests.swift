@@ -20,11 +20,10 @@ extension ProcessTests {
                 async let asked = lab.beeline(options + ["a.test"])
                 try await eventually("the question at the upstream") { !lab.upstream.requests.isEmpty }
                 kill(process, SIGTERM)
-                try await withTimeLimit(.seconds(20), for: { "the port's end" }) {
-                    while let connection = try? await RawConnection.connect(to: endpoint) {
-                        await connection.close()
-                        try await Task.sleep(for: .milliseconds(5))
-                    }
+                try await eventually("the port's end", every: .milliseconds(5)) {
+                    guard let connection = try? await RawConnection.connect(to: endpoint) else { return true }
+                    await connection.close()
+                    return false
                 }
                 gate.open()
                 let run = try await asked
@@ -43,8 +42,8 @@ extension ProcessTests {
             let run = try await ServeProcess.serving(lab, arguments: ["--drain-delay", "600"]) { endpoint, process in
                 #expect(try await ServeProcess.curl(lab, "/ready", at: endpoint).text == "ok\n 200")
                 kill(process, SIGTERM)
-                try await withTimeLimit(.seconds(20), for: { "draining" }) {
-                    while try await ServeProcess.curl(lab, "/ready", at: endpoint).text != "draining\n 503" {}
+                try await eventually("draining") {
+                    try await ServeProcess.curl(lab, "/ready", at: endpoint).text == "draining\n 503"
                 }
                 #expect(try await ServeProcess.curl(lab, "/health", at: endpoint).text == "ok\n 200")
                 // The helper sends the second signal.
@@ -97,12 +96,9 @@ extension ProcessTests {
             let line = ["serve", "--listen", "127.0.0.1:0", "--dns", "system", "--account", "id:\(secret)"]
             let run = try await CommandRun.run(CommandRun.beeline, line, in: folder) { process in
                 defer { kill(process, SIGTERM) }
-                let pipe = try await withTimeLimit(.seconds(20), for: { "the server to open the secret" }) {
-                    while true {
-                        let pipe = open(secret, O_WRONLY | O_NONBLOCK)
-                        if pipe >= 0 { return pipe }
-                        try await Task.sleep(for: .milliseconds(5))
-                    }
+                let pipe = try await eventualValue("the server to open the secret", every: .milliseconds(5)) {
+                    let pipe = open(secret, O_WRONLY | O_NONBLOCK)
+                    return pipe >= 0 ? pipe : nil
                 }
                 kill(process, SIGHUP)
                 try FileManager.default.removeItem(atPath: secret)

@@ -28,15 +28,11 @@ package final class Daemon: Sendable {
         self.process = process.processIdentifier
         let number = process.processIdentifier
         do {
-            try await withTimeLimit(.seconds(20), for: { program }) {
-                let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                while true {
-                    if let channel = try? await bootstrap.connect(host: "127.0.0.1", port: Int(port)).get() {
-                        return try await channel.close().get()
-                    }
-                    try await Task.sleep(for: .milliseconds(10))
-                }
+            let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            let channel = try await eventualValue("a connection to \(program)", every: .milliseconds(10)) {
+                try? await bootstrap.connect(host: "127.0.0.1", port: Int(port)).get()
             }
+            try await channel.close().get()
         } catch {
             kill(number, SIGKILL)
             throw error

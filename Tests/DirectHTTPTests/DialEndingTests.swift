@@ -46,11 +46,7 @@ struct DialEndingTests {
 
         /// Waits until there is such a socket.
         func begun() async throws {
-            let deadline = ContinuousClock.now + .seconds(10)
-            while try count == 0 {
-                guard ContinuousClock.now < deadline else { throw TestingError(.timedOut, "no socket connects") }
-                await Task.yield()
-            }
+            try await eventually("a socket that connects") { try self.count > 0 }
         }
     }
 

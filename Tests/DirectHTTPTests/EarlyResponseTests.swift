@@ -164,7 +164,7 @@ struct EarlyResponseTests {
         source.yield(ByteBuffer(string: "begin"))
         let response = try await lab.put(.once(length: nil, pieces))
         async let end: Void = response.body.discard()
-        // More than the second that the rest of a response may take.
+        // Not a wait for an event: more than the second that the rest of a response may take.
         try await Task.sleep(for: .milliseconds(1_300))
         source.yield(ByteBuffer(string: "end"))
         source.finish()

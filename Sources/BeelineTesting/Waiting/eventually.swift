@@ -20,8 +20,23 @@ package func eventually(
     every pause: Duration = .milliseconds(1),
     _ holds: () async throws -> Bool
 ) async throws {
+    _ = try await eventualValue(what(), within: limit, every: pause) { try await holds() ? true : nil }
+}
+
+/// Like ``eventually(_:within:every:_:)``, but polls for a value, until it is not nil.
+///
+/// ```swift
+/// let pipe = try await eventualValue("a reader of the pipe") { openPipe() }
+/// ```
+package func eventualValue<Value>(
+    _ what: @autoclosure () -> String,
+    within limit: Duration = .seconds(20),
+    every pause: Duration = .milliseconds(1),
+    _ value: () async throws -> Value?
+) async throws -> Value {
     let end = ContinuousClock.now + limit
-    while try await !holds() {
+    while true {
+        if let found = try await value() { return found }
         guard ContinuousClock.now < end else { throw TestingError(.timedOut, "waited \(limit) for \(what())") }
         try await Task.sleep(for: pause)
     }
