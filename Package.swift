@@ -437,8 +437,8 @@ if let fuzzer = Context.environment["BEELINE_FUZZER"] {
             name: "beeline-fuzz",
             dependencies: [
                 "CLibFuzzer", "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy",
-                "BeelineRedis", "BeelineServer", "BeelineStore", "BeelineTesting", grdb, nio("NIOCore"),
-                nio("NIOEmbedded"),
+                "BeelineRedis", "BeelineServer", "BeelineStore", "BeelineTesting", "BeelineWebDriver", grdb,
+                nio("NIOCore"), nio("NIOEmbedded"),
             ],
             path: "Tests/Fuzzers",
             exclude: ["CLibFuzzer"],
@@ -451,7 +451,7 @@ if let fuzzer = Context.environment["BEELINE_FUZZER"] {
     let coverage = sanitizer + ["-sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp"]
     let fuzzed: Set = [
         "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy", "BeelineRedis",
-        "BeelineServer", "BeelineStore", "beeline-fuzz",
+        "BeelineServer", "BeelineStore", "BeelineWebDriver", "beeline-fuzz",
     ]
     for target in package.targets where fuzzed.contains(target.name) {
         target.swiftSettings?.append(.unsafeFlags(coverage.flatMap { ["-Xfrontend", $0] }))

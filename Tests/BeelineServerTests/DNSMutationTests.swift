@@ -3,6 +3,7 @@
 import BeelineTesting
 import NIOConcurrencyHelpers
 import NIOCore
+import NIOEmbedded
 import Names
 import Testing
 
@@ -43,6 +44,57 @@ struct DNSMutationTests {
             defer { service.finishQuestion() }
             return await wait()
         }
+    }
+
+    @Test("mutated messages over TCP never trap, and their pieces do not change the replies")
+    func streams() throws {
+        let lab = try DNSLab([]) {
+            $0.questionsPerSecond = nil
+            // No question may wait for an upstream, so every reply comes at once.
+            $0.maxWaiting = 0
+        }
+        var random = SeededRandom(seed: 37)
+        let query = DNSLab.query("www.example.com", DNSLab.text)
+        let frame = [UInt8(query.count >> 8), UInt8(query.count & 255)] + query
+        var answered = 0
+        for _ in 0..<FuzzRounds.count(ordinary: 5_000) {
+            var octets = frame + frame + frame
+            for _ in 0..<Int.random(in: 0...3, using: &random) {
+                octets[Int.random(in: octets.indices, using: &random)] = .random(in: 0...255, using: &random)
+            }
+            octets.removeLast(Int.random(in: 0..<8, using: &random))
+            let whole = try Self.replies(to: octets, piece: octets.count, lab.service)
+            let pieces = try Self.replies(to: octets, piece: Int.random(in: 1...30, using: &random), lab.service)
+            // A message that ends the connection also discards the replies that were not sent.
+            #expect(whole.isOpen == pieces.isOpen)
+            if whole.isOpen { #expect(whole.octets == pieces.octets) }
+            if !whole.octets.isEmpty { answered += 1 }
+        }
+        #expect(answered > 100)
+    }
+
+    /// The replies to a stream that arrives in pieces, and whether the connection is still open.
+    private static func replies(
+        to octets: [UInt8],
+        piece: Int,
+        _ service: DNSService
+    ) throws -> (octets: [UInt8], isOpen: Bool) {
+        let channel = EmbeddedChannel()
+        defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+        try channel.pipeline.syncOperations.addHandler(StreamHandler(service, client: DNSLab.loopback, .tcp))
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1_000), promise: nil)
+        var rest = octets[...]
+        while !rest.isEmpty, channel.isActive {
+            try channel.writeInbound(ByteBuffer(bytes: rest.prefix(piece)))
+            rest = rest.dropFirst(piece)
+        }
+        var replies: [UInt8] = []
+        while let reply = try channel.readOutbound(as: ByteBuffer.self) {
+            let octets = Array(reply.readableBytesView)
+            #expect(throws: Never.self) { try DNSMessage(octets: Array(octets.dropFirst(2))) }
+            replies += octets
+        }
+        return (replies, channel.isActive)
     }
 
     /// An upstream whose response consists of given octets, read as the other upstreams read theirs.

@@ -190,6 +190,32 @@ struct DriverTests {
         #expect(FirefoxSession.hint(try #require(BrowserMessage(event))) == hint)
     }
 
+    @Test("damaged messages of a browser never trap, and a message without a list of cookies has no cookies")
+    func damagedMessages() {
+        var random = SeededRandom(seed: 8)
+        let seeds = [
+            #"{"id":1,"result":{"cookies":[{"name":"n","value":{"type":"base64","value":"/w=="},"domain":"a.test","path":"/"}]}}"#,
+            #"{"id":2,"result":{"cookies":[{"name":"n","value":"v","domain":".a.test","path":"/","expires":1.9e9}]}}"#,
+            #"{"id":3,"error":"no such frame","message":"gone"}"#,
+            #"{"method":"network.responseStarted","params":{"response":{"headers":[{"name":"set-cookie"}]}}}"#,
+        ]
+        var lists = 0
+        for round in 0..<FuzzRounds.count(ordinary: 5_000) {
+            var octets = Array(seeds[round % seeds.count].utf8)
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                octets[Int.random(in: octets.indices, using: &random)] = .random(in: 0x20...0xff, using: &random)
+            }
+            let text = String(decoding: octets, as: UTF8.self)
+            guard let message = BrowserMessage(text) else { continue }
+            _ = FirefoxSession.hint(message)
+            guard let list = try? message.result(of: "x", as: DriverCookies.self) else { continue }
+            lists += 1
+            #expect(text.contains("\"cookies\""), "\(text)")
+            for cookie in list.cookies { _ = (Cookie(devTools: cookie), Cookie(biDi: cookie), Cookie(webKit: cookie)) }
+        }
+        #expect(lists > 100)
+    }
+
     @Test("cookies read from a driver are written back unchanged")
     func cookieForms() throws {
         var random = SeededRandom(seed: 7)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Beeline
 import Names
+
+@testable import Beeline
 
 extension Fuzzer {
     /// Decoders of the files that a user names.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOCore
+import NIOEmbedded
 import Names
 
 @testable import HTTPDNS
@@ -102,8 +104,68 @@ extension Fuzzer {
             guard let json = JSONValue(bytes) else { return }
             _ = try? VolcengineUpstream.read(json, host: host, family: .v4)
         },
+        Fuzzer("dns-stream-replies", seeds: [[0, 5, 0x81, 0x80, 7], [0, 2, 0, 1, 9], [0, 0, 0, 1]]) { bytes in
+            try readReply(from: bytes)
+        },
+        Fuzzer("sealed-answers", seeds: sealed) { bytes in
+            for cipher in ciphers {
+                guard let text = cipher.open(bytes) else { continue }
+                if text.count >= bytes.count { violation("a text that is longer than its ciphertext") }
+            }
+        },
+        Fuzzer(
+            "remote-switch",
+            texts: [
+                #"{"enabled":true,"issued":1700000000,"expires":1700086400,"denied":["a.test"],"allowed":["b.test"],"canary":25}"#
+            ]
+        ) { bytes in
+            var (state, now) = (RemoteState(), Int64(1_700_000_000))
+            _ = state.received(try RemoteDocument(bytes, signedBy: nil), now: now)
+            let pause = state.pause(interval: .seconds(3_600), now: now)
+            guard pause > .zero, pause <= .seconds(3_600) else { violation("a pause beyond its bounds") }
+            now += RemoteDocument.longestLife
+            _ = state.expire(now: now)
+            if state.document != nil { violation("a document that does not expire") }
+        },
         Fuzzer("hosts-file", texts: ["192.0.2.1 www.example.com a\n::1 b # c\n"]) { bytes in
             _ = HostsTable(parsing: String(decoding: bytes, as: UTF8.self))
         },
     ]
+
+    private static let ciphers = [AESCipher.Mode.cbc, .gcm].compactMap {
+        AESCipher($0, key: [UInt8](repeating: 7, count: 16))
+    }
+
+    private static let sealed = ciphers.compactMap { cipher in
+        try? cipher.seal(Array("192.0.2.1,60".utf8), vector: [UInt8](repeating: 9, count: cipher.vectorSize))
+    }
+
+    /// Reads the replies of a DNS server over TCP, which arrive in pieces. The ID of the first reply, which the handler
+    /// chooses, is inserted after its length.
+    private static func readReply(from bytes: [UInt8]) throws {
+        let channel = EmbeddedChannel()
+        defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+        let handler = DNSStreamHandler(secured: nil, silence: .seconds(1))
+        try channel.pipeline.syncOperations.addHandler(handler)
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 853), promise: nil)
+        let promise = channel.eventLoop.makePromise(of: [UInt8].self)
+        var id: [UInt8] = []
+        let query = { (chosen: UInt16) -> [UInt8] in
+            id = [UInt8(chosen >> 8), UInt8(chosen & 255)]
+            return id
+        }
+        handler.ask(query, promise: promise)
+        var reply: [UInt8]?
+        promise.futureResult.assumeIsolated().whenSuccess { reply = $0 }
+        let stream = Array(bytes.prefix(2)) + id + Array(bytes.dropFirst(2))
+        var rest = stream[...]
+        while !rest.isEmpty {
+            try channel.writeInbound(ByteBuffer(bytes: rest.prefix(3)))
+            rest = rest.dropFirst(3)
+        }
+        guard bytes.count >= 2 else { return }
+        let length = Int(bytes[0]) << 8 | Int(bytes[1])
+        guard length >= 2, stream.count >= 2 + length else { return }
+        if reply != Array(stream.dropFirst(2).prefix(length)) { violation("a reply that differs from its octets") }
+    }
 }

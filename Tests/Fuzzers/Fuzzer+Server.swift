@@ -2,13 +2,14 @@
 
 import BeelineTesting
 import NIOCore
+import NIOEmbedded
 import Names
 
 @testable import BeelineServer
 @testable import HTTPDNS
 
 extension Fuzzer {
-    /// Decoders of queries to the HTTPDNS server and of zone files.
+    /// Decoders of queries to the servers, of the replies that they forward, and of zone files.
     static let server: [Fuzzer] = [
         Fuzzer(
             "zone-file",
@@ -57,6 +58,28 @@ extension Fuzzer {
             guard case .reply(let reply) = door.handle(bytes, from: IPAddress(v4: 1), .udp, now: .now()) else { return }
             guard reply.count >= 12, reply[2] & 0x80 != 0 else { violation("a reply that is no response") }
         },
+        Fuzzer("dns-streams", seeds: [framed(query), framed(query) + framed(query), framed(query) + framed([1, 2])]) {
+            bytes in
+            let (whole, pieces) = (try replies(to: bytes, piece: .max), try replies(to: bytes, piece: 3))
+            // A message that ends the connection also discards the replies that were not sent.
+            if whole.isOpen != pieces.isOpen || whole.isOpen && whole.replies != pieces.replies {
+                violation("pieces change a connection")
+            }
+        },
+        Fuzzer("forwarded-answers", seeds: names.first { $0.name == "dns-message" }?.seeds ?? []) { bytes in
+            let message = try DNSMessage(reply: bytes)
+            guard let question = message.questions.first else { return }
+            let query = MessageQuery(question)
+            let answer = forwarder.usable(try query.checked(message), query, isTrusted: false)
+            guard let answer, !answer.isFailure, let body = ReplyBody(answer, question: question) else { return }
+            let maxTTL = UInt32(clamping: forwarder.cache.ttlRange.upperBound.components.seconds)
+            guard !answer.isVerified, answer.answers.allSatisfy({ $0.ttl <= maxTTL }) else {
+                violation("an answer beyond its bounds")
+            }
+            let head = try QueryHead(DNSMessage.query(question))
+            let reply = body.reply(to: head, ReplyBody.Form(maxSize: DNSMessage.maxOctets))
+            guard (try? DNSMessage(octets: reply)) != nil else { violation("our answer is not read again") }
+        },
         Fuzzer(
             "proxy-header",
             seeds: [
@@ -77,13 +100,50 @@ extension Fuzzer {
         },
     ]
 
-    private static let door: DNSService = {
+    private static let door = makeDoor()
+    /// Replies at once: no question may wait for an upstream.
+    private static let busyDoor = makeDoor(maxWaiting: 0)
+
+    private static func makeDoor(maxWaiting: Int? = nil) -> DNSService {
         var configuration = DNSServerConfiguration()
         configuration.questionsPerSecond = nil
+        if let maxWaiting { configuration.maxWaiting = maxWaiting }
         guard let files = try? ZoneFiles([]) else { violation("no zone files are an error") }
         let resolver = Resolver(ResolverConfiguration(upstreams: [], system: nil))
         return DNSService(configuration, answerer: Answerer(resolver: resolver, zones: files))
-    }()
+    }
+
+    private static let forwarder = MessageForwarder(ResolverConfiguration(upstreams: [], system: nil))
+
+    private static let query: [UInt8] = [0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 97, 0, 0, 1, 0, 1]
+
+    /// A message over TCP (RFC 1035 §4.2.2).
+    private static func framed(_ message: [UInt8]) -> [UInt8] {
+        [UInt8(message.count >> 8), UInt8(message.count & 255)] + message
+    }
+
+    /// The replies to a stream that arrives in pieces, and whether the connection is still open.
+    private static func replies(to bytes: [UInt8], piece: Int) throws -> (replies: [[UInt8]], isOpen: Bool) {
+        let channel = EmbeddedChannel()
+        defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+        let handler = StreamHandler(busyDoor, client: IPAddress(v4: 1), .tcp)
+        try channel.pipeline.syncOperations.addHandler(handler)
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        var rest = bytes[...]
+        while !rest.isEmpty, channel.isActive {
+            try channel.writeInbound(ByteBuffer(bytes: rest.prefix(piece)))
+            rest = rest.dropFirst(piece)
+        }
+        var replies: [[UInt8]] = []
+        while let frame = try channel.readOutbound(as: ByteBuffer.self) {
+            let octets = Array(frame.readableBytesView)
+            guard octets.count >= 14, octets == framed(Array(octets.dropFirst(2))), octets[4] & 0x80 != 0 else {
+                violation("a reply that is no response, or has another length")
+            }
+            replies.append(octets)
+        }
+        return (replies, channel.isActive)
+    }
 
     private static let service: ServerService = {
         var configuration = ServerConfiguration()

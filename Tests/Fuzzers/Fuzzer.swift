@@ -19,7 +19,7 @@ struct Fuzzer: Sendable {
         self.init(name, seeds: texts.map { Array($0.utf8) }, decode: decode)
     }
 
-    static let all = http + client + names + cookies + proxy + server + browsers + files + redis
+    static let all = http + client + names + cookies + proxy + server + browsers + drivers + files + redis
 }
 
 /// Traps, so that libFuzzer saves the input that broke the guarantee.

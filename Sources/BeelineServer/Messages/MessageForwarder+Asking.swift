@@ -143,7 +143,7 @@ extension MessageForwarder {
     /// The answer of a response; nil if the response fails the checks of addresses and aliases.
     ///
     /// - Parameter isTrusted: Whether the transport protects the response against changes.
-    private func usable(_ message: DNSMessage, _ query: MessageQuery, isTrusted: Bool) -> ServerAnswer? {
+    func usable(_ message: DNSMessage, _ query: MessageQuery, isTrusted: Bool) -> ServerAnswer? {
         var answer = ServerAnswer(message)
         if !isTrusted { answer.isVerified = false }
         guard !answer.isFailure else {
