@@ -424,6 +424,23 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     ]
 }
 
+// The code of the examples. As targets of this package they share its build; their own packages would build all
+// dependencies again. On macOS, Hummingbird needs a later version than this package.
+#if os(Linux)
+if isCheck {
+    package.dependencies.append(.package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"))
+    package.targets.append(
+        .executableTarget(
+            name: "Weather",
+            dependencies: ["Beeline", "BeelineService", .product(name: "Hummingbird", package: "hummingbird")],
+            path: "Examples/HummingbirdWeather/Sources/Weather",
+            packageAccess: false,
+            swiftSettings: [.unsafeFlags(["-warnings-as-errors"])]
+        )
+    )
+}
+#endif
+
 // Adds `swift package generate-documentation`. Without the condition, a first build would also build the plugin's tools.
 if Context.environment["BEELINE_DOCS"] == "1" {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
