@@ -7,7 +7,6 @@ struct FileChanges: Sendable {
     /// The version of each file by its path. Nil for a file that is not a regular file.
     typealias Stamps = [String: FileStamp?]
 
-    /// The stamps of the last reading.
     let read: Stamps
     /// The stamps at the last check.
     private var seen: Stamps

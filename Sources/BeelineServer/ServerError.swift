@@ -23,7 +23,6 @@ public struct ServerError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One line that names the file or address, the problem, and a remedy.
     public var message: String
 
-    /// Makes an error.
     package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

@@ -85,7 +85,6 @@ struct Answerer: Sendable {
         }
     }
 
-    /// The addresses of a host from a resolver.
     private func addresses(
         _ resolver: Resolver,
         _ host: Host,

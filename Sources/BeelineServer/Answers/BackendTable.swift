@@ -6,7 +6,6 @@ import Names
 /// The backends of a server: one for each resolver, so that domains with the same resolver share its answers and its
 /// limit of queries.
 struct BackendTable: Sendable {
-    /// The backend for names outside ``domains``.
     let main: NameBackend
     let domains: DomainMap<NameBackend>
     private let resolvers: DomainMap<Resolver>
@@ -31,6 +30,5 @@ struct BackendTable: Sendable {
         BackendTable(resolver ?? main.resolver, domains: domains ?? resolvers, replacing: self)
     }
 
-    /// All backends, each once.
     var all: [NameBackend] { Array(byResolver.values) }
 }

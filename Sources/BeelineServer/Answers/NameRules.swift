@@ -55,7 +55,6 @@ struct NameRules: Sendable {
         if known.count < HostsTable.maxAddresses { domains.set(domain, known + [address].compactMap(\.self)) }
     }
 
-    /// The number of names and domains.
     var count: Int { names.count + domains.count }
 
     /// The answer for a name whose host is known; nil if no rule applies.

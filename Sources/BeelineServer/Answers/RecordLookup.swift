@@ -5,19 +5,16 @@ import Names
 
 /// Looks up the records of one type, as text, for tools.
 package struct RecordLookup: Sendable {
-    /// A record.
     package struct Record: Hashable, Sendable {
         /// The owner, without the final dot.
         package var name: String
         /// The name of the type, or `TYPEnn`.
         package var type: String
-        /// The TTL in seconds.
         package var ttl: UInt32
         /// The content as in a master file (RFC 1035 §5.1).
         package var data: String
     }
 
-    /// The outcome of a lookup.
     package struct Outcome: Hashable, Sendable {
         /// The name of the response code, such as `NXDOMAIN`.
         package var code: String
@@ -50,7 +47,6 @@ package struct RecordLookup: Sendable {
         self.answerer = answerer.serving(IPAddress(v4: 0))
     }
 
-    /// Whether a text is a name that can be asked.
     package static func isName(_ text: String) -> Bool { JSONDialect.name(text) != nil }
 
     /// The records of a name; nil if the text is not a name.

@@ -36,7 +36,6 @@ final class ServerListener: Sendable {
 
     // MARK: Listening
 
-    /// Starts to listen and returns the endpoint.
     func start() async throws(ServerError) -> Endpoint {
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 1_024)
@@ -177,7 +176,6 @@ final class ServerListener: Sendable {
         try channel.pipeline.syncOperations.addHandler(handler)
     }
 
-    /// Adds the handlers for TLS and HTTP.
     private func addHandlers(to channel: any Channel, ends: ConnectionEnds) throws {
         let timer = ConnectionTimer(channel, configuration)
         guard let context = certificate.context else {

@@ -43,7 +43,6 @@ final class DNSListeners: Sendable {
 
     // MARK: Listening
 
-    /// Whether the server listens.
     var isListening: Bool { listening.withLockedValue { !$0.isEmpty } }
 
     /// Starts to listen. Returns the endpoints of UDP and TCP, and of TLS.

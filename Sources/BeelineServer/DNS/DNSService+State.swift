@@ -8,7 +8,6 @@ extension DNSService {
     /// A lookup by this machine's resolver.
     struct SystemLookup {
         let client: IPAddress
-        /// The ID of the query.
         let id: [UInt8]
         /// Questions that wait until the resolver has answered. If it asks this server, its question is among them.
         var joined: [AsyncStream<Void>.Continuation] = []

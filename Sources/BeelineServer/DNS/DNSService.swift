@@ -7,7 +7,6 @@ import Names
 
 /// Answers DNS messages: the state that all sockets of a ``DNSServer`` share.
 final class DNSService: Sendable {
-    /// The transport of a message.
     enum Transport: UInt8, Sendable {
         case udp, tcp, tls
 
@@ -20,7 +19,6 @@ final class DNSService: Sendable {
         }
     }
 
-    /// The result of handling a message.
     enum MessageHandling: Sendable {
         /// No reply.
         case silence

@@ -64,7 +64,6 @@ final class DatagramSockets: Sendable {
         self.service = service
     }
 
-    /// The open sockets.
     var channels: [any Channel] { state.withLockedValue { $0.open.values.flatMap(\.values) } }
 
     /// Binds the sockets and starts to check them.

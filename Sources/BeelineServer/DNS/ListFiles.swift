@@ -60,7 +60,6 @@ final class ListFiles: Sendable {
         return Reading(rules: rules, changes: changes)
     }
 
-    /// Uses the result of ``read()``.
     func use(_ reading: Reading?) {
         guard let reading else { return }
         state.withLockedValue { $0 = State(rules: reading.rules, changes: reading.changes) }

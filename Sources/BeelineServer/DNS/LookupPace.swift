@@ -34,7 +34,6 @@ struct LookupPace {
     /// socket is empty, and runs nothing else meanwhile.
     static let maxRead = 4 * batch * callsPerRead
 
-    /// Records the end of a read.
     mutating func readEnded(datagrams: Int, at now: NIODeadline) {
         if datagrams >= Self.batch * Self.callsPerRead { floodEnd = now + Self.floodTime }
     }

@@ -28,7 +28,6 @@ struct AliyunDialect: Sendable {
 
     // MARK: Version 1
 
-    /// Handles the call `call` of an account.
     func handle(_ request: ServerRequest, account: String, call: Substring) -> RequestHandling {
         let fields = request.fields
         let isBatch = call.hasSuffix("resolve")

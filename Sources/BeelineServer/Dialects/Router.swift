@@ -33,7 +33,6 @@ final class Router: Sendable {
     /// Whether questions without an account are answered in the forms that have accounts.
     var isOpen: Bool { accounts.isEmpty && !configuration.requiresAccount }
 
-    /// The same router with other accounts.
     func with(_ accounts: [ServerAccount]) -> Router {
         Router(configuration, accounts: accounts, quotas: quotas, answerer: answerer, clock: clock)
     }

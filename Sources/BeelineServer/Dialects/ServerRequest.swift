@@ -121,7 +121,6 @@ struct ServerReply: Sendable {
         return fields
     }
 
-    /// A reply with one line of text.
     static func text(_ text: String, status: Int = 200) -> ServerReply {
         ServerReply(status, contentType: "text/plain; charset=utf-8", body: Array((text + "\n").utf8))
     }
@@ -136,7 +135,6 @@ struct ServerReply: Sendable {
         )
     }
 
-    /// The reply to a client that exceeds a limit.
     static var limited: ServerReply {
         var reply = text("too many questions: try again in a second", status: 429)
         reply.retryAfter = 1

@@ -5,7 +5,6 @@ import Names
 
 /// An extended DNS error (RFC 8914): why a response is an error, or is stale.
 struct ExtendedError: Hashable, Sendable {
-    /// The INFO-CODE.
     var code: UInt16
     /// The EXTRA-TEXT in UTF-8.
     var text: [UInt8] = []
@@ -37,7 +36,6 @@ struct ExtendedError: Hashable, Sendable {
     /// The purpose of the code, such as `DNSSEC Bogus`; nil for codes that RFC 8914 does not have.
     var purpose: String? { Self.purposes.indices.contains(Int(code)) ? Self.purposes[Int(code)] : nil }
 
-    /// The errors of a response.
     static func errors(in message: DNSMessage) -> [ExtendedError] {
         guard case .other(_, let octets)? = message.additionals.first(where: { $0.type == .opt })?.data else {
             return []

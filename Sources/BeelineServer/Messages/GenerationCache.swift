@@ -83,7 +83,6 @@ private struct Generations<Key: Hashable, Value> {
         cost += own
     }
 
-    /// Removes a value and returns it.
     mutating func remove(_ key: Key) -> Value? {
         if let value = young.removeValue(forKey: key) {
             cost -= costOf(value)

@@ -43,7 +43,6 @@ final class MessageForwarder: Sendable {
         var waiters: [AsyncStream<ServerAnswer>.Continuation] = []
     }
 
-    /// The health of an upstream.
     struct Health {
         /// The questions without a response since the last response.
         var silences = 0
@@ -59,7 +58,6 @@ final class MessageForwarder: Sendable {
         var first = 0
         var preferredAt: ContinuousClock.Instant?
         var isClosed = false
-        /// The response times of the upstreams.
         var times: [UpstreamTimes]
         var questionsSent = 0
     }
@@ -95,7 +93,6 @@ final class MessageForwarder: Sendable {
         state = NIOLockedValueBox(State(answers: answers, health: health, times: times))
     }
 
-    /// The name and the response times of each upstream.
     var upstreamTimes: [(name: String, times: UpstreamTimes)] {
         let times = state.withLockedValue { $0.times }
         return zip(upstreams, times).map { (name: $0.name, times: $1) }

@@ -10,7 +10,6 @@ struct ReplyBody: Sendable {
     private let code: DNSResponseCode
     private let errors: [ExtendedError]
 
-    /// The size in octets.
     var size: Int { octets.count }
 
     /// Nil if the answer is too large for a message.

@@ -3,7 +3,6 @@
 import HTTPDNS
 import NIOConcurrencyHelpers
 
-/// Enforces the quotas of accounts.
 final class AccountQuotas: Sendable {
     /// A period with its own limit.
     private enum Period: Int64 {

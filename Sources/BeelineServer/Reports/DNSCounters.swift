@@ -31,7 +31,6 @@ struct DNSCounters: Sendable {
         if let time { times.record(time) } else { memos += 1 }
     }
 
-    /// The number of questions with a response code.
     func count(_ code: DNSResponseCode? = nil) -> Int {
         questions.values.joined().reduce(0) { code == nil || $1.key == code?.rawValue ? $0 + $1.value : $0 }
     }

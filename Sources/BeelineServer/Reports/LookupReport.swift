@@ -14,7 +14,6 @@ struct LookupReport: Sendable {
 
     init(zoneNames: Int = 0) { self.zoneNames = zoneNames }
 
-    /// Adds the values of a resolver and its forwarder.
     mutating func add(_ resolver: Resolver, _ forwarder: MessageForwarder) {
         cache.add(resolver.counts)
         cachedNames += resolver.cachedNames

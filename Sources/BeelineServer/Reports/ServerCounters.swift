@@ -38,7 +38,6 @@ struct ServerCounters {
         }
     }
 
-    /// The questions of one form.
     private struct Questions {
         /// By HTTP status. The server uses few, so the size is bounded.
         var statuses: [Int: Int] = [:]

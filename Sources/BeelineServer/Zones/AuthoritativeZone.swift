@@ -8,11 +8,9 @@ struct AuthoritativeZone: Sendable {
     enum Outcome: Sendable {
         /// Records of the type, with the requested name as owner.
         case records([DNSRecord])
-        /// The name is an alias of the target.
         case alias(DNSRecord, target: DNSName)
         /// The name exists but has no record of the type.
         case noRecord
-        /// The name does not exist.
         case noName
         /// The name is in a delegated part of the zone.
         case delegated

@@ -17,7 +17,6 @@ import Glibc
 final class ZoneFiles: Sendable {
     /// A zone and the versions of its files, including included files.
     struct Reading: Sendable {
-        /// The zone that is served.
         fileprivate(set) var zone: AuthoritativeZone
         /// The zone in the file. It is not served while another file has a zone of the same name.
         fileprivate var latest: AuthoritativeZone

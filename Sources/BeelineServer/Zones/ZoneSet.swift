@@ -13,7 +13,6 @@ struct ZoneSet: Sendable {
         count = self.zones.values.reduce(0) { $0 + $1.count }
     }
 
-    /// The closest zone that contains a name.
     private func zone(of name: DNSName) -> AuthoritativeZone? {
         guard !zones.isEmpty else { return nil }
         var at: DNSName? = name
