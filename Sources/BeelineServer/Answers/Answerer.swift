@@ -3,8 +3,7 @@
 import HTTPDNS
 import Names
 
-/// Answers questions from the rules and zones. If neither has the name, asks the resolver or an upstream that carries
-/// messages.
+/// Answers questions from rules, zones, the resolver, or an upstream that carries messages, in this order.
 struct Answerer: Sendable {
     var backend: NameBackend
     let zones: ZoneFiles
@@ -254,8 +253,7 @@ extension ServerAnswer {
         }
     }
 
-    /// The answer with IPv6 addresses in place of IPv4 ones (RFC 6147 §5.1.7). They have no signatures and are not
-    /// validated.
+    /// The answer with IPv6 addresses in place of IPv4 ones (RFC 6147 §5.1.7), without signatures and not validated.
     func synthesized(with prefixes: [NAT64Prefix]) -> ServerAnswer {
         var answer = self
         answer.isVerified = false

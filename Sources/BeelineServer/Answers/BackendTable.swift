@@ -3,8 +3,7 @@
 import HTTPDNS
 import Names
 
-/// The backends of a server: one for each resolver, so that domains with the same resolver share its answers and its
-/// limit of queries.
+/// The backends of a server: one for each resolver, so that domains with the same one share its answers and limits.
 struct BackendTable: Sendable {
     let main: NameBackend
     let domains: DomainMap<NameBackend>

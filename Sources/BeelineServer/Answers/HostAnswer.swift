@@ -11,8 +11,7 @@ struct HostAnswer: Sendable {
 
     subscript(family: IPAddress.Family) -> ServerAnswer? { parts.first { $0.family == family }?.answer }
 
-    /// Whether an upstream failed and the other family has no address either. Answering "no address" would then be a
-    /// guess.
+    /// Whether an upstream failed and the other family has no address. "No address" would then be a guess.
     var isFailure: Bool { hasFailure && parts.allSatisfy { $0.answer.addresses.isEmpty } }
 
     /// Whether every requested family failed.
@@ -29,8 +28,7 @@ struct HostAnswer: Sendable {
         return found.map { ttl(of: $0.answer) }.min() ?? parts.map(\.answer.ttl).min() ?? 0
     }
 
-    /// The TTL of one family. Some forms cannot report that the other family failed, so the TTL is then at most
-    /// `ServerAnswer.negativeTTL`.
+    /// The TTL of one family; at most `ServerAnswer.negativeTTL` if the other failed, which some forms cannot report.
     func ttl(of part: ServerAnswer) -> UInt32 { hasFailure ? min(part.ttl, ServerAnswer.negativeTTL) : part.ttl }
 
     var source: String { parts.first?.answer.source ?? "-" }

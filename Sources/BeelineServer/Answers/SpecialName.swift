@@ -9,8 +9,7 @@ enum SpecialName {
     /// The TTL of answers for special names, in seconds.
     private static let ttl: UInt32 = 3_600
 
-    /// The answer to a question for a special name. Nil for other names, and for `localhost`, which the resolver
-    /// answers.
+    /// The answer for a special name; nil for other names, and for `localhost`, which the resolver answers.
     static func answer(_ name: DNSName, host: Host, type: DNSType) -> ServerAnswer? {
         if absent.contains(host) { return ServerAnswer(absenceOf: name, .noSuchName, ttl: ttl) }
         guard let (network, isWhole) = ReverseName.network(name), isLocal(network) else { return nil }

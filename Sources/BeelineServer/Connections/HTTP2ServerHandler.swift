@@ -182,8 +182,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     /// Frames queued content, one frame of each stream in turn, as far as the windows and the socket allow. An unsent reply
-    /// keeps its stream open and counts as held, so the limits on streams and on held bytes bound the replies that a client
-    /// does not read.
+    /// keeps its stream open and counts as held, so those two limits bound the replies that a client does not read.
     private func sendQueued(_ context: ChannelHandlerContext) {
         while context.channel.isWritable, connection.out.readableBytes < Self.maxUnwritten, !hasEnded,
             let id = connection.writeNextFrame()
@@ -324,8 +323,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
         }
     }
 
-    /// Tells the client which requests it may repeat: those that RST_STREAM refuses, and those after the last stream of
-    /// GOAWAY (RFC 9113 §6.8).
+    /// Tells the client which requests it may repeat: refused ones, and those after GOAWAY's last stream (RFC 9113 §6.8).
     private func sendLastFrames(_ context: ChannelHandlerContext) {
         hasEnded = true
         for (id, exchange) in pending where exchange.request != nil { connection.reset(id, .refusedStream) }

@@ -27,8 +27,7 @@ struct ProxyHeader: Hashable, Sendable {
         case complete(ProxyHeader, length: Int)
     }
 
-    /// Nil if the proxy speaks for itself (LOCAL), or does not know the client's address (UNKNOWN, Unix domain sockets). The ends
-    /// are then those of the connection.
+    /// Nil for LOCAL (the proxy itself), UNKNOWN and Unix domain sockets: the ends are then those of the connection.
     var ends: Ends?
 
     /// The longest header of version 1, with its line end, in octets (§2.1).

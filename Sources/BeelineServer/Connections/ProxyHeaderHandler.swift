@@ -2,8 +2,7 @@
 
 import NIOCore
 
-/// Reads the PROXY header of a connection, then leaves the pipeline. A connection that does not start with a header, or is too
-/// slow with it, is closed.
+/// Reads the PROXY header of a connection, then leaves the pipeline. Without a header in time, closes the connection.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

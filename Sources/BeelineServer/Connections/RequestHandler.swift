@@ -16,8 +16,7 @@ final class RequestHandler: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     private var isTooLarge = false
-    /// The number of requests whose replies are not fully written. With pipelining, the next request can start while the previous
-    /// reply is being written.
+    /// The number of requests whose replies are not fully written. With pipelining, the next may start before that.
     private var underWay = 0
     /// The task that waits for an upstream. Cancelled when the connection closes.
     private var work: Task<Void, Never>?
@@ -99,17 +98,15 @@ final class RequestHandler: ChannelInboundHandler {
         let body = hasContent ? reply.body : []
         let sent = context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))))
         guard !context.channel.isWritable else { return end(context, closes: closes) }
-        // The next request is read after the end of a reply. Wait for this write first, so that a client that does not
-        // read cannot fill the memory.
+        // The next request is read after the end of a reply. Wait, so that a client that does not read fills no memory.
         context.flush()
         sent.assumeIsolated().whenComplete { _ in self.end(context, closes: closes) }
     }
 
     private func end(_ context: ChannelHandlerContext, closes: Bool) {
         nextEnd = closes
-        // NIO delivers the next pipelined request during the write of an end. If the reply to that request ended here
-        // too, the calls would nest. A client could send thousands of requests behind a slow one and overflow the
-        // stack.
+        // NIO delivers the next pipelined request during the write of an end. If its reply ended here too, the calls
+        // would nest, and thousands of requests behind a slow one would overflow the stack.
         guard !isEnding else { return }
         isEnding = true
         defer { isEnding = false }

@@ -137,8 +137,7 @@ final class ServerListener: Sendable {
 
     // MARK: Connections
 
-    /// The maximum number of connections: `allowed`, reduced to fit the descriptor limit. Reserves descriptors for upstreams and
-    /// files.
+    /// The maximum number of connections: `allowed`, or as many as leave descriptors for upstreams and files.
     static func connections(allowed: Int, descriptors: Int?) -> Int {
         guard let descriptors else { return allowed }
         return min(allowed, max(1, descriptors - DescriptorLimit.reserve(of: descriptors)))

@@ -51,8 +51,7 @@ extension ServerService {
         }
     }
 
-    /// Whether a request gets a span. Probes would hide the questions, and a client above its limit would make as many
-    /// spans as it likes.
+    /// Whether a request gets a span. Probes would hide the questions; a client above its limit could make any number.
     private func isTraced(_ request: ServerRequest, _ handling: RequestHandling) -> Bool {
         if case .reply(let reply) = handling, reply.isLimited { return false }
         return !Self.isMonitoring(request)

@@ -13,8 +13,7 @@ final class ServerService: Sendable {
         var canAnswer: @Sendable () -> Bool
         /// Looks for an upstream that works again, without waiting.
         var probe: @Sendable () -> Void
-        /// Whether the server behind these reports stops. `/health` then answers 503, although connections are
-        /// accepted.
+        /// Whether the server behind these reports stops. `/health` then answers 503, but connections are accepted.
         var isStopping: @Sendable () -> Bool = { false }
         /// Returns the text of `/metrics`. Called on event loops.
         var report: @Sendable (_ counters: ServerCounters, _ isReady: Bool) -> String

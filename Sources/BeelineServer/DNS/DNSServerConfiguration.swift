@@ -64,16 +64,14 @@ public struct DNSServerConfiguration: Sendable {
     /// The maximum number of questions of one client that wait for upstreams, so that one client cannot take all
     /// lookups. Clients with a loopback address have no limit. Default: 256.
     package var waitingPerClient = 256
-    /// How long a question for a private name waits for an earlier question for the same name. After this time it is
-    /// refused, because this machine's resolver may have sent the earlier question back to this server.
-    /// Default: 500 ms.
+    /// How long a question for a private name waits for an equal one. Then it is refused, because this machine's
+    /// resolver may have sent the earlier one back to this server. Default: 500 ms.
     package var loopTime = Duration.milliseconds(500)
     /// The maximum number of TCP and TLS connections; further ones are closed at once. Default: 1,000.
     public var maxConnections = 1_000
     /// The maximum number of connections of one client. Default: 100.
     public var connectionsPerClient = 100
-    /// The maximum number of questions of one connection to answer at the same time. Further questions are read later.
-    /// Default: 64.
+    /// The maximum number of questions of one connection to answer at a time; others are read later. Default: 64.
     package var questionsPerConnection = 64
     /// The time that a connection may stay open without a pending question, and that a client may take to read a reply.
     /// Default: 10 s.

@@ -10,8 +10,7 @@ extension DNSService {
     /// The decision on a question that needs an upstream.
     enum Admission {
         case first
-        /// Another question already asks this machine's resolver for the same name. The stream ends when that question
-        /// is answered.
+        /// Another question asks this machine's resolver for the same name. The stream ends when that is answered.
         case joined(AsyncStream<Void>)
         case refused(ServerAnswer)
         /// Too many questions wait for upstreams.

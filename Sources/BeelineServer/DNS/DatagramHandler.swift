@@ -12,8 +12,7 @@ final class DatagramHandler: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     typealias OutboundOut = AddressedEnvelope<ByteBuffer>
 
-    /// A question that needs an upstream. It does not keep its datagram, which shares a buffer with others of the same
-    /// read.
+    /// A question that needs an upstream, without its datagram, which shares a buffer with others of the same read.
     private struct Held {
         let peer: SocketAddress
         let answer: @Sendable () async -> [UInt8]
@@ -112,8 +111,7 @@ final class DatagramHandler: ChannelInboundHandler {
         }
     }
 
-    /// Sends a reply. If the socket cannot take it, the reply is dropped, as any datagram may be. Queued replies would
-    /// take memory without bound.
+    /// Sends a reply. If the socket is full, drops it, as any datagram may be: a queue would have no bound.
     private func write(_ octets: [UInt8], to peer: SocketAddress, context: ChannelHandlerContext) {
         guard context.channel.isActive else { return }
         // The replies to the queries of one read may exceed the buffer.

@@ -45,8 +45,7 @@ final class DatagramSockets: Sendable {
     private static let receiveBuffer = SocketOptionValue(1 << 18)
     /// The interval between checks for missing sockets and new addresses.
     private static let checkInterval = TimeAmount.seconds(2)
-    /// The maximum number of checks between two periodic ones, so that a socket that always fails cannot keep a
-    /// processor busy.
+    /// The maximum number of checks between two periodic ones, so that a failing socket keeps no processor busy.
     private static let maxExtraChecks = 200
     /// The number of consecutive checks without a socket at which an error is reported.
     private static let reportedFailure = 2

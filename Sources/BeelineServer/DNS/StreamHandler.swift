@@ -5,8 +5,7 @@ import NIOCore
 import NIOTLS
 import Names
 
-/// Answers the messages of one TCP or TLS connection (RFC 7766). Replies are sent as soon as they are known, in any
-/// order.
+/// Answers the messages of one TCP or TLS connection (RFC 7766), each as soon as its reply is known.
 final class StreamHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -172,8 +171,7 @@ final class StreamHandler: ChannelInboundHandler {
         context.channel.setOption(.autoRead, value: true).whenFailure { _ in }
     }
 
-    /// Closes the connection if nothing has happened on it for the idle time. While questions wait for their answers,
-    /// it is not idle (RFC 7766 §3).
+    /// Closes an idle connection. While questions wait for their answers, it is not idle (RFC 7766 §3).
     private func watch(_ context: ChannelHandlerContext) {
         let idle = TimeAmount(limit: service.configuration.idleTimeout)
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)

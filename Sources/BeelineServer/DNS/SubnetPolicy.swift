@@ -4,8 +4,7 @@ import Names
 
 /// Determines which networks of clients are sent to upstreams.
 enum SubnetPolicy {
-    /// The network cut to the longest prefix that upstreams receive: 24 for IPv4, 56 for IPv6 (RFC 7871 §11.1). Nil for
-    /// a prefix of length 0.
+    /// The network cut to the longest prefix that upstreams get: 24 or 56 (RFC 7871 §11.1). Nil for a prefix of 0.
     static func allowed(_ subnet: IPNetwork) -> IPNetwork? {
         guard subnet.prefixLength > 0 else { return nil }
         let limit = subnet.first.family == .v4 ? 24 : 56

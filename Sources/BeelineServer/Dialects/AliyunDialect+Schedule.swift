@@ -8,8 +8,7 @@ extension AliyunDialect {
     /// that are wrong by 150 s, and times up to 300 s ahead.
     private static let signatureTimes: ClosedRange<Int64> = -150...450
 
-    /// Handles `/{account}/ss`, which returns the endpoints of the service. Aliyun's mobile SDKs never sign this
-    /// request. The other SDKs always do.
+    /// Handles `/{account}/ss`: the service's endpoints. Aliyun's mobile SDKs never sign it, the other SDKs always do.
     func handleSchedule(_ request: ServerRequest, account: String) -> RequestHandling {
         do throws(Refusal) {
             try checkSchedule(account, request.fields)

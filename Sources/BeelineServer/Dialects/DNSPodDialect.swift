@@ -72,8 +72,7 @@ struct DNSPodDialect: Sendable {
         }
     }
 
-    /// Reads a name. An encrypted name must be a valid host. Random octets rarely are one, so a modified ciphertext
-    /// fails even if its padding is valid.
+    /// Reads a name. An encrypted one must be a host, so that changed ciphertext fails even if its padding is valid.
     private static func name(_ text: String, isSealed: Bool) -> DNSName? {
         guard isSealed else { return JSONDialect.name(text) }
         guard let host = try? Host(text), host.address == nil else { return nil }

@@ -109,8 +109,7 @@ struct ServerReply: Sendable {
         self.body = body
     }
 
-    /// The header fields of the reply, with names in lower case. `repeats` says whether the value is often the same as in other
-    /// replies.
+    /// The header fields, with names in lower case. `repeats` says whether other replies often have the same value.
     func fields(date: String) -> [(name: String, value: String, repeats: Bool)] {
         var fields = [
             ("content-type", contentType, true), ("content-length", String(body.count), false),

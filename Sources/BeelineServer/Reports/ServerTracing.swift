@@ -28,8 +28,7 @@ private struct TraceExtractor: Extractor {
     }
 }
 
-/// Makes a span for each request, with the names of OpenTelemetry's conventions for HTTP servers. Names, tokens and the query
-/// are not recorded.
+/// Makes a span for each request, with the names of OpenTelemetry's conventions. Records no names, tokens or queries.
 struct ServerTracing: Sendable {
     let tracer: any Tracer
 

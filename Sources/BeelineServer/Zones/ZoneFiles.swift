@@ -12,8 +12,7 @@ import Musl
 import Glibc
 #endif
 
-/// Zone files, read again when they change. A file that becomes invalid keeps its previous content and does not block changes of
-/// the other files.
+/// Zone files, read again when they change. An invalid file keeps its previous content, and the others are read.
 final class ZoneFiles: Sendable {
     /// A zone and the versions of its files, including included files.
     struct Reading: Sendable {
