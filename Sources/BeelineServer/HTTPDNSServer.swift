@@ -99,10 +99,7 @@ public final class HTTPDNSServer: Sendable {
     /// answers `/health` with 503, finishes pending answers within ``ServerConfiguration/drainTime`` and closes the connections.
     public func stop() async {
         let wasReady = listener.retire()
-        if wasReady, configuration.drainDelay > .zero {
-            // In a separate task, because the calling one is usually cancelled, and then cannot sleep.
-            await Task { [delay = configuration.drainDelay] in try? await ContinuousClock().sleep(for: delay) }.value
-        }
+        if wasReady, configuration.drainDelay > .zero { await sleepUncancelled(configuration.drainDelay) }
         await close()
     }
 

@@ -96,22 +96,14 @@ final class ServerListener: Sendable {
             channel.eventLoop.execute { Self.sendGoAway(on: channel) }
         }
         let end = ContinuousClock.now + configuration.drainTime
-        await wait(until: end) { [service] in service.underWay == 0 }
+        await waitUncancelled(until: end) { [service] in service.underWay == 0 }
         for channel in channels { channel.eventLoop.execute { Self.finish(channel) } }
-        await wait(until: end) { [open] in open.withLockedValue { $0.isEmpty } }
+        await waitUncancelled(until: end) { [open] in open.withLockedValue { $0.isEmpty } }
         // Closes them concurrently: TLS waits up to a second for a client that is gone.
         let rest = open.withLockedValue { Array($0.values) }
         for channel in rest { channel.eventLoop.execute { Self.abandon(channel) } }
         let closes = rest.map { $0.close() }
         for close in closes { try? await close.get() }
-    }
-
-    /// Waits until a condition holds or a deadline has passed. Waits in a separate task, because the calling task is usually
-    /// cancelled already and a cancelled task cannot sleep.
-    private func wait(until end: ContinuousClock.Instant, for isDone: @escaping @Sendable () -> Bool) async {
-        await Task {
-            while !isDone(), ContinuousClock.now < end { try? await ContinuousClock().sleep(for: .milliseconds(10)) }
-        }.value
     }
 
     private static func sendGoAway(on channel: any Channel) {

@@ -176,12 +176,7 @@ final class DNSListeners: Sendable {
                 handler.finish(channel)
             }
         }
-        // A separate task, because the calling task is usually cancelled and a cancelled task cannot sleep.
-        await Task { [service] in
-            while service.waiting > 0, ContinuousClock.now < end {
-                try? await ContinuousClock().sleep(for: .milliseconds(10))
-            }
-        }.value
+        await waitUncancelled(until: end) { [service] in service.waiting == 0 }
         await close()
         await closeConnections()
     }

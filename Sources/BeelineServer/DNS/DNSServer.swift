@@ -142,10 +142,7 @@ public final class DNSServer: Sendable {
     /// `/health` answers 503 meanwhile, and the endpoint for metrics is closed last.
     public func stop() async {
         let wasReady = reports?.retire() ?? listeners.isListening
-        if wasReady, configuration.drainDelay > .zero {
-            // In a separate task, because the calling one is usually cancelled, and then cannot sleep.
-            await Task { [delay = configuration.drainDelay] in try? await ContinuousClock().sleep(for: delay) }.value
-        }
+        if wasReady, configuration.drainDelay > .zero { await sleepUncancelled(configuration.drainDelay) }
         await close()
     }
 
