@@ -56,25 +56,17 @@ struct AuthoritativeZone: Sendable {
 
     /// Whether NS records below the apex delegate the name (RFC 1034 §4.2.1).
     private func isDelegated(_ name: DNSName) -> Bool {
-        var at: DNSName? = name
-        while let here = at, here != apex {
-            if nodes[here]?.contains(where: { $0.type.rawValue == 2 }) ?? false { return true }
-            at = here.parent
+        sequence(first: name) { $0.parent }.lazy.prefix { $0 != apex }.contains {
+            nodes[$0]?.contains { $0.type.rawValue == 2 } ?? false
         }
-        return false
     }
 
     /// The records of `*` below the closest existing ancestor (RFC 4592 §3.3.1).
     private func wildcard(for name: DNSName) -> [DNSRecord]? {
-        var above = name.parent
-        while let name = above, name.isAtOrBelow(apex) {
-            if nodes[name] != nil {
-                let wire = [1, UInt8(ascii: "*")] + name.wire
-                return wire.count <= DNSName.maxOctets ? nodes[DNSName(wire: wire)] : nil
-            }
-            above = name.parent
-        }
-        return nil
+        let ancestor = sequence(first: name) { $0.parent }.dropFirst().first { nodes[$0] != nil }
+        guard let ancestor else { return nil }
+        let wire = [1, UInt8(ascii: "*")] + ancestor.wire
+        return wire.count <= DNSName.maxOctets ? nodes[DNSName(wire: wire)] : nil
     }
 
     private static func owned(_ record: DNSRecord, by name: DNSName) -> DNSRecord {

@@ -15,10 +15,8 @@ struct ZoneSet: Sendable {
 
     private func zone(of name: DNSName) -> AuthoritativeZone? {
         guard !zones.isEmpty else { return nil }
-        var at: DNSName? = name
-        while let here = at {
-            if let zone = zones[here] { return zone }
-            at = here.parent
+        for name in sequence(first: name, next: { $0.parent }) {
+            if let zone = zones[name] { return zone }
         }
         return nil
     }
