@@ -12,7 +12,8 @@ public struct ServerAccount: Sendable {
     let secret: String
     /// The decoded octets of a hexadecimal secret, which sign questions of Aliyun's version 2.
     let signingKey: [UInt8]?
-    let encryption: AccountCiphers?
+    /// 16 octets, for Aliyun's modes 1 and 2.
+    let encryptionKey: [UInt8]?
 
     /// Makes an account.
     ///
@@ -29,14 +30,10 @@ public struct ServerAccount: Sendable {
         self.id = id
         self.secret = secret
         signingKey = Hex.decode(secret).flatMap { $0.isEmpty ? nil : $0 }
-        guard let encryptionKey else {
-            encryption = nil
-            return
-        }
-        guard let ciphers = Hex.decode(encryptionKey).flatMap(AccountCiphers.init) else {
+        self.encryptionKey = encryptionKey.flatMap { Hex.decode($0) }
+        guard encryptionKey == nil || self.encryptionKey?.count == 16 else {
             throw ServerError(.badAccount, "the encryption key of account \(id) is not 32 hexadecimal digits")
         }
-        encryption = ciphers
     }
 
     /// DNSPod's cipher with this account's secret as the key.
@@ -50,18 +47,6 @@ extension ServerAccount: CustomReflectable {
     /// What `print` and `dump` show: everything but the secrets.
     public var customMirror: Mirror {
         Mirror(self, children: ["id": id, "quota": quota as Any], displayStyle: .struct)
-    }
-}
-
-/// The ciphers of Aliyun's modes 1 and 2.
-struct AccountCiphers: Sendable {
-    let cbc: AESCipher
-    let gcm: AESCipher
-
-    init?(_ key: [UInt8]) {
-        guard let cbc = AESCipher(.cbc, key: key), let gcm = AESCipher(.gcm, key: key) else { return nil }
-        self.cbc = cbc
-        self.gcm = gcm
     }
 }
 

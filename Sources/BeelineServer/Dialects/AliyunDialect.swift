@@ -146,23 +146,18 @@ struct AliyunDialect: Sendable {
         guard let signature = fields["s"] else { throw Refusal("UnsignedInterfaceDisabled") }
         guard let end = fields["exp"].flatMap({ Int64($0) }) else { throw Refusal("MissingArgument", 400) }
         try checkTime(end)
-        let signed = fields.filter { name, value in
-            !value.isEmpty
-                && (["id", "m", "dn", "cip", "q", "enc", "exp", "tags", "v"].contains(name) || name.hasPrefix("sdns-"))
-        }
-        let text = signed.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
         guard let key = account.signingKey,
-            ConstantTime.equal(Digests.hmacSHA256(text, key: key), signature.lowercased())
+            ConstantTime.equal(Aliyun2Upstream.signature(fields, key: key), signature.lowercased())
         else { throw Refusal("InvalidSignature") }
         return account
     }
 
     private static func cipher(_ mode: String, _ account: ServerAccount?) throws(Refusal) -> AESCipher? {
         guard mode != "0" else { return nil }
-        guard mode == "1" || mode == "2", let ciphers = account?.encryption else {
-            throw Refusal("InvalidArgument", 400)
-        }
-        return mode == "1" ? ciphers.cbc : ciphers.gcm
+        guard mode == "1" || mode == "2", let key = account?.encryptionKey,
+            let cipher = AESCipher(mode == "1" ? .cbc : .gcm, key: key)
+        else { throw Refusal("InvalidArgument", 400) }
+        return cipher
     }
 
     private static func entry2(_ answer: HostAnswer) -> String {

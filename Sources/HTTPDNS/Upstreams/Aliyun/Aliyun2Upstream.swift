@@ -125,7 +125,7 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     }
 
     /// The signature of a question: the signed fields, sorted by name and not percent-encoded.
-    static func signature(_ fields: [String: String], key: [UInt8]) -> String {
+    package static func signature(_ fields: [String: String], key: [UInt8]) -> String {
         let signed = fields.filter { name, value in
             !value.isEmpty
                 && (["id", "m", "dn", "cip", "q", "enc", "exp", "tags", "v"].contains(name) || name.hasPrefix("sdns-"))
