@@ -19,13 +19,8 @@ struct ProxyHeader: Hashable, Sendable {
         case malformed
     }
 
-    /// The result of reading the first octets of a connection.
-    enum Reading: Hashable, Sendable {
-        /// More octets must arrive.
-        case incomplete
-        /// A header, and the number of its octets.
-        case complete(ProxyHeader, length: Int)
-    }
+    /// A header and the number of its octets.
+    typealias Reading = (header: ProxyHeader, length: Int)
 
     /// Nil for LOCAL (the proxy itself), UNKNOWN and Unix domain sockets: the ends are then those of the connection.
     var ends: Ends?
@@ -42,7 +37,8 @@ struct ProxyHeader: Hashable, Sendable {
     /// Reads the header at the start of a connection.
     ///
     /// - Parameter octets: The octets received so far. The header needs at most 16 + ``maxPayload``.
-    static func read(_ octets: some RandomAccessCollection<UInt8>) throws(Fault) -> Reading {
+    /// - Returns: Nil if more octets must arrive.
+    static func read(_ octets: some RandomAccessCollection<UInt8>) throws(Fault) -> Reading? {
         if matches(octets, signature) { return try readVersion2(octets) }
         if matches(octets, word) { return try readVersion1(octets) }
         throw .missing
@@ -56,11 +52,11 @@ struct ProxyHeader: Hashable, Sendable {
     // MARK: Version 1
 
     /// Reads `PROXY TCP4 192.0.2.1 192.0.2.2 56324 443` and its CR LF.
-    private static func readVersion1(_ octets: some RandomAccessCollection<UInt8>) throws(Fault) -> Reading {
+    private static func readVersion1(_ octets: some RandomAccessCollection<UInt8>) throws(Fault) -> Reading? {
         let line = octets.prefix(maxLine)
         guard let end = line.firstIndex(of: 10) else {
             if octets.count >= maxLine { throw .tooLong }
-            return .incomplete
+            return nil
         }
         let text = String(decoding: line[..<end], as: UTF8.self)
         let length = line.distance(from: line.startIndex, to: end) + 1
@@ -68,12 +64,12 @@ struct ProxyHeader: Hashable, Sendable {
         let words = text.dropLast().split(separator: " ", omittingEmptySubsequences: false)
         guard words.count >= 2 else { throw .malformed }
         // The rest of the line has no meaning then.
-        if words[1] == "UNKNOWN" { return .complete(ProxyHeader(), length: length) }
+        if words[1] == "UNKNOWN" { return (header: ProxyHeader(), length: length) }
         guard words.count == 6, words[1] == "TCP4" || words[1] == "TCP6" else { throw .malformed }
         let family = words[1] == "TCP4" ? IPAddress.Family.v4 : .v6
         let source = try endpoint(words[2], port: words[4], family)
         let destination = try endpoint(words[3], port: words[5], family)
-        return .complete(ProxyHeader(ends: Ends(source: source, destination: destination)), length: length)
+        return (header: ProxyHeader(ends: Ends(source: source, destination: destination)), length: length)
     }
 
     private static func endpoint(
@@ -90,15 +86,15 @@ struct ProxyHeader: Hashable, Sendable {
 
     // MARK: Version 2
 
-    private static func readVersion2(_ octets: some RandomAccessCollection<UInt8>) throws(Fault) -> Reading {
-        guard octets.count >= 16 else { return .incomplete }
+    private static func readVersion2(_ octets: some RandomAccessCollection<UInt8>) throws(Fault) -> Reading? {
+        guard octets.count >= 16 else { return nil }
         let head = Array(octets.prefix(16))
         // The high bits are the version, the low ones the command: 0 is LOCAL, 1 is PROXY.
         guard head[12] == 0x20 || head[12] == 0x21 else { throw .malformed }
         let length = Int(head[14]) << 8 | Int(head[15])
         guard length <= maxPayload else { throw .tooLong }
-        guard octets.count >= 16 + length else { return .incomplete }
-        guard head[12] == 0x21 else { return .complete(ProxyHeader(), length: 16 + length) }
+        guard octets.count >= 16 + length else { return nil }
+        guard head[12] == 0x21 else { return (header: ProxyHeader(), length: 16 + length) }
         let payload = Array(octets.dropFirst(16).prefix(length))
         // The high bits are the family, the low ones the transport: 1 is a stream.
         let size: Int
@@ -106,7 +102,7 @@ struct ProxyHeader: Hashable, Sendable {
         case 0x11: size = 4
         case 0x21: size = 16
         // Unspecified, datagrams, and Unix domain sockets: the receiver uses the ends of the connection (§2.2).
-        case 0x00, 0x12, 0x22, 0x31, 0x32: return .complete(ProxyHeader(), length: 16 + length)
+        case 0x00, 0x12, 0x22, 0x31, 0x32: return (header: ProxyHeader(), length: 16 + length)
         default: throw .malformed
         }
         guard payload.count >= 2 * size + 4, let source = IPAddress(octets: payload[..<size]),
@@ -117,6 +113,6 @@ struct ProxyHeader: Hashable, Sendable {
             source: Endpoint(source.unmapped, port: port(at: 2 * size)),
             destination: Endpoint(destination.unmapped, port: port(at: 2 * size + 2))
         )
-        return .complete(ProxyHeader(ends: ends), length: 16 + length)
+        return (header: ProxyHeader(ends: ends), length: 16 + length)
     }
 }

@@ -33,9 +33,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
         var part = unwrapInboundIn(data)
         received.writeBuffer(&part)
         do {
-            guard case .complete(let header, let length) = try ProxyHeader.read(received.readableBytesView) else {
-                return
-            }
+            guard let (header, length) = try ProxyHeader.read(received.readableBytesView) else { return }
             isDone = true
             timer?.cancel()
             received.moveReaderIndex(forwardBy: length)
