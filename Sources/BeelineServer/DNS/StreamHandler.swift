@@ -94,16 +94,14 @@ final class StreamHandler: ChannelInboundHandler {
 
     /// Whether a whole message was received that may be answered now.
     private func hasMessage(_ context: ChannelHandlerContext) -> Bool {
-        guard mayRead, context.channel.isWritable, !isEnding,
-            let length = received.getInteger(at: received.readerIndex, as: UInt16.self)
-        else { return false }
-        return received.readableBytes >= 2 + Int(length)
+        mayRead && context.channel.isWritable && !isEnding
+            && received.getLengthPrefixedSlice(at: received.readerIndex, as: UInt16.self) != nil
     }
 
     private func nextMessage(_ context: ChannelHandlerContext) -> [UInt8]? {
-        guard hasMessage(context), let length = received.readInteger(as: UInt16.self) else { return nil }
+        guard hasMessage(context), let message = received.readLengthPrefixedSlice(as: UInt16.self) else { return nil }
         lastUse = context.eventLoop.now
-        return received.readBytes(length: Int(length))
+        return Array(message.readableBytesView)
     }
 
     private func flush(_ context: ChannelHandlerContext) {
