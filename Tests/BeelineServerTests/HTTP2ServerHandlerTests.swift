@@ -3,6 +3,7 @@
 import BeelineTesting
 import NIOCore
 import NIOEmbedded
+import Names
 import Testing
 
 @testable import BeelineServer
@@ -29,7 +30,8 @@ struct HTTP2ServerHandlerTests {
         ) throws {
             var configuration = ServerConfiguration()
             configuration.streamsPerConnection = streams
-            let handler = HTTP2ServerHandler(configuration, maxBody: body) { [unowned self] request, _ in
+            let ends = ConnectionEnds(peer: IPAddress(v4: 1), trusting: [])
+            let handler = HTTP2ServerHandler(configuration, ends: ends, maxBody: body) { [unowned self] request, _ in
                 requests.append(request)
                 if let content {
                     reply(content, to: request.stream)
@@ -99,9 +101,11 @@ struct HTTP2ServerHandlerTests {
             RawFrame(.data, stream: 3, payload: [1, 2]), RawFrame(.data, stream: 3, payload: [3]),
             RawFrame(.data, flags: RawFrame.endStream, stream: 3),
         ])
-        #expect(wire.requests.map(\.method) == ["GET", "POST"] && wire.requests[1].body == [1, 2, 3])
-        #expect(wire.requests.allSatisfy { $0.target == "/dns-query?dns=AA" && !$0.isTooLarge })
-        #expect(wire.requests.map(\.contentType) == [nil, "application/dns-message"])
+        let questions = wire.requests.map(\.question)
+        #expect(questions.map(\.method) == [.get, .post] && questions[1].body == [1, 2, 3])
+        #expect(questions.allSatisfy { $0.path == "/dns-query" && $0.query == "dns=AA" })
+        #expect(questions.map(\.contentType) == [nil, "application/dns-message"])
+        #expect(wire.requests.allSatisfy { $0.hasContent && !$0.isTooLarge })
         let frames = try wire.frames()
         #expect(frames.map(\.kind) == [1, 0, 1, 0] && frames.map(\.stream) == [1, 1, 3, 3])
         #expect(frames[1].payload == Array("answer".utf8) && frames[1].flags == RawFrame.endStream)
@@ -432,13 +436,13 @@ struct HTTP2ServerHandlerTests {
         var places: [UInt] = []
         for _ in 0..<2_000 {
             try wire.send([RawFrame(.data, stream: 1, payload: [1])])
-            let place = handler.pending[1]?.request?.body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+            let place = handler.pending[1]?.request?.question.body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
             places.append(try #require(place))
         }
         // The buffer moves when it grows.
         #expect(zip(places, places.dropFirst()).count(where: { $0 != $1 }) < 40)
         try wire.send([RawFrame(.data, flags: RawFrame.endStream, stream: 1, payload: [2])])
-        #expect(wire.requests.first?.body == [UInt8](repeating: 1, count: 2_000) + [2])
+        #expect(wire.requests.first?.question.body == [UInt8](repeating: 1, count: 2_000) + [2])
         wire.end()
     }
 

@@ -38,7 +38,8 @@ extension Fuzzer {
         Fuzzer("http2-server", seeds: [0, 1].map { serverSeed(body: $0) }) { bytes in
             let channel = EmbeddedChannel()
             defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
-            let handler = HTTP2ServerHandler(ServerConfiguration(), maxBody: 100) { _, _ in nil }
+            let ends = ConnectionEnds(peer: IPAddress(v4: 1), trusting: [])
+            let handler = HTTP2ServerHandler(ServerConfiguration(), ends: ends, maxBody: 100) { _, _ in nil }
             try channel.pipeline.syncOperations.addHandler(handler)
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
             try channel.writeInbound(ByteBuffer(bytes: RawFrame.preface + bytes))

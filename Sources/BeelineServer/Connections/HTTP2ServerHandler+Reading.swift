@@ -21,8 +21,8 @@ extension HTTP2ServerHandler {
     }
 
     private func take(_ head: HTTP2HeaderBlock, of id: UInt32, endStream: Bool, now: NIODeadline) {
-        let request = Request(head, stream: id, isTraced: isTraced)
-        guard request.target.utf8.first == UInt8(ascii: "/") else { return connection.reset(id, .protocolError) }
+        guard head.path?.utf8.first == UInt8(ascii: "/") else { return connection.reset(id, .protocolError) }
+        let request = Request(head, stream: id, ends: ends, isTraced: isTraced)
         pending[id] = Pending(request: request, since: now)
         if endStream { handOver(id) }
     }
@@ -34,7 +34,7 @@ extension HTTP2ServerHandler {
     }
 
     private func take(_ piece: ByteBuffer, of id: UInt32, endStream: Bool) {
-        guard let size = pending[id]?.request?.body.count else {
+        guard let size = pending[id]?.request?.question.body.count else {
             return endStream ? finishRequest(id) : takeOverrun(id)
         }
         // The stream's window is not enlarged before this point: a body that needs more exceeds the limit.
@@ -54,7 +54,7 @@ extension HTTP2ServerHandler {
         }
         connection.heldBytes += piece.readableBytes
         // Append in place: a second reference would copy the body for every frame.
-        pending[id]?.request?.body.append(contentsOf: piece.readableBytesView)
+        pending[id]?.request?.question.body.append(contentsOf: piece.readableBytesView)
         if endStream { handOver(id) }
     }
 
@@ -73,7 +73,7 @@ extension HTTP2ServerHandler {
     /// Drops a stream if its reply is no longer needed.
     func forget(_ id: UInt32) {
         guard let ended = pending.removeValue(forKey: id) else { return }
-        if let request = ended.request { connection.heldBytes -= request.body.count }
+        if let request = ended.request { connection.heldBytes -= request.question.body.count }
         ended.work?.cancel()
     }
 }

@@ -15,37 +15,35 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
 
     struct Request {
         let stream: UInt32
-        let method: String
-        /// The path and query.
-        let target: String
-        /// The first `Content-Type` field.
-        var contentType: String?
-        /// The values of all `X-Forwarded-For` fields, joined with commas.
-        var forwardedFor: String?
-        /// The first `traceparent` field, and the values of all `tracestate` fields, joined with commas.
-        var traceParent: String?
-        var traceState: String?
-        /// The body, up to the allowed size.
-        var body: [UInt8] = []
+        /// Whether the reply has content. That to HEAD has none.
+        let hasContent: Bool
+        /// Its body has at most the allowed size.
+        var question: ServerRequest
+        /// Nil without a tracer.
+        let trace: TraceFields?
         /// Whether the body exceeds the allowed size. Such a request is handed over before its end.
         var isTooLarge = false
 
         private static let xForwardedFor = HTTPField.Name("X-Forwarded-For")
-
         private static let traceparent = HTTPField.Name("traceparent")
         private static let tracestate = HTTPField.Name("tracestate")
 
-        /// - Parameter isTraced: Whether the fields of the trace are read.
-        init(_ head: HTTP2HeaderBlock, stream: UInt32, isTraced: Bool) {
+        init(_ head: HTTP2HeaderBlock, stream: UInt32, ends: ConnectionEnds, isTraced: Bool) {
             self.stream = stream
-            method = head.method ?? ""
-            target = head.path ?? ""
-            contentType = head.fields[.contentType]
-            let forwarded = Self.xForwardedFor.map { head.fields[values: $0] } ?? []
-            if !forwarded.isEmpty { forwardedFor = forwarded.joined(separator: ",") }
-            guard isTraced, let parent = Self.traceparent, let state = Self.tracestate else { return }
-            traceParent = head.fields[values: parent].first
-            traceState = head.fields[values: state].joined(separator: ",")
+            hasContent = head.method != "HEAD"
+            question = ServerRequest(
+                ServerRequest.Method(head.method ?? ""),
+                target: head.path ?? "",
+                contentType: head.fields[.contentType],
+                client: ends.client(Self.xForwardedFor.flatMap { head.fields[$0] }),
+                local: ends.local
+            )
+            if isTraced, let parent = Self.traceparent, let state = Self.tracestate {
+                let states = head.fields[values: state].joined(separator: ",")
+                trace = TraceFields(parent: head.fields[values: parent].first, state: states)
+            } else {
+                trace = nil
+            }
         }
     }
 
@@ -73,7 +71,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     private let replyTime: TimeAmount
     /// The maximum time without a request. Other frames, such as PING, do not extend it.
     private let idleTime: TimeAmount
-    /// Whether a tracer needs the fields of the trace.
+    let ends: ConnectionEnds
     let isTraced: Bool
     private let onRequest: (Request, HTTP2ServerHandler) -> Task<Void, Never>?
     private(set) var context: ChannelHandlerContext?
@@ -100,9 +98,11 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     ///     task that will reply, which is cancelled if the reply is no longer needed; nil if there is none.
     init(
         _ configuration: ServerConfiguration,
+        ends: ConnectionEnds,
         maxBody: Int = ServerRequest.maxBody,
         onRequest: @escaping (Request, HTTP2ServerHandler) -> Task<Void, Never>?
     ) {
+        self.ends = ends
         self.maxBody = maxBody
         requestTime = TimeAmount(limit: configuration.requestTimeout)
         replyTime = TimeAmount(limit: configuration.replyTimeout)
@@ -197,7 +197,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
     func handOver(_ id: UInt32) {
         guard let request = pending[id]?.request else { return }
         pending[id]?.request = nil
-        connection.heldBytes -= request.body.count
+        connection.heldBytes -= request.question.body.count
         let work = onRequest(request, self)
         // The stream may have ended with a reply that was sent at once.
         pending[id]?.work = work

@@ -199,7 +199,16 @@ final class ServerListener: Sendable {
     }
 
     private func addHTTP2(to channel: any Channel, ends: ConnectionEnds) throws {
-        let handler = HTTP2Requests.handler(service, configuration, ends: ends, on: channel.eventLoop)
+        let (service, loop) = (service, channel.eventLoop)
+        let handler = HTTP2ServerHandler(configuration, ends: ends) { request, handler in
+            // Without the request, whose body would be kept until the reply.
+            let (id, hasContent) = (request.stream, request.hasContent)
+            return service.answer(request.question, isTooLarge: request.isTooLarge, trace: request.trace, on: loop) {
+                [weak handler] reply in
+                let body = hasContent ? reply.body : []
+                handler?.reply(reply.status, fields: reply.fields(date: service.date), body: body, to: id)
+            }
+        }
         try channel.pipeline.syncOperations.addHandler(handler)
     }
 }
