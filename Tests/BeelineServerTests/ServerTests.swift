@@ -84,10 +84,10 @@ struct ServerTests {
 
     @Test("the connection limit leaves file descriptors for upstreams and files")
     func connections() {
-        #expect(ServerListener.connections(allowed: 10_000, descriptors: nil) == 10_000)
-        #expect(ServerListener.connections(allowed: 10_000, descriptors: 1_024) == 768)
-        #expect(ServerListener.connections(allowed: 10_000, descriptors: 100_000) == 10_000)
-        #expect(ServerListener.connections(allowed: 10_000, descriptors: 2) == 2)
+        #expect(ConnectionTable.limit(allowed: 10_000, descriptors: nil) == 10_000)
+        #expect(ConnectionTable.limit(allowed: 10_000, descriptors: 1_024) == 768)
+        #expect(ConnectionTable.limit(allowed: 10_000, descriptors: 100_000) == 10_000)
+        #expect(ConnectionTable.limit(allowed: 10_000, descriptors: 2) == 2)
     }
 
     @Test("a request target may be a complete URL")

@@ -21,16 +21,13 @@ import Glibc
 final class ServerListener: Sendable {
     private let configuration: ServerConfiguration
     private let service: ServerService
-    private let maxConnections: Int
     /// The certificate of new connections.
     let certificate: ServerCertificate
-    private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
     private let listening = NIOLockedValueBox<(any Channel)?>(nil)
 
     init(_ configuration: ServerConfiguration, _ service: ServerService) throws(ServerError) {
         self.configuration = configuration
         self.service = service
-        maxConnections = Self.connections(allowed: configuration.maxConnections, descriptors: DescriptorLimit.current)
         certificate = try ServerCertificate(configuration.tls, protocols: ["h2", "http/1.1"])
     }
 
@@ -43,7 +40,9 @@ final class ServerListener: Sendable {
             // A reply of several packets must not wait for the acknowledgement of the first packet.
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { [self] channel in
-                channel.eventLoop.makeCompletedFuture { try accept(channel) }
+                channel.eventLoop.makeCompletedFuture {
+                    try service.connections.accept(channel) { [self] in try addHandlers(to: $0, ends: $1) }
+                }
             }
         do {
             let channel = try await bind(bootstrap)
@@ -90,7 +89,7 @@ final class ServerListener: Sendable {
     func stop() async {
         service.drain()
         if let channel = listening.withLockedValue({ $0.take() }) { try? await channel.close().get() }
-        let channels = open.withLockedValue { Array($0.values) }
+        let channels = service.connections.channels
         for channel in channels {
             // HTTP/1.1 connections do not have this handler. They close after their replies.
             channel.eventLoop.execute { Self.sendGoAway(on: channel) }
@@ -98,9 +97,9 @@ final class ServerListener: Sendable {
         let end = ContinuousClock.now + configuration.drainTime
         await waitUncancelled(until: end) { [service] in service.underWay == 0 }
         for channel in channels { channel.eventLoop.execute { Self.finish(channel) } }
-        await waitUncancelled(until: end) { [open] in open.withLockedValue { $0.isEmpty } }
+        await waitUncancelled(until: end) { [service] in service.connections.counts.open == 0 }
         // Closes them concurrently: TLS waits up to a second for a client that is gone.
-        let rest = open.withLockedValue { Array($0.values) }
+        let rest = service.connections.channels
         for channel in rest { channel.eventLoop.execute { Self.abandon(channel) } }
         let closes = rest.map { $0.close() }
         for close in closes { try? await close.get() }
@@ -128,44 +127,6 @@ final class ServerListener: Sendable {
     }
 
     // MARK: Connections
-
-    /// The maximum number of connections: `allowed`, or as many as leave descriptors for upstreams and files.
-    static func connections(allowed: Int, descriptors: Int?) -> Int {
-        guard let descriptors else { return allowed }
-        return min(allowed, max(1, descriptors - DescriptorLimit.reserve(of: descriptors)))
-    }
-
-    /// Runs on the channel's event loop.
-    private func accept(_ channel: any Channel) throws {
-        let ends = ConnectionEnds(channel, trusting: configuration.trustedProxies)
-        let announcesClient = configuration.proxyProtocol.contains { $0.contains(ends.peer) }
-        let owner = ConnectionOwner(announcesClient ? nil : ends.countedClient)
-        let clientLimit = configuration.connectionsPerClient
-        guard service.admitConnection(of: owner.client, limit: maxConnections, clientLimit: clientLimit) else {
-            throw ServerError(.cannotListen, "more connections than allowed")
-        }
-        let id = ObjectIdentifier(channel)
-        open.withLockedValue { $0[id] = channel }
-        channel.closeFuture.assumeIsolated().whenComplete { [self] _ in
-            open.withLockedValue { $0[id] = nil }
-            service.removeConnection(of: owner.client)
-        }
-        // `stop` may have listed the open channels before this one was added.
-        if service.isDraining { throw ServerError(.cannotListen, "the server is stopping") }
-        guard announcesClient else { return try addHandlers(to: channel, ends: ends) }
-        let limit = TimeAmount(limit: configuration.handshakeTimeout)
-        let handler = ProxyHeaderHandler(limit: limit) { [self] header, channel in
-            let ends = ends.reported(by: header, trusting: configuration.trustedProxies)
-            if header.ends != nil, let client = ends.countedClient {
-                guard service.admitClient(client, clientLimit: clientLimit) else {
-                    throw ServerError(.cannotListen, "more connections than allowed")
-                }
-                owner.client = client
-            }
-            try addHandlers(to: channel, ends: ends)
-        }
-        try channel.pipeline.syncOperations.addHandler(handler)
-    }
 
     private func addHandlers(to channel: any Channel, ends: ConnectionEnds) throws {
         let timer = ConnectionTimer(channel, configuration)

@@ -19,6 +19,7 @@ final class ServerService: Sendable {
         var report: @Sendable (_ counters: ServerCounters, _ isReady: Bool) -> String
     }
 
+    let connections: ConnectionTable
     private let source: Source
     /// The maximum number of pending lookups of one client.
     private let waitingPerClient: Int
@@ -36,8 +37,6 @@ final class ServerService: Sendable {
         var hasStarted = false
         /// Whether the server will stop, so that clients should go elsewhere.
         var isRetiring = false
-        /// Whether new connections are refused.
-        var isDraining = false
         /// The number of answers that wait for upstreams.
         var underWay = 0
         /// The number of pending lookups of each client.
@@ -83,6 +82,13 @@ final class ServerService: Sendable {
         waitingPerClient: Int = 0,
         wall: @escaping @Sendable () -> Int64 = SigningClock.deviceTime
     ) {
+        connections = ConnectionTable(
+            allowed: configuration.maxConnections,
+            clientLimit: configuration.connectionsPerClient,
+            announcing: configuration.proxyProtocol,
+            trusted: configuration.trustedProxies,
+            headerLimit: configuration.handshakeTimeout
+        )
         self.source = source
         self.waitingPerClient = waitingPerClient
         self.wall = wall
@@ -129,8 +135,8 @@ final class ServerService: Sendable {
 
     /// Whether to send clients here.
     var readiness: Readiness {
-        let (hasStarted, isRetiring) = state.withLockedValue { ($0.hasStarted, $0.isRetiring || $0.isDraining) }
-        if isRetiring { return .draining }
+        let (hasStarted, isRetiring) = state.withLockedValue { ($0.hasStarted, $0.isRetiring) }
+        if isRetiring || isDraining { return .draining }
         guard hasStarted else { return .starting }
         return source.canAnswer() ? .ready : .noUpstream
     }
@@ -143,7 +149,8 @@ final class ServerService: Sendable {
     }
 
     private func metrics() -> ServerReply {
-        let counters = state.withLockedValue { $0.counters }
+        var counters = state.withLockedValue { $0.counters }
+        counters.connections = connections.counts
         let text = source.report(counters, readiness == .ready)
         return ServerReply(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
     }
@@ -180,18 +187,19 @@ final class ServerService: Sendable {
     /// The number of answers that wait for upstreams.
     var underWay: Int { state.withLockedValue { $0.underWay } }
 
-    var isDraining: Bool { state.withLockedValue { $0.isDraining } }
+    /// Whether new connections are refused.
+    var isDraining: Bool { connections.isClosed }
     func started() { state.withLockedValue { $0.hasStarted = true } }
 
     /// Announces the stop to load balancers. Returns whether the server listens and was not stopped before.
     func retire() -> Bool {
         state.withLockedValue { state in
             defer { state.isRetiring = true }
-            return state.hasStarted && !state.isRetiring && !state.isDraining
+            return state.hasStarted && !state.isRetiring && !isDraining
         }
     }
 
-    func drain() { state.withLockedValue { $0.isDraining = true } }
+    func drain() { connections.close() }
 
     /// Cancels the questions to upstreams that messages wait for. Further ones fail.
     func endQuestions() { state.withLockedValue { $0.router }?.answerer.backend.forwarder.close() }
@@ -199,32 +207,6 @@ final class ServerService: Sendable {
     func use(_ accounts: [ServerAccount]) { state.withLockedValue { $0.router = $0.router?.with(accounts) } }
 
     func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
-
-    /// Counts a connection. Returns false if the server or this client has too many connections.
-    ///
-    /// - Parameter client: Nil for a proxy that will report its client; see ``admitClient(_:clientLimit:)``.
-    func admitConnection(of client: IPAddress?, limit: Int, clientLimit: Int) -> Bool {
-        state.withLockedValue { state in
-            guard !state.isDraining else {
-                state.counters.connections.refuse()
-                return false
-            }
-            return state.counters.connections.add(client, limit: limit, clientLimit: clientLimit)
-        }
-    }
-
-    /// Counts the client of a connection that a proxy opened. Returns false if it has too many connections.
-    func admitClient(_ client: IPAddress, clientLimit: Int) -> Bool {
-        state.withLockedValue { $0.counters.connections.identify(client, limit: clientLimit) }
-    }
-
-    /// Ends the count of a connection.
-    ///
-    /// - Parameter client: The client that ``admitConnection(of:limit:clientLimit:)`` or
-    ///   ``admitClient(_:clientLimit:)`` counted.
-    func removeConnection(of client: IPAddress?) {
-        state.withLockedValue { $0.counters.connections.remove(client) }
-    }
 
     func note(_ reply: ServerReply, client: IPAddress, time: Duration) {
         state.withLockedValue { state in

@@ -11,12 +11,9 @@ import Names
 final class DNSListeners: Sendable {
     private let configuration: DNSServerConfiguration
     private let service: DNSService
-    /// Reduced to fit the process's descriptor limit.
-    private let maxConnections: Int
     /// The certificate of new connections.
     let certificate: ServerCertificate
     private let listening = NIOLockedValueBox<[any Channel]>([])
-    private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
     /// The UDP sockets of each endpoint of the configuration.
     let datagrams: [DatagramSockets]
 
@@ -27,10 +24,6 @@ final class DNSListeners: Sendable {
         self.configuration = configuration
         self.service = service
         datagrams = configuration.listen.map { _ in DatagramSockets(service) }
-        maxConnections = ServerListener.connections(
-            allowed: configuration.maxConnections,
-            descriptors: DescriptorLimit.current
-        )
         guard !configuration.listen.isEmpty else {
             throw ServerError(.cannotListen, "a DNS server needs at least one endpoint to listen on")
         }
@@ -93,7 +86,11 @@ final class DNSListeners: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { [self] channel in
-                channel.eventLoop.makeCompletedFuture { try accept(channel, transport) }
+                channel.eventLoop.makeCompletedFuture {
+                    try service.connections.accept(channel) { [self] channel, ends in
+                        try addHandlers(to: channel, client: ends.peer, transport)
+                    }
+                }
             }
             .bind(to: SocketAddress(endpoint)).get()
         listening.withLockedValue { $0.append(channel) }
@@ -118,40 +115,11 @@ final class DNSListeners: Sendable {
 
     /// Closes the connections without waiting for their answers.
     private func closeConnections() async {
-        let closes = open.withLockedValue { $0.values.map { $0.close() } }
+        let closes = service.connections.channels.map { $0.close() }
         for close in closes { try? await close.get() }
     }
 
     // MARK: Connections
-
-    /// Runs on the channel's event loop.
-    private func accept(_ channel: any Channel, _ transport: DNSService.Transport) throws {
-        let peer = channel.remoteAddress.flatMap { IPAddress($0) } ?? IPAddress(v4: 0)
-        let announcesClient = configuration.proxyProtocol.contains { $0.contains(peer) }
-        let owner = ConnectionOwner(announcesClient ? nil : peer.ofSubscriber)
-        guard service.admitConnection(of: owner.client, limit: maxConnections) else {
-            throw ServerError(.cannotListen, "more connections than allowed")
-        }
-        let id = ObjectIdentifier(channel)
-        open.withLockedValue { $0[id] = channel }
-        channel.closeFuture.assumeIsolated().whenComplete { [self] _ in
-            open.withLockedValue { $0[id] = nil }
-            service.removeConnection(of: owner.client)
-        }
-        guard announcesClient else { return try addHandlers(to: channel, client: peer, transport) }
-        let limit = TimeAmount(limit: configuration.idleTimeout)
-        let handler = ProxyHeaderHandler(limit: limit) { [self] header, channel in
-            let client = header.ends?.source.address ?? peer
-            if header.ends != nil {
-                guard service.admitClient(client.ofSubscriber) else {
-                    throw ServerError(.cannotListen, "more connections than allowed")
-                }
-                owner.client = client.ofSubscriber
-            }
-            try addHandlers(to: channel, client: client, transport)
-        }
-        try channel.pipeline.syncOperations.addHandler(handler)
-    }
 
     private func addHandlers(to channel: any Channel, client: IPAddress, _ transport: DNSService.Transport) throws {
         let pipeline = channel.pipeline.syncOperations
@@ -167,7 +135,7 @@ final class DNSListeners: Sendable {
     func stop() async {
         service.drain()
         let end = ContinuousClock.now + configuration.drainTime
-        let channels = open.withLockedValue { Array($0.values) }
+        let channels = service.connections.channels
         for channel in channels {
             channel.eventLoop.execute {
                 guard let handler = try? channel.pipeline.syncOperations.handler(type: StreamHandler.self) else {

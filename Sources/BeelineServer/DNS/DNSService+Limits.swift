@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOConcurrencyHelpers
 import NIOCore
 import Names
 
-/// The limits of clients: their questions a second and their connections.
+/// The limit of a client's questions a second.
 extension DNSService {
     /// A client for the limit of waiting questions. UDP counts separately, because its addresses may be forged.
     struct Subscriber: Hashable {
@@ -35,27 +34,4 @@ extension DNSService {
         state.answersLimited.toggle()
         return transport == .udp && state.answersLimited ? .limited : .refused
     }
-
-    /// Counts a connection. Returns false if the server or this client has too many.
-    ///
-    /// - Parameter client: Nil for a proxy that will report its client; see ``admitClient(_:)``.
-    func admitConnection(of client: IPAddress?, limit: Int) -> Bool {
-        state.withLockedValue { state in
-            guard !state.isDraining else {
-                state.connections.refuse()
-                return false
-            }
-            return state.connections.add(client, limit: limit, clientLimit: configuration.connectionsPerClient)
-        }
-    }
-
-    /// Counts the client of a connection that a proxy opened. Returns false if it has too many connections.
-    func admitClient(_ client: IPAddress) -> Bool {
-        state.withLockedValue { $0.connections.identify(client, limit: configuration.connectionsPerClient) }
-    }
-
-    /// Ends the count of a connection.
-    ///
-    /// - Parameter client: The client that ``admitConnection(of:limit:)`` or ``admitClient(_:)`` counted.
-    func removeConnection(of client: IPAddress?) { state.withLockedValue { $0.connections.remove(client) } }
 }

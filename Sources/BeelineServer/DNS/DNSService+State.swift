@@ -27,10 +27,8 @@ extension DNSService {
         var askingSystem: [DNSQuestion: SystemLookup] = [:]
         /// The number of waiting questions of each limited client, as a part of `waiting`.
         var waitingOf = Tally<Subscriber>()
-        var isDraining = false
         /// The number of changes of the names and upstreams.
         var generation = 0
-        var connections = ConnectionCounts()
         /// Whether the next question above the limit gets a truncated reply.
         var answersLimited = false
         /// The refusals over UDP that a client may get now.

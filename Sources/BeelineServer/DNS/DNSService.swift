@@ -29,6 +29,7 @@ final class DNSService: Sendable {
     }
 
     let configuration: DNSServerConfiguration
+    let connections: ConnectionTable
     private let answerer: NIOLockedValueBox<Answerer>
     /// Guards all mutable state. Nothing slow runs under the lock.
     let state: NIOLockedValueBox<State>
@@ -40,6 +41,12 @@ final class DNSService: Sendable {
 
     init(_ configuration: DNSServerConfiguration, answerer: Answerer) {
         self.configuration = configuration
+        connections = ConnectionTable(
+            allowed: configuration.maxConnections,
+            clientLimit: configuration.connectionsPerClient,
+            announcing: configuration.proxyProtocol,
+            headerLimit: configuration.idleTimeout
+        )
         self.answerer = NIOLockedValueBox(answerer)
         var state = State()
         state.limiter = configuration.questionsPerSecond.map {
@@ -233,13 +240,13 @@ final class DNSService: Sendable {
 
     /// The text of `/metrics`.
     func report(_ surroundings: DNSCounters.Surroundings) -> String {
-        let (counters, waiting, connections) = state.withLockedValue { ($0.counters, $0.waiting, $0.connections) }
-        return counters.text(surroundings, waiting: waiting, connections: connections)
+        let (counters, waiting) = state.withLockedValue { ($0.counters, $0.waiting) }
+        return counters.text(surroundings, waiting: waiting, connections: connections.counts)
     }
 
     /// The number of answers that wait for upstreams.
     var waiting: Int { state.withLockedValue { $0.waiting } }
-    var isDraining: Bool { state.withLockedValue { $0.isDraining } }
-    func drain() { state.withLockedValue { $0.isDraining = true } }
+    var isDraining: Bool { connections.isClosed }
+    func drain() { connections.close() }
     var counters: DNSCounters { state.withLockedValue { $0.counters } }
 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DirectHTTP
+import NIOConcurrencyHelpers
+import NIOCore
+import Names
+
+/// The open connections of a server, within its limits.
+final class ConnectionTable: Sendable {
+    private struct Connection {
+        let channel: any Channel
+        /// The client that it counts for. Nil for a trusted proxy, which has many, and until a PROXY header has arrived.
+        var client: IPAddress?
+    }
+
+    private struct State {
+        var counts = ConnectionCounts()
+        var open: [ObjectIdentifier: Connection] = [:]
+        var isClosed = false
+    }
+
+    private let maxConnections: Int
+    private let maxOfClient: Int
+    private let announcing: [IPNetwork]
+    private let trusted: [IPNetwork]
+    private let headerLimit: TimeAmount
+    private let state = NIOLockedValueBox(State())
+
+    private static let tooMany = ServerError(.cannotListen, "more connections than allowed")
+
+    /// - Parameters:
+    ///   - allowed: The maximum number of connections, reduced to fit the descriptor limit.
+    ///   - clientLimit: The maximum number of connections of one client.
+    ///   - announcing: The proxies that start each connection with a PROXY header.
+    ///   - trusted: The proxies whose connections carry many clients.
+    ///   - headerLimit: The time for a PROXY header.
+    init(
+        allowed: Int,
+        clientLimit: Int,
+        announcing: [IPNetwork],
+        trusted: [IPNetwork] = [],
+        headerLimit: Duration
+    ) {
+        maxConnections = Self.limit(allowed: allowed, descriptors: DescriptorLimit.current)
+        maxOfClient = clientLimit
+        self.announcing = announcing
+        self.trusted = trusted
+        self.headerLimit = TimeAmount(limit: headerLimit)
+    }
+
+    /// The maximum number of connections: `allowed`, or as many as leave descriptors for upstreams and files.
+    static func limit(allowed: Int, descriptors: Int?) -> Int {
+        guard let descriptors else { return allowed }
+        return min(allowed, max(1, descriptors - DescriptorLimit.reserve(of: descriptors)))
+    }
+
+    var counts: ConnectionCounts { state.withLockedValue { $0.counts } }
+    var channels: [any Channel] { state.withLockedValue { $0.open.values.map(\.channel) } }
+    var isClosed: Bool { state.withLockedValue { $0.isClosed } }
+
+    /// Refuses further connections.
+    func close() { state.withLockedValue { $0.isClosed = true } }
+
+    /// Adds a connection, or throws if the server or the client has too many. Runs on the channel's event loop.
+    ///
+    /// - Parameter addHandlers: Called at once, or after the PROXY header.
+    func accept(
+        _ channel: any Channel,
+        addHandlers: @escaping (any Channel, ConnectionEnds) throws -> Void
+    ) throws {
+        let ends = ConnectionEnds(channel, trusting: trusted)
+        let announcesClient = announcing.contains { $0.contains(ends.peer) }
+        let id = ObjectIdentifier(channel)
+        guard add(Connection(channel: channel, client: announcesClient ? nil : ends.countedClient), id) else {
+            throw Self.tooMany
+        }
+        channel.closeFuture.assumeIsolated().whenComplete { [self] _ in remove(id) }
+        guard announcesClient else { return try addHandlers(channel, ends) }
+        let handler = ProxyHeaderHandler(limit: headerLimit) { [self] header, channel in
+            let ends = ends.reported(by: header, trusting: trusted)
+            if header.ends != nil, let client = ends.countedClient, !identify(client, of: id) { throw Self.tooMany }
+            try addHandlers(channel, ends)
+        }
+        try channel.pipeline.syncOperations.addHandler(handler)
+    }
+
+    private func add(_ connection: Connection, _ id: ObjectIdentifier) -> Bool {
+        state.withLockedValue { state in
+            guard !state.isClosed else {
+                state.counts.refuse()
+                return false
+            }
+            let isAllowed = state.counts.add(connection.client, limit: maxConnections, clientLimit: maxOfClient)
+            if isAllowed { state.open[id] = connection }
+            return isAllowed
+        }
+    }
+
+    private func identify(_ client: IPAddress, of id: ObjectIdentifier) -> Bool {
+        state.withLockedValue { state in
+            guard state.open[id] != nil, state.counts.identify(client, limit: maxOfClient) else { return false }
+            state.open[id]?.client = client
+            return true
+        }
+    }
+
+    private func remove(_ id: ObjectIdentifier) {
+        state.withLockedValue { state in
+            if let connection = state.open.removeValue(forKey: id) { state.counts.remove(connection.client) }
+        }
+    }
+}
