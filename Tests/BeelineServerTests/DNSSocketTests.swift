@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import DirectHTTP
 import HTTPDNS
 import NIOCore
 import NIOEmbedded
@@ -31,7 +32,8 @@ struct DNSSocketTests {
     @Test("a server on all addresses has a socket for each, so that replies come from the address that was asked")
     func addressOfReplies() async throws {
         let (server, resolver, endpoint) = try await Self.server(on: IPAddress(v4: 0))
-        let addresses = server.listeners.datagrams[0].channels.compactMap { $0.localAddress.flatMap { IPAddress($0) } }
+        let channels = server.listeners.datagrams[0].channels
+        let addresses = channels.compactMap { $0.localAddress.flatMap { Endpoint($0)?.address } }
         #expect(addresses.contains(DNSLab.loopback) && !addresses.contains { $0.isUnspecified })
         #expect(try await Self.ask(endpoint.port) == 1)
         await server.stop()

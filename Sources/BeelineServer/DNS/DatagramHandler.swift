@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOCore
 import Names
 
@@ -45,7 +46,8 @@ final class DatagramHandler: ChannelInboundHandler {
         let envelope = unwrapInboundIn(data)
         let peer = envelope.remoteAddress
         // No client can receive a reply at port 0, so the source is forged.
-        guard let port = peer.port, port > 0, let client = IPAddress(peer) else { return }
+        guard let source = Endpoint(peer), source.port > 0 else { return }
+        let client = source.address.unmapped
         let now = NIODeadline.now()
         let isFlooded = pace.isFlooded(held: held.count, at: now)
         let octets = Array(envelope.data.readableBytesView)
@@ -123,14 +125,5 @@ final class DatagramHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // An ICMP error, for example because a client has closed its socket. This socket stays open.
-    }
-}
-
-extension IPAddress {
-    /// The address of a socket address; nil for a Unix domain socket. Does not format it as text.
-    init?(_ address: SocketAddress) {
-        let found: IPAddress? = address.withSockAddr { pointer, _ in IPAddress(pointer) }
-        guard let found else { return nil }
-        self = found.unmapped
     }
 }

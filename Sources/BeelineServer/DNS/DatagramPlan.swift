@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOCore
 import Names
 
@@ -27,7 +28,7 @@ struct DatagramPlan {
 
     /// The addresses that need sockets: `listen`, or all addresses of the machine if that is 0.0.0.0 or `::`.
     static func addresses(listening listen: SocketAddress, interfaces: [SocketAddress]) -> [SocketAddress] {
-        guard IPAddress(listen)?.isUnspecified ?? false else { return [listen] }
+        guard Endpoint(listen)?.address.isUnspecified ?? false else { return [listen] }
         var addresses: [SocketAddress] = []
         for var address in interfaces where addresses.count < maxAddresses {
             switch (listen, address) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
@@ -107,7 +108,7 @@ final class DatagramSockets: Sendable {
 
     /// The addresses to have sockets for; nil if the machine's addresses cannot be listed now.
     private static func addresses(_ listen: SocketAddress) -> [SocketAddress]? {
-        guard IPAddress(listen)?.isUnspecified ?? false else { return [listen] }
+        guard Endpoint(listen)?.address.isUnspecified ?? false else { return [listen] }
         guard let interfaces = try? System.enumerateDevices().compactMap(\.address) else { return nil }
         return DatagramPlan.addresses(listening: listen, interfaces: interfaces)
     }
