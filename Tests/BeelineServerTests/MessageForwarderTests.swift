@@ -138,17 +138,19 @@ struct MessageForwarderTests {
         #expect(await next.source == "fresh")
     }
 
-    /// An upstream whose first answer has TTL 0. Later ones wait for a gate.
+    /// An upstream whose first answer has TTL 0. Later ones wait for a gate, if their names start with a prefix.
     private final class GatedUpstream: MessageUpstream {
         let name = "gated"
         let answersOneFamily = true
         let isAuthenticated = true
         private let gate: Gate
+        private let prefix: String
         private let answersNext: NIOLockedValueBox<Bool>
         private let failures: NIOLockedValueBox<Int>
 
-        init(_ gate: Gate, answersFirst: Bool = true, failures: Int = 0) {
+        init(_ gate: Gate, prefix: String = "", answersFirst: Bool = true, failures: Int = 0) {
             self.gate = gate
+            self.prefix = prefix
             self.failures = NIOLockedValueBox(failures)
             answersNext = NIOLockedValueBox(answersFirst)
         }
@@ -164,6 +166,9 @@ struct MessageForwarderTests {
                 return failures >= 0
             }
             if fails { throw UpstreamError(.unreachable, "no answer") }
+            guard prefix.isEmpty || query.question.name.description.hasPrefix(prefix) else {
+                return MessageDouble.text(query)
+            }
             do {
                 try await gate.wait()
             } catch {
@@ -173,6 +178,25 @@ struct MessageForwarderTests {
         }
 
         func answer(_ question: HTTPDNS.Question) async throws(UpstreamError) -> Answer { Answer() }
+    }
+
+    @Test("a client whose names get no answers does not keep other questions from an upstream that works")
+    func silentNames() async throws {
+        let gate = Gate()
+        let upstream = GatedUpstream(gate, prefix: "dead", answersFirst: false, failures: 3)
+        var settings = ResolverConfiguration(upstreams: [upstream], system: nil)
+        (settings.limits.upstream, settings.limits.total) = (.seconds(60), .seconds(60))
+        let forwarder = MessageForwarder(settings, limits: .init(maxQueriesWhileDown: 2))
+        @Sendable func ask(_ name: String) async throws -> ServerAnswer {
+            await forwarder.answer(MessageQuery(DNSQuestion(try #require(DNSName(name)), DNSLab.text)))
+        }
+        for number in 0..<3 { #expect(try await ask("dead\(number).example").isFailure) }
+        async let first = ask("dead3.example")
+        async let second = ask("dead4.example")
+        try await gate.arrivals(atLeast: 2)
+        try await eventually("an answer") { try await ask("a.example").source == "fresh" }
+        gate.open()
+        #expect(try await [first.source, second.source] == ["fresh", "fresh"])
     }
 
     @Test("while no upstream responds, few questions wait for one, and all do again after a response")

@@ -57,6 +57,8 @@ final class MessageForwarder: Sendable {
         /// The index of the upstream to ask first, and the time at which the preferred one is asked first again.
         var first = 0
         var preferredAt: ContinuousClock.Instant?
+        /// When the upstreams were last probed.
+        var probedAt: ContinuousClock.Instant?
         var isClosed = false
         var times: [UpstreamTimes]
         var questionsSent = 0
@@ -148,12 +150,38 @@ final class MessageForwarder: Sendable {
     /// - Parameter leavesReserve: Whether a quarter of the queries is left to others.
     func hasRoom(_ query: MessageQuery, leavesReserve: Bool) -> Bool {
         let key = Key(query, in: network())
-        return state.withLockedValue { $0.queries[key] != nil || hasRoom($0, leavesReserve: leavesReserve) }
+        return state.withLockedValue { state in
+            if state.queries[key] != nil || hasRoom(state, leavesReserve: leavesReserve) { return true }
+            probe(&state, in: key.network)
+            return false
+        }
+    }
+
+    private func areDown(_ state: State) -> Bool {
+        state.health.allSatisfy { $0.silences >= limits.silencesUntilDown }
     }
 
     private func maxQueries(_ state: State) -> Int {
-        let areDown = state.health.allSatisfy { $0.silences >= limits.silencesUntilDown }
-        return areDown ? min(limits.maxQueriesWhileDown, limits.maxQueries) : limits.maxQueries
+        areDown(state) ? min(limits.maxQueriesWhileDown, limits.maxQueries) : limits.maxQueries
+    }
+
+    /// Asks upstreams that are down for the name servers of the root, which all of them know, once a second. Called
+    /// when a question finds no room: a client may hold all places with names whose servers are silent, and then no
+    /// other question could find out that the upstreams respond.
+    private func probe(_ state: inout State, in network: String) {
+        let now = clock.now
+        let isDue = state.probedAt.map { now - $0 >= .seconds(1) } ?? true
+        let query = MessageQuery(DNSQuestion(.root, DNSType(rawValue: 2)))
+        let key = Key(query, in: network)
+        guard areDown(state), isDue, !state.isClosed, state.queries[key] == nil else { return }
+        state.probedAt = now
+        start(query, for: key, in: &state)
+    }
+
+    private func start(_ query: MessageQuery, for key: Key, in state: inout State) {
+        state.lastID += 1
+        let id = state.lastID
+        state.queries[key] = Query(id: id, task: Task { await self.ask(query, key: key, id: id) })
     }
 
     /// Whether a further query may start now.
@@ -172,10 +200,11 @@ final class MessageForwarder: Sendable {
         let (id, stale) = state.withLockedValue { state -> (Int?, Entry?) in
             let stale = usableStale(key, now: now, in: &state)
             if state.queries[key] == nil {
-                guard hasRoom(state) else { return (nil, stale) }
-                state.lastID += 1
-                let id = state.lastID
-                state.queries[key] = Query(id: id, task: Task { await self.ask(query, key: key, id: id) })
+                guard hasRoom(state) else {
+                    probe(&state, in: key.network)
+                    return (nil, stale)
+                }
+                start(query, for: key, in: &state)
             }
             state.queries[key]?.wanted += 1
             state.queries[key]?.waiters.append(continuation)
