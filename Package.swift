@@ -363,7 +363,7 @@ let package = Package(
             dependencies: [
                 "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "HTTPWire", "Names", httpTypes,
                 nio("NIOCore"),
-                nio("NIOConcurrencyHelpers"), nio("NIOEmbedded"), nio("NIOHTTP1"), tracing,
+                nio("NIOConcurrencyHelpers"), nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOPosix"), tracing,
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: settings

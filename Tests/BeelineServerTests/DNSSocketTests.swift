@@ -3,10 +3,14 @@
 import BeelineTesting
 import DirectHTTP
 import HTTPDNS
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOEmbedded
 import Names
 import Testing
+
+import class NIOPosix.ClientBootstrap
+import class NIOPosix.MultiThreadedEventLoopGroup
 
 @testable import BeelineServer
 
@@ -117,6 +121,61 @@ struct DNSSocketTests {
         #expect(try await connection.receive(count: 4)[2...] == [0x12, 0x34])
         // Without a question, the connection is idle again.
         #expect(try await connection.drain() > 0)
+        await server.stop()
+        await resolver.shutDown()
+    }
+
+    /// An upstream whose answers have 60,000 octets, and wait for a gate.
+    private final class LargeUpstream: MessageUpstream {
+        let name = "large"
+        let answersOneFamily = true
+        let isAuthenticated = true
+        private let gate: Gate
+
+        init(_ gate: Gate) { self.gate = gate }
+
+        func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
+            do {
+                try await gate.wait()
+            } catch {
+                throw UpstreamError(.cancelled, "cancelled")
+            }
+            let content = DNSRecord.Content.other(DNSLab.text, [UInt8](repeating: 0, count: 60_000))
+            return MessageDouble.reply(query, [DNSRecord(query.question.name, ttl: 60, content)])
+        }
+
+        func answer(_ question: HTTPDNS.Question) async throws(UpstreamError) -> Answer { Answer() }
+    }
+
+    @Test("a client that does not read its replies is disconnected before they fill the memory")
+    func unreadReplies() async throws {
+        let (gate, count) = (Gate(), 256)
+        let answered = NIOLockedValueBox(0)
+        var settings = ResolverConfiguration(upstreams: [LargeUpstream(gate)], system: nil)
+        (settings.limits.upstream, settings.limits.total) = (.seconds(60), .seconds(60))
+        let resolver = Resolver(settings)
+        var configuration = DNSServerConfiguration()
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
+        (configuration.questionsPerConnection, configuration.idleTimeout) = (count, .seconds(3_600))
+        configuration.accessLog = { _ in answered.withLockedValue { $0 += 1 } }
+        let server = try DNSServer(configuration, resolver: resolver)
+        let endpoint = try await server.start().plain[0]
+        let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .connect(host: endpoint.address.description, port: Int(endpoint.port))
+            .get()
+        var octets: [UInt8] = []
+        for number in 0..<count {
+            let query = DNSLab.query("n\(number).example", DNSLab.text)
+            octets += [0, UInt8(query.count)] + query
+        }
+        try await client.writeAndFlush(ByteBuffer(bytes: octets))
+        try await gate.arrivals(atLeast: count)
+        gate.open()
+        try await eventually("all answers") { answered.withLockedValue { $0 } == count }
+        // Reading shows the end of the connection.
+        try await client.setOption(.autoRead, value: true).get()
+        try await withTimeLimit(.seconds(20), for: { "the end" }) { try await client.closeFuture.get() }
         await server.stop()
         await resolver.shutDown()
     }

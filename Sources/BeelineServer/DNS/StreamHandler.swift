@@ -35,6 +35,8 @@ final class StreamHandler: ChannelInboundHandler {
 
     /// Replies are flushed when they have this many octets.
     private static let maxUnflushed = 65_536
+    /// The octets of replies that the socket may hold back. With more, the connection is closed.
+    private static let maxUnread = 1 << 20
 
     private var limit: Int { service.configuration.questionsPerConnection }
 
@@ -134,6 +136,11 @@ final class StreamHandler: ChannelInboundHandler {
     private func answered(_ octets: [UInt8], _ context: ChannelHandlerContext) {
         waiting -= 1
         guard context.channel.isActive else { return }
+        // Many questions may wait when a client stops reading. A server may close at any time (RFC 7766 §6.2.4).
+        guard context.channel.unwrittenBytes <= Self.maxUnread else {
+            isEnding = true
+            return context.close(promise: nil)
+        }
         write(octets, context)
         flush(context)
         if isEnding, waiting == 0 { return context.close(promise: nil) }
