@@ -39,10 +39,15 @@ struct HTTP2LimitTests {
 
     @Test("replies that closed windows hold back do not fill the memory, however many streams a client may open")
     func heldReplies() async throws {
-        let lab = try await ServerLab { $0.streamsPerConnection = 2_000 }
+        let lab = try await ServerLab {
+            $0.streamsPerConnection = 2_000
+            $0.questionsPerSecond = nil
+        }
+        let path = "/resolve?name=many.test"
+        _ = try await lab.get(path)
         let connection = try await Self.connect(to: lab, settings: [(4, 0)])
         let count = 1_500
-        var bytes = (0..<UInt32(count)).flatMap { Self.request("/metrics", stream: $0 * 2 + 1).bytes }
+        var bytes = (0..<UInt32(count)).flatMap { Self.request(path, stream: $0 * 2 + 1).bytes }
         // The windows open after the last request.
         bytes += RawFrame.settings([(4, 1 << 30)]).bytes + RawFrame(.windowUpdate, payload: RawFrame.big(1 << 30)).bytes
         try await connection.send(bytes)

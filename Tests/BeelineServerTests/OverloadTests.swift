@@ -85,6 +85,24 @@ struct OverloadTests {
         await resolver.shutDown()
     }
 
+    @Test("a client gets the metrics 50 times at once and then 10 times a second, and probes of health are not limited")
+    func metricsOfAClient() async throws {
+        let resolver = Self.resolver(ScriptedUpstream("script"))
+        let service = ServerService(ServerConfiguration(), resolver: resolver, zones: try ZoneFiles([]))
+        let now = NIODeadline.now()
+        func statuses(_ path: String, _ client: IPAddress = Self.client, at time: NIODeadline) -> [Int] {
+            (0..<100).compactMap { _ -> Int? in
+                let handling = service.handle(ServerRequest(.get, target: path, client: client), now: time)
+                if case .reply(let reply) = handling { return reply.status } else { return nil }
+            }
+        }
+        #expect(statuses("/metrics", at: now).count { $0 == 200 } == 50)
+        #expect(statuses("/metrics", at: now + .seconds(1)).count { $0 == 429 } == 90)
+        #expect(statuses("/health", at: now) == Array(repeating: 200, count: 100))
+        #expect(statuses("/metrics", IPAddress(v4: 0x7f00_0002), at: now).first == 200)
+        await resolver.shutDown()
+    }
+
     @Test(
         "a cached name is answered at once, also to a client that has too many pending lookups",
         arguments: ["/d?dn=", "/1/d?host=", "/v2/d?dn=", "/resolve?name="]

@@ -197,7 +197,7 @@ struct ServerTests {
         }
         try Data("$ORIGIN corp.test.\nwww A nonsense\n".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
         try await eventually("the failure in /metrics", every: .milliseconds(10)) {
-            !String(decoding: try await lab.get("/metrics").body, as: UTF8.self).contains("reload_failures_total 0\n")
+            String(decoding: try await lab.get("/metrics").body, as: UTF8.self).contains("reload_failures_total 1\n")
         }
         #expect(try await address() == "192.0.2.99")
         #expect(told.withLockedValue { $0 }.map(\.code) == [.badZone])

@@ -32,6 +32,8 @@ final class ServerService: Sendable {
         /// Nil if the server has `/metrics`, `/health` and `/ready` only.
         var router: Router?
         var limiter: RateLimiter?
+        /// The requests for `/metrics`.
+        var reports = RateLimiter(perSecond: 10, burst: 50, maxClients: 4_096)
         var counters = ServerCounters()
         /// Whether the server listens.
         var hasStarted = false
@@ -103,8 +105,8 @@ final class ServerService: Sendable {
     /// Handles a request, or refuses it if its client exceeds the rate limit.
     func handle(_ request: ServerRequest, now: NIODeadline) -> RequestHandling {
         // Monitoring is exempt from the rate limit: the metrics are needed most when a client behind the same address exceeds it.
-        // They cost no lookup, and the limits of connections, streams and held bytes bound unread replies.
-        if let reply = monitoring(request) { return .reply(reply) }
+        // They have a limit of their own, because their text costs as much as many answers.
+        if let reply = monitoring(request, now: now) { return .reply(reply) }
         let (isAllowed, router) = state.withLockedValue { state in
             let nanoseconds = Int64(clamping: now.uptimeNanoseconds)
             let isAllowed = state.limiter?.allows(request.client, now: nanoseconds) ?? true
@@ -116,12 +118,14 @@ final class ServerService: Sendable {
     }
 
     /// The reply to a request of monitoring. Nil for other requests.
-    private func monitoring(_ request: ServerRequest) -> ServerReply? {
+    private func monitoring(_ request: ServerRequest, now: NIODeadline) -> ServerReply? {
         guard Self.isMonitoring(request) else { return nil }
         switch request.path {
         case "/health": return isDraining || source.isStopping() ? .text("draining", status: 503) : .text("ok")
         case "/ready": return readyReply()
-        default: return metrics()
+        default:
+            let time = Int64(clamping: now.uptimeNanoseconds)
+            return state.withLockedValue { $0.reports.allows(request.client, now: time) } ? metrics() : .limited
         }
     }
 
