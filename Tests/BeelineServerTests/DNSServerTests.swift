@@ -290,6 +290,62 @@ struct DNSServerTests {
         await resolver.shutDown()
     }
 
+    @Test(
+        "where NAT64 is known, a failed lookup of IPv4 addresses is no denial, and the SOA bounds the TTL of new ones",
+        arguments: [false, true]
+    )
+    func failureOfDNS64(_ wantsSignatures: Bool) async throws {
+        let fails = NIOLockedValueBox(true)
+        let zone = try #require(DNSName("example"))
+        let double = MessageDouble { query in
+            if query.question.type == .a {
+                let record = DNSRecord(query.question.name, ttl: 3_600, .address(IPAddress(v4: 0xc000_0201)))
+                return fails.withLockedValue { $0 } ? nil : MessageDouble.reply(query, [record])
+            }
+            var message = MessageDouble.reply(query)
+            message.authorities = [FaultyDNS.authority(of: zone, minimum: 30)]
+            return message
+        }
+        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
+        let prefix = try #require(IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) })
+        await resolver.networkChanged(to: Network(id: "six", families: .v6, nat64: [prefix]))
+        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        answerer.synthesizes = true
+        let service = DNSService(DNSServerConfiguration(), answerer: answerer)
+        let options: [UInt8] = [0, 0, 41, 4, 208, 0, 0, wantsSignatures ? 0x80 : 0, 0, 0, 0]
+        let question = query("a.example", .aaaa, edns: options)
+        // The second time, both answers are known.
+        for _ in 0..<2 {
+            let failure = try DNSMessage(octets: try #require(await ask(service, question)))
+            #expect(failure.flags.responseCode == .serverFailure && failure.authorities.isEmpty)
+        }
+        fails.withLockedValue { $0 = false }
+        try await eventually("an address") {
+            let reply = try DNSMessage(octets: try #require(await ask(service, question)))
+            // The absence has 30 s, and 60 s in the double's own answers.
+            return reply.answers.map { (1...60).contains($0.ttl) } == [true]
+        }
+        await resolver.shutDown()
+    }
+
+    @Test("where NAT64 is known, a denial of IPv6 addresses is no answer in a flood unless the IPv4 ones are known")
+    func floodOfDNS64() async throws {
+        let double = MessageDouble { MessageDouble.reply($0) }
+        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
+        let prefix = try #require(IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) })
+        await resolver.networkChanged(to: Network(id: "six", families: .v6, nat64: [prefix]))
+        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        answerer.synthesizes = true
+        var asked = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), .aaaa))
+        asked.wantsSignatures = true
+        let step = answerer.step(asked)
+        _ = await answerer.backend.forwarder.answer(asked)
+        #expect(answerer.known(step) == nil && answerer.stale(step) == nil)
+        _ = await answerer.answer(step)
+        #expect(answerer.stale(step)?.code == .noError)
+        await resolver.shutDown()
+    }
+
     @Test("private names are refused to other machines")
     func privateNames() async throws {
         let double = MessageDouble { MessageDouble.text($0) }

@@ -20,28 +20,30 @@ extension Answerer {
                 return prepending(step.finding, to: answer)
             }
             guard let v4 = backend.forwarder.known(original) else { return nil }
-            return prepending(step.finding, to: synthesized(v4, by: backend.resolver) ?? answer)
+            return prepending(step.finding, to: synthesized(from: v4, replacing: answer, by: backend.resolver))
         case .addresses(let backend, let host, let family):
-            let subnet = step.query.subnet
-            let name = step.query.question.name
-            guard let cached = backend.resolver.current(host, families: Families(family), subnet: subnet) else {
-                return nil
+            guard var answer = known(step.query, of: host, family, by: backend.resolver) else { return nil }
+            if needsSynthesis(answer, by: backend.resolver, family: family) {
+                // IPv6 addresses are made from IPv4 ones, which need a separate question.
+                guard let v4 = known(step.query, of: host, .v4, by: backend.resolver) else { return nil }
+                answer = synthesized(from: v4, replacing: answer, by: backend.resolver)
             }
-            let answer =
-                switch cached {
-                case .success(let found): answer(from: found, by: backend.resolver, name: name, family: family)
-                case .failure(let error):
-                    failure(error, by: backend.resolver, host, name: name, family: family, subnet: subnet)
-                }
-            guard needsSynthesis(answer, by: backend.resolver, family: family) else {
-                return answer.isFailure ? answer : prepending(step.finding, to: answer)
-            }
-            // IPv6 addresses are made from IPv4 ones, which need a separate question.
-            guard let v4 = backend.resolver.current(host, families: .v4, subnet: subnet) else { return nil }
-            guard case .success(let found) = v4 else { return prepending(step.finding, to: answer) }
-            let originals = self.answer(from: found, by: backend.resolver, name: name, family: .v4)
-            return prepending(step.finding, to: synthesized(originals, by: backend.resolver) ?? answer)
+            return answer.isFailure ? answer : prepending(step.finding, to: answer)
         case .tables, .existence: return nil
+        }
+    }
+
+    private func known(
+        _ query: MessageQuery,
+        of host: Host,
+        _ family: IPAddress.Family,
+        by resolver: Resolver
+    ) -> ServerAnswer? {
+        let (name, subnet) = (query.question.name, query.subnet)
+        return switch resolver.current(host, families: Families(family), subnet: subnet) {
+        case .success(let found)?: answer(from: found, by: resolver, name: name, family: family)
+        case .failure(let error)?: failure(error, by: resolver, host, name: name, family: family, subnet: subnet)
+        case nil: nil
         }
     }
 
@@ -58,9 +60,11 @@ extension Answerer {
             // A table may have the host. Its addresses are then the only ones.
             if host != nil, backend.resolver.hasTables { return nil }
             guard let answer = backend.forwarder.stale(step.query) else { return nil }
-            let original = originalQuery(of: step.query, answer, by: backend.resolver)
-            let v4 = original.flatMap { backend.forwarder.stale($0) }
-            return prepending(step.finding, to: v4.flatMap { synthesized($0, by: backend.resolver) } ?? answer)
+            guard let original = originalQuery(of: step.query, answer, by: backend.resolver) else {
+                return prepending(step.finding, to: answer)
+            }
+            guard let v4 = backend.forwarder.stale(original), !v4.isFailure else { return nil }
+            return prepending(step.finding, to: synthesized(from: v4, replacing: answer, by: backend.resolver))
         case .addresses(let backend, let host, let family):
             let answer = staleAnswer(to: step, by: backend.resolver, host: host, family: family)
             return answer.map { prepending(step.finding, to: $0) }
@@ -78,18 +82,21 @@ extension Answerer {
         if let found = resolver.stale(host, families: Families(family), subnet: subnet) {
             return answer(from: found, by: resolver, name: name, family: family)
         }
-        let hadNone = resolver.hadNone(host, family, subnet: subnet)
-        let absence = hadNone ? Self.staleAbsence(of: name) : nil
-        // IPv6 addresses may be made from IPv4 ones.
-        guard synthesizes, family == .v6, !resolver.network.nat64.isEmpty else { return absence }
+        guard synthesizes, family == .v6, !resolver.network.nat64.isEmpty else {
+            return resolver.hadNone(host, family, subnet: subnet) ? Self.staleAbsence(of: name) : nil
+        }
+        // IPv6 addresses may be made from IPv4 ones. If those are unknown, the absence would be cached as that of all
+        // addresses.
         var originals = resolver.stale(host, families: .v4, subnet: subnet)
         if case .success(let found) = resolver.current(host, families: .v4, subnet: subnet) { originals = found }
-        guard let originals else { return absence }
+        guard let originals else {
+            let hasNeither = resolver.hadNone(host, .v6, subnet: subnet) && resolver.hadNone(host, .v4, subnet: subnet)
+            return hasNeither ? Self.staleAbsence(of: name) : nil
+        }
         let found = answer(from: originals, by: resolver, name: name, family: .v4)
-        guard var answer = synthesized(found, by: resolver), !answer.addresses.isEmpty else { return absence }
         // The name may have IPv6 addresses. The client asks for them again soon.
-        answer.answers = answer.answers.map { DNSRecord($0.name, ttl: min($0.ttl, Self.staleTTL), $0.data) }
-        return answer
+        let made = found.synthesized(with: resolver.network.nat64, atMost: Self.staleTTL)
+        return made.addresses.isEmpty ? nil : made
     }
 
     /// Whether the limit of concurrent lookups allows the question now.

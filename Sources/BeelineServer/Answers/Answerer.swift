@@ -65,7 +65,7 @@ struct Answerer: Sendable {
                 return prepending(step.finding, to: answer)
             }
             let v4 = await backend.forwarder.answer(original)
-            return prepending(step.finding, to: synthesized(v4, by: backend.resolver) ?? answer)
+            return prepending(step.finding, to: synthesized(from: v4, replacing: answer, by: backend.resolver))
         case .tables(let backend, let host):
             let answer = await tableAnswer(backend.resolver, host, name: name, type: step.query.question.type)
             return answer ?? ServerAnswer(.refused, errors: [.prohibited])
@@ -74,7 +74,7 @@ struct Answerer: Sendable {
             var answer = await addresses(backend.resolver, host, name: name, family: family, subnet: subnet)
             if needsSynthesis(answer, by: backend.resolver, family: family) {
                 let v4 = await addresses(backend.resolver, host, name: name, family: .v4, subnet: subnet)
-                answer = synthesized(v4, by: backend.resolver) ?? answer
+                answer = synthesized(from: v4, replacing: answer, by: backend.resolver)
             }
             return answer.isFailure ? answer : prepending(step.finding, to: answer)
         case .existence(let backend, let host):
@@ -135,9 +135,13 @@ struct Answerer: Sendable {
         return query
     }
 
-    /// An answer with IPv6 addresses made from IPv4 ones; nil if there are none.
-    func synthesized(_ v4: ServerAnswer, by resolver: Resolver) -> ServerAnswer? {
-        v4.addresses.isEmpty ? nil : v4.synthesized(with: resolver.network.nat64)
+    /// The answer with IPv6 addresses made from IPv4 ones, in place of an answer without any (RFC 6147 §5.1.6). A
+    /// failure stays one: the absence of IPv6 addresses would be cached as that of all addresses.
+    func synthesized(from v4: ServerAnswer, replacing answer: ServerAnswer, by resolver: Resolver) -> ServerAnswer {
+        if v4.isFailure { return v4 }
+        guard !v4.addresses.isEmpty else { return answer }
+        // Without an SOA, at most 600 s (RFC 6147 §5.1.7).
+        return v4.synthesized(with: resolver.network.nat64, atMost: answer.ttlOfAbsence ?? 600)
     }
 
     static func query(_ name: DNSName, _ family: IPAddress.Family, subnet: IPNetwork?) -> MessageQuery {
@@ -254,14 +258,14 @@ extension ServerAnswer {
     }
 
     /// The answer with IPv6 addresses in place of IPv4 ones (RFC 6147 §5.1.7), without signatures and not validated.
-    func synthesized(with prefixes: [NAT64Prefix]) -> ServerAnswer {
+    func synthesized(with prefixes: [NAT64Prefix], atMost ttl: UInt32) -> ServerAnswer {
         var answer = self
         answer.isVerified = false
         answer.authorities = []
         answer.answers = answers.filter { $0.type != .signature }.flatMap { record -> [DNSRecord] in
             guard case .address(let address) = record.data else { return [record] }
             return prefixes.compactMap { $0.synthesize(address) }.map {
-                DNSRecord(record.name, ttl: min(record.ttl, 600), .address($0))
+                DNSRecord(record.name, ttl: min(record.ttl, ttl), .address($0))
             }
         }
         return answer

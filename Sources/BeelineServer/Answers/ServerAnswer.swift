@@ -131,13 +131,16 @@ struct ServerAnswer: Sendable {
         let least = answers.lazy.map(\.ttl).min()
         guard isNegative else { return least ?? 0 }
         // The requested records are missing, so the negative TTL applies too.
-        var negative = Self.negativeTTL
-        for record in authorities {
-            guard case .authority(let soa) = record.data else { continue }
-            negative = min(record.ttl, soa.minimum)
-            break
-        }
+        let negative = ttlOfAbsence ?? Self.negativeTTL
         return min(least ?? negative, negative)
+    }
+
+    /// How long the SOA lets the absence of records be cached, in seconds; nil without an SOA.
+    var ttlOfAbsence: UInt32? {
+        for record in authorities {
+            if case .authority(let soa) = record.data { return min(record.ttl, soa.minimum) }
+        }
+        return nil
     }
 
     /// Whether the answer lacks the requested records. It then has at most aliases and their signatures.
