@@ -86,6 +86,23 @@ struct QuotaTests {
         #expect(store.values.withLockedValue { $0.keys.sorted() } == ["7:s:1000000"])
     }
 
+    @Test("parallel questions reserve one block and not one each, which other servers would lack")
+    func parallel() async throws {
+        let (store, gate) = (Counters(), Gate())
+        store.state.withLockedValue { $0 = .held(gate) }
+        let quotas = AccountQuotas(store, limit: .seconds(60)) { 1_000_000 }
+        let account = try Self.account(AccountQuota(perSecond: 1_000))
+        async let allowed: Int = withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<50 { group.addTask { await quotas.allows(1, of: account) } }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        try await gate.arrivals(atLeast: 50)
+        gate.open()
+        #expect(await allowed == 50)
+        // The limit of 1,000 has blocks of 20.
+        #expect(store.values.withLockedValue { $0["7:s:1000000"] ?? 0 } <= 50 + 20)
+    }
+
     @Test("a question that is cancelled while the store is asked loses nothing of the quota")
     func cancelled() async throws {
         let (store, gate) = (Counters(), Gate())

@@ -24,6 +24,9 @@ struct QuotaWindow {
     /// All reserved questions of this server in this window.
     private var reserved = 0
     private var isSpent = false
+    /// Whether a block is being reserved. Meanwhile, questions reserve only themselves, or parallel ones would reserve
+    /// a block each.
+    private var isReserving = false
 
     init(limit: Int, length: Int64) {
         self.limit = limit
@@ -44,12 +47,17 @@ struct QuotaWindow {
         // clock was wrong before, and this window could last for any time.
         let isSetBack = current < start && start - current <= length && last - now <= Self.maxStepBack
         last = now
-        if current != start, !isSetBack { (start, left, reserved, isSpent) = (current, 0, 0, false) }
+        if current != start, !isSetBack {
+            (start, left, reserved) = (current, 0, 0)
+            (isSpent, isReserving) = (false, false)
+        }
         if left >= questions {
             left -= questions
             return .allowed
         }
-        return isSpent ? .refused : .reserve(max(block, questions), start: start)
+        if isSpent { return .refused }
+        defer { isReserving = true }
+        return .reserve(isReserving ? questions : max(block, questions), start: start)
     }
 
     /// Adds the result of a reservation.
@@ -57,6 +65,7 @@ struct QuotaWindow {
     /// - Parameter total: The counter's new value. Nil if the store is away: the server then counts alone.
     mutating func reserved(_ amount: Int, start: Int64, total: Int?) {
         guard start == self.start else { return }
+        if amount >= block { isReserving = false }
         // Other servers may have taken a part of the amount.
         // A total below the amount is not a sum of reservations: another program has set the counter.
         let before = total.flatMap { $0 >= amount ? $0 - amount : nil } ?? reserved
