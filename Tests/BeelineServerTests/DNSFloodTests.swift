@@ -168,6 +168,8 @@ struct DNSFloodTests {
         _ = await answerer.backend.forwarder.answer(query)
         #expect(answerer.backend.forwarder.stale(query)?.answers.count == 1)
         #expect(answerer.stale(answerer.step(query)) == nil)
+        let other = MessageQuery(DNSQuestion(try #require(DNSName("c.example")), DNSLab.text))
+        _ = await answerer.backend.forwarder.answer(other)
         answerer.backend.forwarder.close()
         #expect(!answerer.backend.forwarder.hasRoom(query, leavesReserve: false))
 
@@ -186,6 +188,8 @@ struct DNSFloodTests {
         let text = try await ask(DNSLab.query("a.example", DNSLab.text))
         #expect(text.flags.responseCode == .noError && text.answers.isEmpty)
         #expect(try await ask(DNSLab.query("b.example", DNSLab.text)).flags.responseCode == .serverFailure)
+        // A name that no table has keeps its answer.
+        #expect(try await ask(DNSLab.query("c.example", DNSLab.text)).answers.count == 1)
         await resolver.shutDown()
     }
 

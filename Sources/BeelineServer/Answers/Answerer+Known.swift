@@ -57,8 +57,8 @@ extension Answerer {
     func stale(_ step: Step) -> ServerAnswer? {
         switch step.route {
         case .message(let backend, let host):
-            // A table may have the host. Its addresses are then the only ones.
-            if host != nil, backend.resolver.hasTables { return nil }
+            // The addresses of a table are the only ones of its hosts.
+            if let host, backend.resolver.isInTable(host) { return nil }
             guard let answer = backend.forwarder.stale(step.query) else { return nil }
             guard let original = originalQuery(of: step.query, answer, by: backend.resolver) else {
                 return prepending(step.finding, to: answer)
