@@ -122,6 +122,17 @@ struct DNSForwardingTests {
         #expect(reply.additionals.filter { $0.type != .opt }.map(\.data) == [.address(Self.address)])
     }
 
+    @Test("the records of a name and type get the least of the TTLs that the upstream gives them (RFC 2181 §5.2)")
+    func differentTTLs() async throws {
+        let double = MessageDouble { query in
+            var message = MessageDouble.text(query, 3)
+            for (index, ttl) in [900, 60, 300].enumerated() { message.answers[index].ttl = UInt32(ttl) }
+            return message
+        }
+        let reply = try await DNSLab([double]).ask(DNSLab.query("a.example", DNSLab.text))
+        #expect(reply.answers.map(\.ttl) == [60, 60, 60])
+    }
+
     @Test(
         "AD comes from authenticated upstreams only, and not only for the client that asked first",
         arguments: [true, false]

@@ -68,6 +68,15 @@ struct ZoneTests {
         #expect(set.lookUp(try Self.name("x.c.test"), .a)?.answer.answers.map(\.ttl) == [seconds])
     }
 
+    @Test("the records of a name and type have the least of their TTLs (RFC 2181 §5.2)")
+    func differentTTLs() throws {
+        let records = "x 300 A 192.0.2.1\nX 60 A 192.0.2.2\nx 900 A 192.0.2.1\nx 900 AAAA 2001:db8::1\n"
+        let set = try Self.set("$ORIGIN c.test.\n@ 60 SOA a b 1 1 1 1 1\n\(records)")
+        let name = try Self.name("x.c.test")
+        #expect(set.lookUp(name, .a)?.answer.answers.map(\.ttl) == [60, 60])
+        #expect(set.lookUp(name, .aaaa)?.answer.answers.map(\.ttl) == [900])
+    }
+
     @Test("a zone does not answer for names outside it or for delegated names")
     func outside() throws {
         let set = try Self.set()

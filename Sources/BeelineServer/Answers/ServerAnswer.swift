@@ -148,6 +148,21 @@ struct ServerAnswer: Sendable {
     private static let aliases = [DNSType.cname, .subtreeAlias, .signature]
 }
 
+extension [DNSRecord] {
+    /// Gives the records of a name and type the least of their TTLs, which must not differ (RFC 2181 §5.2). Signatures
+    /// keep theirs, because they have the TTLs of several types.
+    mutating func equalizeTTLs() {
+        var ttls: [DNSQuestion: UInt32] = [:]
+        for record in self {
+            let key = DNSQuestion(record.name, record.type)
+            ttls[key] = Swift.min(record.ttl, ttls[key] ?? .max)
+        }
+        for index in indices where self[index].type != .signature {
+            self[index].ttl = ttls[DNSQuestion(self[index].name, self[index].type)] ?? self[index].ttl
+        }
+    }
+}
+
 extension DNSType {
     /// RRSIG.
     static let signature = DNSType(rawValue: 46)

@@ -158,6 +158,7 @@ extension MessageForwarder {
         answer.additionals.removeAll { !check.accepts($0) }
         let bound = answer.isNegative ? min(limits.maxTTL, limits.maxNegativeTTL) : limits.maxTTL
         answer.limitTTL(to: UInt32(clamping: bound.components.seconds))
+        answer.answers.equalizeTTLs()
         if answer.isNegative {
             // The MINIMUM of the SOA does not age, so the TTL becomes the time that is left (RFC 2308 §5).
             let ttl = answer.ttl

@@ -48,12 +48,9 @@ struct ZoneFile {
 
     /// Removes duplicates, which differ in TTL at most (RFC 2181 §5).
     private static func distinct(_ records: [DNSRecord]) -> [DNSRecord] {
-        var seen: Set<DNSRecord> = []
-        return records.filter { record in
-            var key = record
-            key.ttl = 0
-            return seen.insert(key).inserted
-        }
+        var (records, seen) = (records, Set<DNSRecord>())
+        records.equalizeTTLs()
+        return records.filter { seen.insert($0).inserted }
     }
 
     /// A name that has a CNAME and other records (RFC 1034 §3.6.2). KEY, RRSIG and NSEC are allowed (RFC 4034 §3, §4).
