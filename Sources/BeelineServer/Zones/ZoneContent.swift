@@ -12,6 +12,8 @@ struct ZoneContent {
 
     /// Parses the words into the content of a record.
     func read() throws(ServerError) -> DNSRecord.Content {
+        // Without synthesized aliases, the names below it would not exist.
+        if type == .subtreeAlias { throw wrong("DNAME is not supported: write an alias for each name") }
         if words.first?.octets == [0x100 | 0x23] { return try general() }
         switch (type.rawValue, words.count) {
         case (1, 1), (28, 1):
