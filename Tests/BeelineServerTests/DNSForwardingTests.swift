@@ -2,6 +2,7 @@
 
 import BeelineTesting
 import HTTPDNS
+import HTTPTypes
 import NIOConcurrencyHelpers
 import NIOCore
 import Names

@@ -128,6 +128,51 @@ struct DNSServerTests {
         #expect(double.questions.count == 1)
     }
 
+    @Test("a query without RD is answered from what is known, and asks no upstream (RFC 1034 §4.3.1)")
+    func withoutRecursion() async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let service = try service(double, rules: "192.0.2.7 printer.lan")
+        func reply(_ name: String, _ type: DNSType, flags: [UInt8] = [0, 0]) async throws -> DNSMessage {
+            let octets = query(name, type, edns: Self.plainEDNS, flags: flags)
+            return try DNSMessage(octets: try #require(await ask(service, octets)))
+        }
+        let refusal = try await reply("a.example", Self.text)
+        #expect(refusal.flags.responseCode == .refused && ExtendedError.errors(in: refusal) == [.notAuthoritative])
+        #expect(double.questions.isEmpty)
+        #expect(try await reply("printer.lan", .a).answers.count == 1)
+        _ = try await reply("a.example", Self.text, flags: [1, 0])
+        #expect(try await reply("a.example", Self.text).answers.count == 1)
+        #expect(double.questions.count == 1)
+    }
+
+    @Test("a query without RD asks neither this machine's resolver nor, for a cached name that is due, an upstream")
+    func withoutRecursionInBackground() async throws {
+        let answer = Answer(v4: .addresses([IPAddress(v4: 0xc633_6401)], ttl: .seconds(60)))
+        let upstream = ScriptedUpstream("upstream") { _ in .answer(answer) }
+        let system = ScriptedUpstream("system", kind: .system) { _ in .answer(answer) }
+        var settings = ResolverConfiguration(upstreams: [upstream], system: system)
+        settings.network.monitor = nil
+        settings.cache.staleWhileRefresh = .seconds(3_600)
+        let clock = ManualClock()
+        let resolver = Resolver(settings, clock: clock)
+        let service = DNSService(
+            DNSServerConfiguration(),
+            answerer: Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        )
+        func reply(_ name: String, _ type: DNSType) async throws -> DNSMessage {
+            try DNSMessage(octets: try #require(await ask(service, query(name, type, flags: [0, 0]))))
+        }
+        for type in [DNSType.a, Self.text] {
+            #expect(try await reply("printer.lan", type).flags.responseCode == .refused)
+        }
+        _ = try await resolver.resolve(try Host("a.example"), families: .v4)
+        clock.advance(by: .seconds(61))
+        let sent = resolver.questionsSent
+        #expect(try await reply("a.example", .a).answers.count == 1)
+        #expect(resolver.questionsSent == sent && system.questions.isEmpty)
+        await resolver.shutDown()
+    }
+
     @Test("a reply that is too large for UDP is truncated, and whole over TCP")
     func truncation() async throws {
         let service = try service(MessageDouble { MessageDouble.text($0, 200) })

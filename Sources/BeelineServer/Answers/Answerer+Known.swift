@@ -9,7 +9,9 @@ extension Answerer {
     func known(_ query: MessageQuery) -> ServerAnswer? { known(step(query)) }
 
     /// The answer, if it is available without waiting. Nil if an upstream must be asked.
-    func known(_ step: Step) -> ServerAnswer? {
+    ///
+    /// - Parameter refreshes: Whether an upstream may be asked in the background for a name whose TTL is nearly over.
+    func known(_ step: Step, refreshes: Bool = true) -> ServerAnswer? {
         switch step.route {
         case .here(let answer): return prepending(step.finding, to: answer)
         case .message(let backend, let host):
@@ -22,10 +24,13 @@ extension Answerer {
             guard let v4 = backend.forwarder.known(original) else { return nil }
             return prepending(step.finding, to: synthesized(from: v4, replacing: answer, by: backend.resolver))
         case .addresses(let backend, let host, let family):
-            guard var answer = known(step.query, of: host, family, by: backend.resolver) else { return nil }
+            let found = { (family: IPAddress.Family) in
+                known(step.query, of: host, family, by: backend.resolver, refreshes: refreshes)
+            }
+            guard var answer = found(family) else { return nil }
             if needsSynthesis(answer, by: backend.resolver, family: family) {
                 // IPv6 addresses are made from IPv4 ones, which need a separate question.
-                guard let v4 = known(step.query, of: host, .v4, by: backend.resolver) else { return nil }
+                guard let v4 = found(.v4) else { return nil }
                 answer = synthesized(from: v4, replacing: answer, by: backend.resolver)
             }
             return answer.isFailure ? answer : prepending(step.finding, to: answer)
@@ -37,10 +42,11 @@ extension Answerer {
         _ query: MessageQuery,
         of host: Host,
         _ family: IPAddress.Family,
-        by resolver: Resolver
+        by resolver: Resolver,
+        refreshes: Bool
     ) -> ServerAnswer? {
         let (name, subnet) = (query.question.name, query.subnet)
-        return switch resolver.current(host, families: Families(family), subnet: subnet) {
+        return switch resolver.current(host, families: Families(family), subnet: subnet, refreshes: refreshes) {
         case .success(let found)?: answer(from: found, by: resolver, name: name, family: family)
         case .failure(let error)?: failure(error, by: resolver, host, name: name, family: family, subnet: subnet)
         case nil: nil

@@ -97,12 +97,16 @@ extension Answerer {
     }
 
     /// Whether a table or this machine's resolver has the answer, so that a flood of the upstreams does not affect it.
-    func needsNoUpstream(_ step: Step) -> Bool {
+    func needsNoUpstream(_ step: Step) -> Bool { isKnownHere(step) || systemQuestion(step) != nil }
+
+    /// Whether this server has the answer without its cache, so that neither an upstream nor this machine's resolver is
+    /// asked.
+    func isKnownHere(_ step: Step) -> Bool {
         switch step.route {
-        case .addresses(let backend, let host, _): backend.resolver.isInTable(host) || systemQuestion(step) != nil
+        case .addresses(let backend, let host, _), .tables(let backend, let host): backend.resolver.isInTable(host)
         case .message(let backend, let host): host.map(backend.resolver.isInTable) ?? false
-        case .tables(let backend, let host): backend.resolver.isInTable(host)
-        case .here, .existence: true
+        case .existence(let backend, let host): host.isLocalhost || backend.resolver.isInTable(host)
+        case .here: true
         }
     }
 

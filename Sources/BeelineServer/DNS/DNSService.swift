@@ -135,7 +135,8 @@ final class DNSService: Sendable {
         if configuration.passesSubnets { asked.subnet = query.options.subnet.flatMap(SubnetPolicy.allowed) }
         let answerer = answerer.withLockedValue { $0 }.serving(arrival.client)
         let step = answerer.step(asked)
-        if let answer = answerer.known(step) { return .reply(finish(answer)) }
+        if let answer = answerer.known(step, refreshes: query.wantsRecursion) { return .reply(finish(answer)) }
+        guard query.wantsRecursion || answerer.isKnownHere(step) else { return .reply(finish(.notAuthoritative)) }
         let isLimited = configuration.questionsPerSecond != nil && !arrival.client.isLoopback
         let subscriber = isLimited ? Subscriber(arrival.client, arrival.transport) : nil
         let mayWait = !isFlooded || answerer.needsNoUpstream(step)

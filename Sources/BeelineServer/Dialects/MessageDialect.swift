@@ -36,8 +36,14 @@ struct MessageDialect: Sendable {
         var asked = MessageQuery(query)
         asked.subnet = query.options.subnet.flatMap(router.allowed)
         let answerer = router.answerer.serving(request.client)
-        if let answer = answerer.known(asked) { return .reply(reply(to: query, answer: answer)) }
-        return .later(lookups: 1) { [asked] in reply(to: query, answer: await answerer.answer(asked)) }
+        let step = answerer.step(asked)
+        if let answer = answerer.known(step, refreshes: query.wantsRecursion) {
+            return .reply(reply(to: query, answer: answer))
+        }
+        guard query.wantsRecursion || answerer.isKnownHere(step) else {
+            return .reply(reply(to: query, answer: .notAuthoritative))
+        }
+        return .later(lookups: 1) { reply(to: query, answer: await answerer.answer(step)) }
     }
 
     /// Whether a message has a header but the number of questions is not one. Otherwise it is not DNS.

@@ -21,6 +21,7 @@ struct ExtendedError: Hashable, Sendable {
     static let blocked = ExtendedError(code: 15)
     static let prohibited = ExtendedError(code: 18)
     static let staleAbsence = ExtendedError(code: 19)
+    static let notAuthoritative = ExtendedError(code: 20)
     static let unsupported = ExtendedError(code: 21)
     static let noReachableServer = ExtendedError(code: 22)
 

@@ -45,6 +45,8 @@ struct QueryHead: Sendable {
     }
 
     var opcode: UInt8 { octets[2] >> 3 & 0xf }
+    /// RD: whether the client asks the server to ask others (RFC 1034 §4.3.1).
+    var wantsRecursion: Bool { octets[2] & 1 != 0 }
     /// AD: whether the client wants to know if the answer was validated (RFC 6840 §5.7).
     var wantsVerdict: Bool { octets[3] & 0x20 != 0 }
     /// CD.

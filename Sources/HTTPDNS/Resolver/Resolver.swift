@@ -89,20 +89,21 @@ public final class Resolver: Sendable {
         port: UInt16,
         isFresh: Bool,
         now: Moment,
-        countsMisses: Bool = true
+        countsMisses: Bool = true,
+        refreshes: Bool = true
     ) throws(ResolutionError) -> Resolution? {
         if let literal = literal(request.host, port: port) { return literal }
         if !isFresh {
             switch find(request, port: port, now: now, countsMisses: countsMisses) {
             case .current(let resolution, let isDue):
-                if isDue { handle(.refreshDue(request), now: now) }
+                if isDue, refreshes { handle(.refreshDue(request), now: now) }
                 return resolution
             case .absent(let error): throw error
             case .stale(let resolution, let mayAsk):
                 // A stale resolution with a remaining TTL has only one family. The caller wants both.
                 guard mayAsk, resolution.ttl > .zero || resolution.ttl <= .zero - configuration.cache.staleWhileRefresh
                 else {
-                    if mayAsk { handle(.missed(request), now: now) }
+                    if mayAsk, refreshes { handle(.missed(request), now: now) }
                     return resolution
                 }
             case .unknown: break
@@ -152,17 +153,27 @@ public final class Resolver: Sendable {
     }
 
     /// The result of ``resolve(_:port:families:subnet:fresh:)`` if it needs no upstream: a cached answer, or that the
-    /// name is known to have no address. Nil otherwise. Starts a refresh in the background if the TTL is nearly over.
+    /// name is known to have no address. Nil otherwise.
     ///
     /// A miss asks no upstream and is not counted: ``resolve(_:port:families:subnet:fresh:)`` does both.
+    ///
+    /// - Parameter refreshes: Whether a refresh starts in the background if the TTL is nearly over.
     package func current(
         _ host: Host,
         families: Families,
-        subnet: IPNetwork?
+        subnet: IPNetwork?,
+        refreshes: Bool = true
     ) -> Result<Resolution, ResolutionError>? {
         let request = LookupRequest(host: host, families: families, subnet: subnet)
         do throws(ResolutionError) {
-            let known = try known(request, port: 0, isFresh: false, now: time.now(), countsMisses: false)
+            let known = try known(
+                request,
+                port: 0,
+                isFresh: false,
+                now: time.now(),
+                countsMisses: false,
+                refreshes: refreshes
+            )
             return known.map { .success($0) }
         } catch {
             return .failure(error)
