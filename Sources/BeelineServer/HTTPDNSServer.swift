@@ -95,6 +95,9 @@ public final class HTTPDNSServer: Sendable {
         if let accounts { service.use(accounts) }
     }
 
+    /// Counts a reload that failed before ``reload(accounts:)`` was called.
+    package func noteReloadFailure() { service.noteReloadFailure() }
+
     /// Stops the server. `/ready` answers 503 for ``ServerConfiguration/drainDelay``. Then the server refuses new connections,
     /// answers `/health` with 503, finishes pending answers within ``ServerConfiguration/drainTime`` and closes the connections.
     public func stop() async {

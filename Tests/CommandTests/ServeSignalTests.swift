@@ -88,6 +88,24 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test(
+            "a reload that fails because a secret is gone is counted in the metrics",
+            .enabled(if: ServeProcess.has("/usr/bin/curl"), "curl is not installed")
+        )
+        func countedFailure() async throws {
+            let lab = try await CommandLab()
+            try lab.folder.write("old\n", to: "secret")
+            let run = try await ServeProcess.serving(lab, arguments: ["--account", "7:secret"]) { endpoint, process in
+                unlink("\(lab.folder.path)/secret")
+                kill(process, SIGHUP)
+                try await lab.folder.waitForText("the error") { $0.contains("nothing was changed: ") }
+                let text = try await ServeProcess.curl(lab, "/metrics", at: endpoint).text
+                #expect(text.contains("beeline_server_reload_failures_total 1\n"))
+            }
+            #expect(run.status == 128 + SIGTERM, "\(run.errors)")
+            await lab.stop()
+        }
+
         @Test("SIGHUP while the server still reads its files does not end it, and reloads them once it runs")
         func reloadBeforeTheServerRuns() async throws {
             let folder = try Folder()

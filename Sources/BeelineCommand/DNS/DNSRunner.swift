@@ -107,6 +107,8 @@ struct DNSRunner: Sendable {
             Terminal.standardError.writeLine("beeline: upstreams, lists, zones and certificate were reloaded")
             return change
         } catch {
+            // The server counts its own errors.
+            if error is CommandFailure { server.noteReloadFailure() }
             clients.withLockedValue { $0 = before }
             Terminal.standardError.writeLine("beeline: nothing was changed: \(error)".singleLine)
             return DNSClients.Change(removed: unused)

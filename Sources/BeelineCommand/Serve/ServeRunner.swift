@@ -65,6 +65,8 @@ struct ServeRunner: Sendable {
             try server.reload(accounts: try plan.accounts())
             Terminal.standardError.writeLine("beeline: zones, certificate and accounts were reloaded")
         } catch {
+            // The server counts its own errors.
+            if error is CommandFailure { server.noteReloadFailure() }
             Terminal.standardError.writeLine("beeline: nothing was changed: \(error)".singleLine)
         }
     }

@@ -137,6 +137,9 @@ public final class DNSServer: Sendable {
         }
     }
 
+    /// Counts a reload that failed before ``reload(resolver:domains:)`` was called.
+    package func noteReloadFailure() { service.noteReloadFailures() }
+
     /// Stops the server. `/ready` answers 503 for ``DNSServerConfiguration/drainDelay``. Then the server refuses new
     /// connections, finishes pending answers within ``DNSServerConfiguration/drainTime`` and closes the sockets.
     /// `/health` answers 503 meanwhile, and the endpoint for metrics is closed last.
