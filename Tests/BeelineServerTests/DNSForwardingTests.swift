@@ -86,6 +86,18 @@ struct DNSForwardingTests {
         #expect(double.questions.isEmpty)
     }
 
+    @Test("a comment after a rule of dnsmasq, or a blank before it, does not hide the rule")
+    func commentsAfterRules() async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let blocked = "address=/evil.example/# # see a/b\nlocal=/corp.example/ # x\n"
+        let lab = try DNSLab([double], rules: blocked + "\taddress=/lab.example/192.0.2.8\t# y/z\n")
+        for name in ["www.evil.example", "www.corp.example"] {
+            #expect(try await lab.ask(DNSLab.query(name, .a)).flags.responseCode == .noSuchName, "\(name)")
+        }
+        #expect(try await lab.ask(DNSLab.query("lab.example", .a)).answers.count == 1)
+        #expect(double.questions.isEmpty)
+    }
+
     // MARK: Answers
 
     @Test("hints of HTTPS records are checked as addresses are", arguments: ["127.0.0.1", "198.51.100.1"])

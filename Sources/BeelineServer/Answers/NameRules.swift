@@ -31,12 +31,13 @@ struct NameRules: Sendable {
     mutating func add(parsing text: String) {
         names.merge(HostsTable(parsing: text))
         for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
+            // A comment may follow after a blank.
+            let rule = line.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != 0x20 && $0 != 0x09 }
             let prefixes = ["address=/", "local=/", "server=/"]
-            guard let prefix = prefixes.first(where: { line.starts(with: $0.utf8) }) else { continue }
-            let parts = String(decoding: line.dropFirst(prefix.utf8.count), as: UTF8.self)
+            guard let prefix = prefixes.first(where: { rule.starts(with: $0.utf8) }) else { continue }
+            let parts = String(decoding: rule.dropFirst(prefix.utf8.count), as: UTF8.self)
                 .split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count > 1 else { continue }
-            let last = parts.last?.split(separator: " ").first ?? ""
+            guard parts.count > 1, let last = parts.last else { continue }
             // `server=/domain/address` is about upstreams.
             guard last.isEmpty || prefix == prefixes[0] else { continue }
             if prefix != prefixes[0] {
