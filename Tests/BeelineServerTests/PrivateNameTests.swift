@@ -31,11 +31,15 @@ struct PrivateNameTests {
         return (ServerService(configuration, resolver: resolver, zones: try ZoneFiles([])), resolver)
     }
 
-    private static func body(_ service: ServerService, _ request: ServerRequest) async -> [UInt8] {
+    private static func reply(_ service: ServerService, _ request: ServerRequest) async -> ServerReply {
         switch service.handle(request, now: .now()) {
-        case .reply(let reply): reply.body
-        case .later(_, let wait): await wait().body
+        case .reply(let reply): reply
+        case .later(_, let wait): await wait()
         }
+    }
+
+    private static func body(_ service: ServerService, _ request: ServerRequest) async -> [UInt8] {
+        await reply(service, request).body
     }
 
     /// Asks for a name in each form. Returns whether the client gets the private address.
@@ -70,6 +74,27 @@ struct PrivateNameTests {
             _ = try await resolver.resolve(try Host(name))
             let told = try await Self.told(by: service, name: name, client: client)
             #expect(told.count == 6 && told.allSatisfy { $0.value == isTold }, "\(name): \(told)")
+        }
+        await resolver.shutDown()
+    }
+
+    @Test("HTTP caches keep no answers for private names, which they would give to all clients")
+    func caching() async throws {
+        let (service, resolver) = try Self.service(.forLoopback)
+        let client = try #require(IPAddress("127.0.0.1"))
+        for (name, isKept) in [("printer.lan", false), ("www.example.com", true)] {
+            let question = DNSQuestion(try #require(DNSName(name)), .a)
+            let message = try #require(DNSMessage(questions: [question]).encoded())
+            let type = "application/dns-message"
+            let requests = [
+                ServerRequest(.get, target: "/resolve?name=\(name)", client: client),
+                ServerRequest(.get, target: "/d?dn=\(name)", client: client),
+                ServerRequest(.post, target: "/dns-query", contentType: type, body: message, client: client),
+            ]
+            // The second time, the answer is in the cache of the resolver.
+            for request in requests + requests {
+                #expect((await Self.reply(service, request).maxAge != nil) == isKept, "\(request.path) \(name)")
+            }
         }
         await resolver.shutDown()
     }

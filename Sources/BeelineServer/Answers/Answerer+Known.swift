@@ -33,6 +33,7 @@ extension Answerer {
                 guard let v4 = found(.v4) else { return nil }
                 answer = synthesized(from: v4, replacing: answer, by: backend.resolver)
             }
+            answer.isPrivate = isPrivate(step)
             return answer.isFailure ? answer : prepending(step.finding, to: answer)
         case .tables, .existence: return nil
         }

@@ -110,6 +110,9 @@ extension Answerer {
         }
     }
 
+    /// Whether only clients that may ask this machine's resolver get the answer.
+    func isPrivate(_ step: Step) -> Bool { marksPrivate && asksSystem && systemQuestion(step) != nil }
+
     /// The name and family to ask this machine's resolver for; nil if it is not asked.
     func systemQuestion(_ step: Step) -> DNSQuestion? {
         switch step.route {

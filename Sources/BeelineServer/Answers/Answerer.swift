@@ -16,6 +16,8 @@ struct Answerer: Sendable {
     var synthesizes = false
     /// Whether clients get no records of the types that the resolver does not use.
     var deniesTurnedOff = true
+    /// Whether answers for clients with rights are marked, for HTTP.
+    var marksPrivate = false
     /// Whether the client may ask this machine's own resolver.
     private(set) var asksSystem = false
 
@@ -76,10 +78,12 @@ struct Answerer: Sendable {
                 let v4 = await addresses(backend.resolver, host, name: name, family: .v4, subnet: subnet)
                 answer = synthesized(from: v4, replacing: answer, by: backend.resolver)
             }
+            answer.isPrivate = isPrivate(step)
             return answer.isFailure ? answer : prepending(step.finding, to: answer)
         case .existence(let backend, let host):
             var answer = await addresses(backend.resolver, host, name: name, family: .v4, subnet: nil)
             answer.answers = []
+            answer.isPrivate = isPrivate(step)
             return answer.isFailure ? answer : prepending(step.finding, to: answer)
         }
     }

@@ -20,6 +20,8 @@ struct HostAnswer: Sendable {
     /// Whether at least one family failed.
     var hasFailure: Bool { parts.contains { $0.answer.isFailure } }
 
+    var isPrivate: Bool { parts.contains { $0.answer.isPrivate } }
+
     var isNoName: Bool { parts.contains { $0.answer.code == .noSuchName } }
 
     /// The smallest TTL of the families that have addresses. If none has, the smallest TTL of the negative answers.

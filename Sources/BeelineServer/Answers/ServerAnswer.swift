@@ -22,6 +22,8 @@ struct ServerAnswer: Sendable {
     var answeredType: DNSType?
     /// Whether the answer comes from a zone of this server.
     var isAuthoritative = false
+    /// Whether only clients with rights get the answer, so that no HTTP cache may keep it (RFC 9111 §3).
+    var isPrivate = false
     /// The source of the answer: `zone`, or a word from the resolver.
     var source = "zone"
 

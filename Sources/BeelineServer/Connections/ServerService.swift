@@ -56,7 +56,8 @@ final class ServerService: Sendable {
         zones: ZoneFiles,
         wall: @escaping @Sendable () -> Int64 = SigningClock.deviceTime
     ) {
-        let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
+        var answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
+        answerer.marksPrivate = configuration.privateNames != .forAll
         let forwarder = answerer.backend.forwarder
         let source = Source(
             canAnswer: { zones.set.count > 0 || resolver.canAsk },

@@ -68,7 +68,10 @@ struct DNSPodDialect: Sendable {
             // Omits names with a failed lookup, as if the question had not asked for them.
             let known = answers.filter { !$0.isFailure }
             guard !known.isEmpty else { return Self.failure(answers, account) }
-            return Self.reply(known, options: options, cipher: cipher, account: account)
+            var reply = Self.reply(known, options: options, cipher: cipher, account: account)
+            // A cache would keep the reply without the names that failed.
+            if known.count < answers.count { reply.maxAge = nil }
+            return reply
         }
     }
 
@@ -122,9 +125,9 @@ struct DNSPodDialect: Sendable {
         reply.types = options.families.typeLabels
         reply.outcome = answers[0].isNoName ? "NXDOMAIN" : "NOERROR"
         reply.source = answers[0].source
-        // An answer that is encrypted, belongs to an account or has the client's address must not be cached by others.
-        let isWhole = account == nil && options.client == nil && !answers.contains(where: \.hasFailure)
-        reply.maxAge = isWhole ? answers.map(\.ttl).min() : nil
+        // An answer that is encrypted, for some clients only, or has the client's address must not be cached by others.
+        let isForAll = account == nil && options.client == nil && !answers.contains { $0.hasFailure || $0.isPrivate }
+        reply.maxAge = isForAll ? answers.map(\.ttl).min() : nil
         return reply
     }
 

@@ -39,7 +39,7 @@ struct JSONDialect: Sendable {
         if !answer.answers.isEmpty { members.append("\"Answer\":[\(rows(answer.answers))]") }
         if !answer.authorities.isEmpty { members.append("\"Authority\":[\(rows(answer.authorities))]") }
         var reply = ServerReply.json("{\(members.joined(separator: ","))}", type: "application/dns-json")
-        reply.maxAge = answer.ttl
+        reply.maxAge = answer.isPrivate ? nil : answer.ttl
         reply.form = .json
         reply.names = [name]
         reply.types = type.label

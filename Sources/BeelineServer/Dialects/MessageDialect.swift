@@ -60,7 +60,7 @@ struct MessageDialect: Sendable {
             return Self.refusal("the answer is too large for a message", 500)
         }
         var reply = ServerReply(200, contentType: Self.mediaType, body: body.reply(to: query, form))
-        reply.maxAge = answer.ttl
+        reply.maxAge = answer.isPrivate ? nil : answer.ttl
         reply.form = .doh
         reply.names = question.map { [$0.name] } ?? []
         reply.types = question?.type.label ?? ""
