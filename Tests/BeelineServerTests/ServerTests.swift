@@ -118,6 +118,35 @@ struct ServerTests {
         await lab.stop()
     }
 
+    @Test("a client that waits for 100 gets it before it sends its content (RFC 9110 §10.1.1)")
+    func expectation() async throws {
+        let lab = try await ServerLab { $0.tls = nil }
+        let query = DNSLab.query("www.corp.test", .a)
+        let connection = try await RawConnection.connect(to: lab.endpoint)
+        let fields = "Expect: 100-continue\r\nContent-Type: application/dns-message\r\nContent-Length: \(query.count)"
+        try await connection.send("POST /dns-query HTTP/1.1\r\nHost: 127.0.0.1\r\n\(fields)\r\n\r\n")
+        let interim = try await connection.receive(until: "\r\n\r\n")
+        #expect(interim.map { String(decoding: $0, as: UTF8.self) } == "HTTP/1.1 100 Continue\r\n\r\n")
+        try await connection.send(query)
+        let line = try await connection.receive(until: "\r\n")
+        #expect(line.map { String(decoding: $0, as: UTF8.self) } == "HTTP/1.1 200 OK\r\n")
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("a client that waits for 100 with too much content gets 413 and is not asked for it (RFC 9110 §10.1.1)")
+    func expectationOfTooMuch() async throws {
+        let lab = try await ServerLab { $0.tls = nil }
+        let connection = try await RawConnection.connect(to: lab.endpoint)
+        let fields = "Expect: 100-continue\r\nContent-Type: application/dns-message\r\nContent-Length: 65536"
+        try await connection.send("POST /dns-query HTTP/1.1\r\nHost: 127.0.0.1\r\n\(fields)\r\n\r\n")
+        let head = try #require(try await connection.receive(until: "\r\n\r\n"))
+        let text = String(decoding: head, as: UTF8.self).lowercased()
+        #expect(text.hasPrefix("http/1.1 413 ") && text.contains("connection: close"), "\(text)")
+        await connection.close()
+        await lab.stop()
+    }
+
     @Test("a client above the rate limit gets 429, and health checks do not count")
     func rate() async throws {
         let lab = try await ServerLab {

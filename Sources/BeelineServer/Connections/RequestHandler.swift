@@ -39,6 +39,7 @@ final class RequestHandler: ChannelInboundHandler {
             self.head = head
             body = []
             isTooLarge = false
+            answerExpectation(of: head, context)
         case .body(let buffer):
             guard body.count + buffer.readableBytes <= ServerRequest.maxBody else {
                 isTooLarge = true
@@ -50,6 +51,20 @@ final class RequestHandler: ChannelInboundHandler {
             self.head = nil
             answer(head, context)
         }
+    }
+
+    /// Answers a client that waits with its body (RFC 9110 §10.1.1).
+    private func answerExpectation(of head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let expectation = head.version == .http1_1 ? head.headers.first(name: "expect") : nil
+        guard expectation?.lowercased() == "100-continue" else { return }
+        let length = head.headers.first(name: "content-length").map { Int($0) ?? .max } ?? 0
+        guard length <= ServerRequest.maxBody else {
+            isTooLarge = true
+            self.head = nil
+            return answer(head, context)
+        }
+        let interim = HTTPResponseHead(version: .http1_1, status: .continue)
+        context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
     }
 
     private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
