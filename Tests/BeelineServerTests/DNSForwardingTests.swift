@@ -83,6 +83,9 @@ struct DNSForwardingTests {
         let reply = try await lab.ask(DNSLab.query("other.corp.example", .a))
         #expect(reply.flags.responseCode == .noSuchName && ExtendedError.errors(in: reply).isEmpty)
         #expect(try await lab.ask(DNSLab.query("www.corp.example", .a)).answers.count == 1)
+        // Its denial would deny the name above (RFC 8020).
+        let domain = try await lab.ask(DNSLab.query("corp.example", .a))
+        #expect(domain.flags.responseCode == .noError && domain.answers.isEmpty && domain.authorities.count == 1)
         #expect(double.questions.isEmpty)
     }
 

@@ -292,11 +292,19 @@ struct DNSServerTests {
         #expect(await ask(service, query("a.example", Self.text), from: far, over: .tcp) == nil)
     }
 
-    @Test("special names ask no upstream", arguments: ["b.invalid", "c.onion", "1.0.168.192.in-addr.arpa"])
-    func specialNames(name: String) async throws {
+    @Test(
+        "special names ask no upstream, and those above other names exist (RFC 8020, RFC 9462 §4)",
+        arguments: [
+            ("b.invalid", .noSuchName), ("c.onion", .noSuchName), ("1.0.168.192.in-addr.arpa", .noSuchName),
+            ("0.168.192.in-addr.arpa", .noSuchName), ("_dns.resolver.arpa", .noError), ("resolver.arpa", .noError),
+            ("10.in-addr.arpa", .noError), ("20.172.in-addr.arpa", .noError), ("8.e.f.ip6.arpa", .noError),
+            ("0.0.127.in-addr.arpa", .noError), ("1.0.0.127.in-addr.arpa", .noError),
+        ] as [(String, DNSResponseCode)]
+    )
+    func specialNames(name: String, code: DNSResponseCode) async throws {
         let double = MessageDouble { MessageDouble.text($0) }
         let reply = try DNSMessage(octets: try #require(await ask(try service(double), query(name, Self.text))))
-        #expect(reply.flags.responseCode == .noSuchName && double.questions.isEmpty)
+        #expect(reply.flags.responseCode == code && reply.answers.isEmpty && double.questions.isEmpty)
     }
 
     @Test("where NAT64 is known, a name without IPv6 addresses gets synthesized ones, unless the client sets CD")

@@ -63,10 +63,12 @@ struct NameRules: Sendable {
         guard count > 0, let addresses = (key.isName ? names[key.host] : nil) ?? domains[key.host] else { return nil }
         let isBlocked = !addresses.isEmpty && addresses.allSatisfy(\.isUnspecified)
         let isAbsent = addresses.isEmpty || isBlocked && !blockedAnswer.hasAddress
+        // A local domain exists: its denial would deny the names of lists below it (RFC 8020).
+        let isLocalDomain = addresses.isEmpty && key.isName && domains.exact(key.host) != nil
         // For clients, the list is the zone of its names: it confirms that there is no record.
         var answer = ServerAnswer(
             absenceOf: name,
-            isAbsent ? .noSuchName : .noError,
+            isAbsent && !isLocalDomain ? .noSuchName : .noError,
             ttl: Self.ttl,
             source: UpstreamKind.fixed.description,
             errors: isBlocked ? [.blocked] : []

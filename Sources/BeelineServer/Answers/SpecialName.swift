@@ -5,27 +5,35 @@ import Names
 
 /// Names that are never sent to upstreams (RFC 6761, RFC 6303, RFC 7686, RFC 9462).
 enum SpecialName {
-    private static let absent: DomainSet = ["invalid", "onion", "resolver.arpa"]
+    private static let absent: DomainSet = ["invalid", "onion"]
+    /// Where resolvers announce encrypted ones. This server announces none (RFC 9462 §4).
+    private static let announcements: DomainSet = ["resolver.arpa"]
     /// The TTL of answers for special names, in seconds.
     private static let ttl: UInt32 = 3_600
 
     /// The answer for a special name; nil for other names, and for `localhost`, which the resolver answers.
     static func answer(_ name: DNSName, host: Host, type: DNSType) -> ServerAnswer? {
         if absent.contains(host) { return ServerAnswer(absenceOf: name, .noSuchName, ttl: ttl) }
-        guard let (network, isWhole) = ReverseName.network(name), isLocal(network) else { return nil }
+        if announcements.contains(host) { return ServerAnswer(absenceOf: name, ttl: ttl) }
+        guard let (network, isWhole) = ReverseName.network(name), let zone = localZone(of: network) else { return nil }
         if type == .pointer, isWhole, network.first.isLoopback, network.prefixLength >= 32 {
             var answer = ServerAnswer()
             let target = DNSName(wire: [9] + Array("localhost".utf8) + [0])
             answer.answers = [DNSRecord(name, ttl: ttl, .other(.pointer, target.wire))]
             return answer
         }
-        return ServerAnswer(absenceOf: name, .noSuchName, ttl: ttl)
+        // The denial of a name denies the names below it (RFC 8020): those of the zone (RFC 6303 §3), and localhost.
+        let exists = isWhole && (network.first.isLoopback || network.prefixLength == zone)
+        return ServerAnswer(absenceOf: name, exists ? .noError : .noSuchName, ttl: ttl)
     }
 
-    private static func isLocal(_ network: IPNetwork) -> Bool {
-        (AnswerCheck.localNetworks + AnswerCheck.privateNetworks).contains { local in
+    /// The prefix length of the local zone that a network is in; nil if it is public. Zones begin at a label.
+    private static func localZone(of network: IPNetwork) -> Int? {
+        let local = (AnswerCheck.localNetworks + AnswerCheck.privateNetworks).first { local in
             local.contains(network.first) && network.prefixLength >= local.prefixLength
         }
+        let unit = network.first.family == .v4 ? 8 : 4
+        return local.map { ($0.prefixLength + unit - 1) / unit * unit }
     }
 
     /// Whether only zones have records of a type: NS, SOA, DS, NSEC, DNSKEY, NSEC3PARAM, CDS and CDNSKEY.
