@@ -29,6 +29,16 @@ struct ListFilesTests {
         #expect(try !lists.reload())
     }
 
+    @Test("more names than the table takes are an error, and none is dropped without a word")
+    func tooManyNames() throws {
+        let (one, two) = (try ListFolder("0.0.0.0 a.example b.example"), try ListFolder("0.0.0.0 b.example c.example"))
+        let error = #expect(throws: ServerError.self) {
+            try ListFiles([one.path, two.path], blockedAnswer: .noSuchName, maxNames: 3)
+        }
+        #expect(error?.code == .badList && error?.message.contains("\(two.path) have 3 names or more") == true)
+        #expect(try ListFiles([one.path, two.path], blockedAnswer: .noSuchName, maxNames: 4).rules?.count == 3)
+    }
+
     @Test("a list above the bound is an error, and its first part is not used")
     func tooLarge() throws {
         let folder = try ListFolder(String(repeating: "#", count: ZoneFile.maxOctets + 1))

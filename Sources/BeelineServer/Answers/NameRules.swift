@@ -57,6 +57,7 @@ struct NameRules: Sendable {
     }
 
     var count: Int { names.count + domains.count }
+    var nameCount: Int { names.count }
 
     /// The answer for a name whose host is known; nil if no rule applies.
     func answer(_ name: DNSName, host key: NameHost, _ type: DNSType) -> ServerAnswer? {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DirectHTTP
+import HTTPDNS
 import NIOConcurrencyHelpers
 
 /// The files of blocked and rewritten names, read again when they change.
@@ -18,12 +19,18 @@ final class ListFiles: Sendable {
 
     private let paths: [String]
     private let blockedAnswer: DNSServerConfiguration.BlockedAnswer
+    private let maxNames: Int
     private let state = NIOLockedValueBox(State())
 
-    /// - Throws: ``ServerError`` with code `badList` for a file that cannot be read.
-    init(_ paths: [String], blockedAnswer: DNSServerConfiguration.BlockedAnswer) throws(ServerError) {
+    /// - Throws: ``ServerError`` with code `badList` for a file that cannot be read, and for too many names.
+    init(
+        _ paths: [String],
+        blockedAnswer: DNSServerConfiguration.BlockedAnswer,
+        maxNames: Int = HostsTable.maxNames
+    ) throws(ServerError) {
         self.paths = paths
         self.blockedAnswer = blockedAnswer
+        self.maxNames = maxNames
         use(try read())
     }
 
@@ -55,6 +62,10 @@ final class ListFiles: Sendable {
                 rules.add(parsing: String(decoding: try content(ofFileAt: path).get(), as: UTF8.self))
             } catch {
                 throw ServerError(.badList, "the list \(path) \(error.reason)")
+            }
+            // The table ignores further names.
+            guard rules.nameCount < maxNames else {
+                throw ServerError(.badList, "the lists up to \(path) have \(maxNames) names or more")
             }
         }
         return Reading(rules: rules, changes: changes)
