@@ -200,6 +200,8 @@ struct Answerer: Sendable {
         guard let finding, !finding.answer.answers.isEmpty else { return answer }
         var answer = answer
         answer.isVerified = false
+        // AA is about the first owner (RFC 1035 §4.1.1).
+        answer.isAuthoritative = finding.answer.isAuthoritative
         answer.answers = finding.answer.answers + answer.answers
         return answer
     }
