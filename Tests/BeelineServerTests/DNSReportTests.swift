@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import Foundation
 import HTTPDNS
 import Names
 import Testing
@@ -68,6 +69,13 @@ struct DNSReportTests {
             #expect(line.flatMap { Int($0.dropFirst(15 + sample.count)) } ?? 0 > 0, "\(sample) in \(text)")
         }
         #expect(text.contains("content-type: text/plain; version=0.0.4"))
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../docs/DNS.md")
+        let guide = try String(contentsOf: page, encoding: .utf8)
+        for line in text.split(separator: "\n") where line.hasPrefix("# TYPE ") {
+            let name = String(line.split(separator: " ")[2])
+            // The page has one row for the three metrics of connections.
+            #expect(guide.contains(name) || name.hasPrefix("beeline_server_connections_"), "\(name) is not in the guide")
+        }
         #expect(try await Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 200"))
         #expect(try await Self.get("/ready", at: metrics).hasPrefix("HTTP/1.1 200"))
         #expect(try await Self.get("/dns-query?name=a.example", at: metrics).hasPrefix("HTTP/1.1 404"))
