@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPDNS
 public import Names
 
 /// A question and its outcome, for an access log.
@@ -46,6 +47,11 @@ public struct AccessRecord: Sendable {
     public var octets: Int
     /// The time from the last octet of the question to the reply.
     public var time: Duration
+
+    /// Names for ``names``. A comma in a name is written as other special octets are (RFC 1035 §5.1).
+    static func text(of names: [DNSName]) -> String {
+        bounded(names.map { $0.description.replacing(",", with: "\\044") }.joined(separator: ","))
+    }
 
     /// The maximum length of a logged text that a client chooses, in octets.
     static let maxOctets = 1_024

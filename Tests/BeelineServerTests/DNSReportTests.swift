@@ -3,6 +3,7 @@
 import BeelineTesting
 import Foundation
 import HTTPDNS
+import NIOConcurrencyHelpers
 import Names
 import Testing
 
@@ -40,6 +41,17 @@ struct DNSReportTests {
         return try await DNSUpstream(at: [endpoint]).response(to: MessageQuery(DNSQuestion(name, type)))
     }
 
+    @Test("a comma in a name makes no further name in the access log")
+    func commaInName() async throws {
+        let log = NIOLockedValueBox<[String]>([])
+        let lab = try DNSLab([MessageDouble { MessageDouble.text($0) }]) {
+            $0.accessLog = { record in log.withLockedValue { $0.append(record.names) } }
+        }
+        _ = try await lab.ask(DNSLab.query("a,bank.example", DNSLab.text))
+        #expect(log.withLockedValue { $0 } == ["a\\044bank.example"])
+        await lab.resolver.shutDown()
+    }
+
     @Test("questions by transport and code, caches and limits are in the metrics, by HTTP beside the DNS sockets")
     func metrics() async throws {
         let (server, resolver) = try Self.server(MessageDouble { MessageDouble.text($0, 200) }) {
@@ -69,12 +81,12 @@ struct DNSReportTests {
             #expect(line.flatMap { Int($0.dropFirst(15 + sample.count)) } ?? 0 > 0, "\(sample) in \(text)")
         }
         #expect(text.contains("content-type: text/plain; version=0.0.4"))
-        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../docs/DNS.md")
-        let guide = try String(contentsOf: page, encoding: .utf8)
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        let guide = try String(contentsOf: folder.appendingPathComponent("../../docs/DNS.md"), encoding: .utf8)
         for line in text.split(separator: "\n") where line.hasPrefix("# TYPE ") {
             let name = String(line.split(separator: " ")[2])
             // The page has one row for the three metrics of connections.
-            #expect(guide.contains(name) || name.hasPrefix("beeline_server_connections_"), "\(name) is not in the guide")
+            #expect(guide.contains(name) || name.hasPrefix("beeline_server_connections_"), "\(name) is not there")
         }
         #expect(try await Self.get("/health", at: metrics).hasPrefix("HTTP/1.1 200"))
         #expect(try await Self.get("/ready", at: metrics).hasPrefix("HTTP/1.1 200"))

@@ -222,7 +222,7 @@ final class ServerService: Sendable {
             client: client,
             form: reply.form,
             account: reply.account.map(AccessRecord.bounded),
-            names: AccessRecord.bounded(reply.names.map(\.description).joined(separator: ",")),
+            names: AccessRecord.text(of: reply.names),
             types: reply.types,
             status: reply.status,
             outcome: reply.outcome,

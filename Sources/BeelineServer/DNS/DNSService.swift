@@ -196,7 +196,7 @@ final class DNSService: Sendable {
                     client: arrival.client,
                     form: arrival.transport.form,
                     account: nil,
-                    names: AccessRecord.bounded(question?.name.description ?? ""),
+                    names: AccessRecord.text(of: question.map { [$0.name] } ?? []),
                     types: question?.type.label ?? "",
                     status: 0,
                     outcome: answer.code.description,
