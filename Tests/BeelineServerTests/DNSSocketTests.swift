@@ -233,6 +233,20 @@ struct DNSSocketTests {
         #expect(plan.missing == [one, two, two] && plan.unneeded == [six])
     }
 
+    @Test("on a machine with more than 64 addresses, it is reported that UDP does not listen on all")
+    func manyAddresses() async throws {
+        let told = NIOLockedValueBox<[String]>([])
+        let lab = try DNSLab([MessageDouble { _ in nil }]) {
+            $0.onReloadFailure = { error in told.withLockedValue { $0.append(error.message) } }
+        }
+        let addresses = try (1...65).map { try SocketAddress(ipAddress: "127.0.0.\($0)", port: 0) }
+        let sockets = DatagramSockets(lab.service) { addresses }
+        try await sockets.start(on: SocketAddress(ipAddress: "0.0.0.0", port: 0))
+        #expect(told.withLockedValue { $0.count { $0.contains("64 of 65 addresses") } } == 1)
+        await sockets.close()
+        await lab.resolver.shutDown()
+    }
+
     @Test("a socket that a failed send has closed is bound again")
     func failedSend() async throws {
         let (server, resolver, endpoint) = try await Self.server(on: DNSLab.loopback)

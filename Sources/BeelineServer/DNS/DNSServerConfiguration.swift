@@ -87,7 +87,8 @@ public struct DNSServerConfiguration: Sendable {
     /// Called with the record of every answered question. Runs on event loops, so it must not block. Default: nil.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
     /// Called with the error of each changed file that cannot be used, while ``DNSServer/run()`` runs. Also called if
-    /// the system closed a UDP socket that cannot be bound again. Default: nil.
+    /// the system closed a UDP socket that cannot be bound again, and if the server listens on all of more than 64
+    /// addresses: the others get no UDP sockets. Default: nil.
     public var onReloadFailure: (@Sendable (ServerError) -> Void)?
 
     /// Makes a configuration with the defaults.

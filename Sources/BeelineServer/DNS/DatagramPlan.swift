@@ -14,7 +14,7 @@ struct DatagramPlan {
     /// The addresses that no longer need sockets.
     let unneeded: [SocketAddress]
 
-    /// The maximum number of addresses.
+    /// The maximum number of addresses that get sockets.
     static let maxAddresses = 64
 
     /// - Parameters:
@@ -30,7 +30,7 @@ struct DatagramPlan {
     static func addresses(listening listen: SocketAddress, interfaces: [SocketAddress]) -> [SocketAddress] {
         guard Endpoint(listen)?.address.isUnspecified ?? false else { return [listen] }
         var addresses: [SocketAddress] = []
-        for var address in interfaces where addresses.count < maxAddresses {
+        for var address in interfaces {
             switch (listen, address) {
             // A socket for `::` receives both families.
             case (.v4, .v4), (.v6, .v4), (.v6, .v6): break

@@ -32,9 +32,13 @@ final class DatagramSockets: Sendable {
         /// The number of consecutive failures to bind a socket of an address.
         var failures: [SocketAddress: Int] = [:]
         var checks: RepeatedTask?
+        /// Whether it was reported that some addresses have no sockets.
+        var isPartReported = false
     }
 
     private let service: DNSService
+    /// The addresses of the machine; nil if they cannot be listed now.
+    private let interfaces: @Sendable () -> [SocketAddress]?
     private let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
     private let state = NIOLockedValueBox(State())
 
@@ -60,8 +64,14 @@ final class DatagramSockets: Sendable {
         #endif
     }
 
-    init(_ service: DNSService) {
+    init(
+        _ service: DNSService,
+        interfaces: @escaping @Sendable () -> [SocketAddress]? = {
+            try? System.enumerateDevices().compactMap(\.address)
+        }
+    ) {
         self.service = service
+        self.interfaces = interfaces
     }
 
     var channels: [any Channel] { state.withLockedValue { $0.open.values.flatMap(\.values) } }
@@ -72,7 +82,7 @@ final class DatagramSockets: Sendable {
     func start(on listen: SocketAddress) async throws {
         state.withLockedValue { $0.listen = listen }
         var failure: (any Error)?
-        for address in Self.addresses(listen) ?? [listen] {
+        for address in addressesToServe(listen) ?? [listen] {
             for _ in 0..<Self.count {
                 do {
                     try await bind(address).get()
@@ -106,11 +116,22 @@ final class DatagramSockets: Sendable {
         for channel in channels { try? await channel.close().get() }
     }
 
-    /// The addresses to have sockets for; nil if the machine's addresses cannot be listed now.
-    private static func addresses(_ listen: SocketAddress) -> [SocketAddress]? {
+    /// The addresses to have sockets for; nil if the machine's addresses cannot be listed now. Reports once that there are
+    /// too many.
+    private func addressesToServe(_ listen: SocketAddress) -> [SocketAddress]? {
         guard Endpoint(listen)?.address.isUnspecified ?? false else { return [listen] }
-        guard let interfaces = try? System.enumerateDevices().compactMap(\.address) else { return nil }
-        return DatagramPlan.addresses(listening: listen, interfaces: interfaces)
+        guard let interfaces = interfaces() else { return nil }
+        let all = DatagramPlan.addresses(listening: listen, interfaces: interfaces)
+        let served = Array(all.prefix(DatagramPlan.maxAddresses))
+        let isReported = state.withLockedValue { state in
+            defer { state.isPartReported = served.count < all.count }
+            return state.isPartReported || served.count == all.count
+        }
+        if !isReported {
+            let message = "UDP listens on \(served.count) of \(all.count) addresses only: name those that it needs"
+            service.configuration.onReloadFailure?(ServerError(.cannotListen, message))
+        }
+        return served
     }
 
     // MARK: Binding
@@ -167,7 +188,7 @@ final class DatagramSockets: Sendable {
     private func check() {
         guard !service.isDraining, let listen = state.withLockedValue({ $0.listen }) else { return }
         // The next check tries again.
-        guard let addresses = Self.addresses(listen) else { return }
+        guard let addresses = addressesToServe(listen) else { return }
         let (missing, unneeded) = state.withLockedValue { state -> ([SocketAddress], [any Channel]) in
             state.needsCheck = state.binding > 0
             guard state.listen != nil, state.binding == 0 else { return ([], []) }
