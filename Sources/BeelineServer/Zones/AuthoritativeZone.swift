@@ -56,9 +56,11 @@ struct AuthoritativeZone: Sendable {
 
     /// Whether NS records below the apex delegate the name (RFC 1034 §4.2.1).
     private func isDelegated(_ name: DNSName) -> Bool {
-        sequence(first: name) { $0.parent }.lazy.prefix { $0 != apex }.contains {
-            nodes[$0]?.contains { $0.type.rawValue == 2 } ?? false
+        for name in sequence(first: name, next: { $0.parent }) {
+            if name == apex { break }
+            if nodes[name]?.contains(where: { $0.type.rawValue == 2 }) ?? false { return true }
         }
+        return false
     }
 
     /// The records of `*` below the closest existing ancestor (RFC 4592 §3.3.1).
