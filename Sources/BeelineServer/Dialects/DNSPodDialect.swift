@@ -159,8 +159,7 @@ struct DNSPodDialect: Sendable {
     }
 
     private static func refusal(_ text: String, _ status: Int) -> ServerReply {
-        var reply = ServerReply.text(text, status: status)
-        reply.form = .dnspod
+        var reply = ServerReply.text(text, status: status, form: .dnspod)
         reply.outcome = "refused"
         return reply
     }

@@ -17,7 +17,7 @@ struct MessageDialect: Sendable {
         case .get: octets = request.rawField("dns").flatMap { Base64.decode($0) }
         case .post:
             guard request.contentType == Self.mediaType else {
-                return .reply(Self.refusal("send a DNS message of type \(Self.mediaType)", 415))
+                return .reply(.text("send a DNS message of type \(Self.mediaType)", status: 415, form: .doh))
             }
             octets = request.body
         case .other: octets = nil
@@ -30,7 +30,7 @@ struct MessageDialect: Sendable {
             (reply.maxAge, reply.form, reply.outcome) = (0, .doh, DNSResponseCode.formatError.description)
             return .reply(reply)
         } catch {
-            return .reply(Self.refusal("the request has no DNS query", 400))
+            return .reply(.text("the request has no DNS query", status: 400, form: .doh))
         }
         if let fault = query.fault { return .reply(reply(to: query, answer: ServerAnswer(fault))) }
         var asked = MessageQuery(query)
@@ -57,7 +57,7 @@ struct MessageDialect: Sendable {
             usesSubnets: router.configuration.passesSubnets
         )
         guard let body = ReplyBody(answer, question: question) else {
-            return Self.refusal("the answer is too large for a message", 500)
+            return .text("the answer is too large for a message", status: 500, form: .doh)
         }
         var reply = ServerReply(200, contentType: Self.mediaType, body: body.reply(to: query, form))
         reply.maxAge = answer.isPrivate ? nil : answer.ttl
@@ -66,12 +66,6 @@ struct MessageDialect: Sendable {
         reply.types = question?.type.label ?? ""
         reply.outcome = answer.code.description
         reply.source = answer.source
-        return reply
-    }
-
-    private static func refusal(_ text: String, _ status: Int) -> ServerReply {
-        var reply = ServerReply.text(text, status: status)
-        reply.form = .doh
         return reply
     }
 }

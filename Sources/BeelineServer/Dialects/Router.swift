@@ -108,8 +108,6 @@ final class Router: Sendable {
     }
 
     private static func accountNeeded(_ form: AccessRecord.Form) -> ServerReply {
-        var reply = ServerReply.text("this server requires an account, which this form does not support", status: 403)
-        reply.form = form
-        return reply
+        .text("this server requires an account, which this form does not support", status: 403, form: form)
     }
 }

@@ -120,8 +120,10 @@ struct ServerReply: Sendable {
         return fields
     }
 
-    static func text(_ text: String, status: Int = 200) -> ServerReply {
-        ServerReply(status, contentType: "text/plain; charset=utf-8", body: Array((text + "\n").utf8))
+    static func text(_ text: String, status: Int = 200, form: AccessRecord.Form = .other) -> ServerReply {
+        var reply = ServerReply(status, contentType: "text/plain; charset=utf-8", body: Array((text + "\n").utf8))
+        reply.form = form
+        return reply
     }
 
     static var notFound: ServerReply { text("there is nothing at this path", status: 404) }
