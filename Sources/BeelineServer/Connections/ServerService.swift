@@ -58,15 +58,11 @@ final class ServerService: Sendable {
     ) {
         var answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
         answerer.marksPrivate = configuration.privateNames != .forAll
-        let forwarder = answerer.backend.forwarder
+        let backend = answerer.backend
         let source = Source(
             canAnswer: { zones.set.count > 0 || resolver.canAsk },
             probe: { resolver.probe() },
-            report: { counters, isReady in
-                var lookups = LookupReport(zoneNames: zones.set.count)
-                lookups.add(resolver, forwarder)
-                return counters.text(lookups, isReady: isReady)
-            }
+            report: { counters, isReady in counters.text(LookupReport([backend], zones: zones), isReady: isReady) }
         )
         self.init(
             configuration,

@@ -54,9 +54,7 @@ public final class DNSServer: Sendable {
                 probe: { backends.withLockedValue { $0.main }.resolver.probe() },
                 isStopping: { service.isDraining },
                 report: { _, _ in
-                    service.report(
-                        Self.surroundings(of: backends.withLockedValue { $0.all }, zones: zones, lists: lists)
-                    )
+                    service.report(LookupReport(backends.withLockedValue { $0.all }, zones: zones, lists: lists))
                 }
             )
             return try ServerListener.reports(source, at: endpoint)
@@ -154,21 +152,5 @@ public final class DNSServer: Sendable {
         await listeners.stop()
         for backend in backends.withLockedValue({ $0.all }) { backend.forwarder.close() }
         await reports?.stop()
-    }
-
-    private static func surroundings(
-        of backends: [NameBackend],
-        zones: ZoneFiles,
-        lists: ListFiles
-    ) -> DNSCounters.Surroundings {
-        var surroundings = DNSCounters.Surroundings()
-        surroundings.lookups.zoneNames = zones.set.count
-        for backend in backends {
-            surroundings.lookups.add(backend.resolver, backend.forwarder)
-            surroundings.cachedMessages += backend.forwarder.count
-            surroundings.upstreamQuestions += backend.resolver.questionsSent + backend.forwarder.questionsSent
-        }
-        surroundings.listNames = lists.rules?.count ?? 0
-        return surroundings
     }
 }

@@ -240,9 +240,9 @@ final class DNSService: Sendable {
     func noteReloadFailures(_ count: Int = 1) { state.withLockedValue { $0.counters.reloadFailures += count } }
 
     /// The text of `/metrics`.
-    func report(_ surroundings: DNSCounters.Surroundings) -> String {
+    func report(_ lookups: LookupReport) -> String {
         let (counters, waiting) = state.withLockedValue { ($0.counters, $0.waiting) }
-        return counters.text(surroundings, waiting: waiting, connections: connections.counts)
+        return counters.text(lookups, waiting: waiting, connections: connections.counts)
     }
 
     /// The number of answers that wait for upstreams.

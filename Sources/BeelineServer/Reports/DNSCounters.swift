@@ -4,14 +4,6 @@ import HTTPDNS
 
 /// The counters of a ``DNSServer``, for `/metrics`.
 struct DNSCounters: Sendable {
-    /// Values of other parts of the server.
-    struct Surroundings: Sendable {
-        var lookups = LookupReport()
-        var cachedMessages = 0
-        var upstreamQuestions = 0
-        var listNames = 0
-    }
-
     /// Questions by transport and response code. 24 response codes are in use.
     private var questions: [DNSService.Transport: [UInt8: Int]] = [:]
     /// The times of questions that were not answered with an encoded reply.
@@ -36,7 +28,7 @@ struct DNSCounters: Sendable {
     }
 
     /// The metrics in the text format of Prometheus, version 0.0.4.
-    func text(_ other: Surroundings, waiting: Int, connections: ConnectionCounts) -> String {
+    func text(_ lookups: LookupReport, waiting: Int, connections: ConnectionCounts) -> String {
         var text = PrometheusText()
         let counts = questions.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { transport, codes in
             codes.sorted { $0.key < $1.key }.map { code, count in
@@ -65,10 +57,10 @@ struct DNSCounters: Sendable {
         text.gauge("server_connections_open", connections.open, help: "TCP and TLS connections now.")
         text.counter("server_connections_refused_total", connections.refused, help: "Connections above the limit.")
         text.counter("server_reload_failures_total", reloadFailures, help: "Files that could not be read again.")
-        other.lookups.write(to: &text)
-        text.gauge("dns_cached_messages", other.cachedMessages, help: "Answers in the caches of messages.")
-        text.counter("dns_upstream_questions_total", other.upstreamQuestions, help: "Questions sent to upstreams.")
-        text.gauge("server_list_names", other.listNames, help: "Names and domains in lists.")
+        lookups.write(to: &text)
+        text.gauge("dns_cached_messages", lookups.cachedMessages, help: "Answers in the caches of messages.")
+        text.counter("dns_upstream_questions_total", lookups.upstreamQuestions, help: "Questions sent to upstreams.")
+        text.gauge("server_list_names", lookups.listNames, help: "Names and domains in lists.")
         return text.text
     }
 }
