@@ -28,10 +28,9 @@ struct MessageForwarderTests {
     @Test("a cached failure keeps no texts of upstreams, which do not count in the size of the cache")
     func cachedFailure() async throws {
         let double = MessageDouble { _ in nil }
-        let forwarder = MessageForwarder(
-            ResolverConfiguration(upstreams: [double], system: nil),
-            limits: .init(failureTTL: .seconds(60))
-        )
+        var settings = ResolverConfiguration(upstreams: [double], system: nil)
+        settings.cache.failureTTL = .seconds(60)
+        let forwarder = MessageForwarder(settings)
         let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
         let (first, second) = (await forwarder.answer(query), await forwarder.answer(query))
         #expect(first.failures.map(\.upstream) == ["double"] && second.failures.isEmpty)

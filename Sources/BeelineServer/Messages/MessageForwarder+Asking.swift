@@ -18,7 +18,7 @@ extension MessageForwarder {
             guard let found, !found.isFailure else {
                 return (fallBack(key, failure: found, of: failures, now: now, in: &state), waiters)
             }
-            let ttl = min(Duration.seconds(found.ttl), limits.maxTTL)
+            let ttl = min(Duration.seconds(found.ttl), cache.ttlRange.upperBound)
             state.answers.store(Entry(answer: found, storedAt: now, expiresAt: now + ttl), for: key)
             return (found, waiters)
         }
@@ -39,14 +39,14 @@ extension MessageForwarder {
         in state: inout State
     ) -> ServerAnswer {
         if var entry = usableStale(key, now: now, in: &state) {
-            entry.recheckAt = now + limits.staleRecheck
+            entry.recheckAt = now + cache.staleRecheck
             state.answers.store(entry, for: key)
             return Self.stale(entry)
         }
         var answer = failure ?? ServerAnswer(.serverFailure, errors: [.noReachableServer])
         answer.source = failure == nil ? "allUpstreamsFailed" : "upstream"
         // Stored without the texts of the failures, which would exceed the size that is counted.
-        state.answers.store(Entry(answer: answer, storedAt: now, expiresAt: now + limits.failureTTL), for: key)
+        state.answers.store(Entry(answer: answer, storedAt: now, expiresAt: now + cache.failureTTL), for: key)
         if failure == nil { answer.failures = failures }
         return answer
     }
@@ -67,13 +67,13 @@ extension MessageForwarder {
         var failure: ServerAnswer?
         var failures: [ResolutionError.Failure] = []
         for step in upstreams.indices {
-            let left = limits.total - (clock.now - start)
+            let left = lookups.total - (clock.now - start)
             guard left > .zero, !Task.isCancelled else { break }
             let index = (first + step) % upstreams.count
             let upstream = upstreams[index]
             let askedAt = clock.now
             state.withLockedValue { $0.questionsSent += 1 }
-            let result: Result<DNSMessage, UpstreamError>? = await firstResult(within: min(limits.upstream, left)) {
+            let result: Result<DNSMessage, UpstreamError>? = await firstResult(within: min(lookups.upstream, left)) {
                 [query] in await Self.result(of: query, by: upstream)
             }
             let response = try? result?.get()
@@ -156,7 +156,8 @@ extension MessageForwarder {
         else { return nil }
         answer.authorities.removeAll { !check.accepts($0) }
         answer.additionals.removeAll { !check.accepts($0) }
-        let bound = answer.isNegative ? min(limits.maxTTL, limits.maxNegativeTTL) : limits.maxTTL
+        let longest = cache.ttlRange.upperBound
+        let bound = answer.isNegative ? min(longest, cache.maxNegativeTTL) : longest
         answer.limitTTL(to: UInt32(clamping: bound.components.seconds))
         answer.answers.equalizeTTLs()
         if answer.isNegative {

@@ -67,6 +67,8 @@ final class MessageForwarder: Sendable {
     let upstreams: [any MessageUpstream]
     let check: AnswerCheck
     let limits: Limits
+    let cache: ResolverConfiguration.Cache
+    let lookups: ResolverConfiguration.Limits
     private let network: @Sendable () -> String
     let clock = ContinuousClock()
     let state: NIOLockedValueBox<State>
@@ -81,12 +83,9 @@ final class MessageForwarder: Sendable {
         self.network = network
         upstreams = configuration.upstreams.compactMap { $0 as? any MessageUpstream }
         check = configuration.check
-        var limits = limits
-        (limits.upstream, limits.total) = (configuration.limits.upstream, configuration.limits.total)
-        limits.maxStale = configuration.cache.maxStale
-        limits.maxNegativeTTL = configuration.cache.maxNegativeTTL
-        limits.staleAnswerDelay = configuration.cache.staleAnswerDelay
         self.limits = limits
+        cache = configuration.cache
+        lookups = configuration.limits
         let answers = GenerationCache<Key, Entry>(maxCount: limits.maxAnswers, maxCost: limits.maxOctets) {
             $0.answer.cost
         }
@@ -140,7 +139,7 @@ final class MessageForwarder: Sendable {
 
     /// The answer past its TTL that may be used; nil if there is none.
     func usableStale(_ key: Key, now: ContinuousClock.Instant, in state: inout State) -> Entry? {
-        guard let entry = state.answers.find(key), !entry.answer.isFailure, now - entry.expiresAt < limits.maxStale
+        guard let entry = state.answers.find(key), !entry.answer.isFailure, now - entry.expiresAt < cache.maxStale
         else { return nil }
         return entry
     }
@@ -223,7 +222,7 @@ final class MessageForwarder: Sendable {
             leave(id, key: key)
             return ServerAnswer(.serverFailure, source: "cancelled")
         }
-        return await firstResult(within: limits.staleAnswerDelay, of: wait) ?? Self.stale(stale)
+        return await firstResult(within: cache.staleAnswerDelay, of: wait) ?? Self.stale(stale)
     }
 
     /// Ends a query whose last question was cancelled, while more than a quarter of the places are taken. Otherwise a
