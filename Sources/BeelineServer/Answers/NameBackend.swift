@@ -16,6 +16,9 @@ final class NameBackend: Sendable {
         hasSystemUpstream = resolver.configuration.upstreams.contains { $0.kind == .system }
     }
 
+    /// Whether upstreams may be asked for messages now.
+    var isForwarding: Bool { forwarder.hasUpstreams && resolver.isActive }
+
     /// Whether this machine's resolver may be asked for names that are not private.
     var mayAskSystem: Bool { hasSystemUpstream || !resolver.isActive }
 }

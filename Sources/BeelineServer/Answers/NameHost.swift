@@ -42,3 +42,16 @@ struct NameHost: Sendable {
         return host
     }
 }
+
+extension DNSName {
+    /// The name that a text asks for: the ASCII form of a host, or any other valid name unchanged.
+    init?(asked text: String) {
+        if let host = try? Host(text), host.address == nil {
+            self.init(host.text)
+        } else if text.isEmpty {
+            return nil
+        } else {
+            self.init(text)
+        }
+    }
+}

@@ -47,11 +47,11 @@ package struct RecordLookup: Sendable {
         self.answerer = answerer.serving(IPAddress(v4: 0))
     }
 
-    package static func isName(_ text: String) -> Bool { JSONDialect.name(text) != nil }
+    package static func isName(_ text: String) -> Bool { DNSName(asked: text) != nil }
 
     /// The records of a name; nil if the text is not a name.
     package func records(of name: String) async -> Outcome? {
-        guard let name = JSONDialect.name(name) else { return nil }
+        guard let name = DNSName(asked: name) else { return nil }
         var query = MessageQuery(DNSQuestion(name, type))
         query.wantsVerdict = true
         let answer = await answerer.answer(query)
@@ -62,7 +62,7 @@ package struct RecordLookup: Sendable {
                     name: record.name.description,
                     type: record.type.label,
                     ttl: record.ttl,
-                    data: JSONDialect.data(of: record)
+                    data: RecordText.content(of: record)
                 )
             },
             isVerified: answer.isVerified,

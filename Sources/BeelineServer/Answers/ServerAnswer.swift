@@ -160,8 +160,3 @@ extension [DNSRecord] {
         }
     }
 }
-
-extension DNSType {
-    /// RRSIG.
-    static let signature = DNSType(rawValue: 46)
-}

@@ -92,13 +92,6 @@ enum ReverseName {
     }
 }
 
-extension DNSType {
-    /// PTR (RFC 1035 §3.3.12).
-    static let pointer = DNSType(rawValue: 12)
-    /// The query type ANY, which asks for all records (RFC 1035 §3.2.3).
-    static let any = DNSType(rawValue: 255)
-}
-
 extension ServerAnswer {
     /// The answer to ANY: one HINFO record without information (RFC 8482 §4.2).
     static func refusalOfAny(_ name: DNSName) -> ServerAnswer {
@@ -108,9 +101,4 @@ extension ServerAnswer {
         answer.source = "-"
         return answer
     }
-}
-
-extension NameBackend {
-    /// Whether upstreams may be asked for messages now.
-    var isForwarding: Bool { forwarder.hasUpstreams && resolver.isActive }
 }

@@ -187,7 +187,7 @@ struct AliyunDialect: Sendable {
         guard parts.count <= limit else { throw Refusal(tooMany, 400) }
         var names: [DNSName] = []
         for part in parts {
-            guard let name = JSONDialect.name(String(part)) else { throw Refusal("InvalidHost", 400) }
+            guard let name = DNSName(asked: String(part)) else { throw Refusal("InvalidHost", 400) }
             names.append(name)
         }
         return names

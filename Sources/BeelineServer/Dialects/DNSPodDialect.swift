@@ -77,7 +77,7 @@ struct DNSPodDialect: Sendable {
 
     /// Reads a name. An encrypted one must be a host, so that changed ciphertext fails even if its padding is valid.
     private static func name(_ text: String, isSealed: Bool) -> DNSName? {
-        guard isSealed else { return JSONDialect.name(text) }
+        guard isSealed else { return DNSName(asked: text) }
         guard let host = try? Host(text), host.address == nil else { return nil }
         return DNSName(host.text)
     }

@@ -9,7 +9,7 @@ struct JSONDialect: Sendable {
 
     func handle(_ request: ServerRequest) -> RequestHandling {
         let fields = request.fields
-        guard let text = fields["name"], let name = Self.name(text) else { return .reply(Self.refusal("name")) }
+        guard let text = fields["name"], let name = DNSName(asked: text) else { return .reply(Self.refusal("name")) }
         let typeText = fields["type"].flatMap { $0.isEmpty ? nil : $0 } ?? "A"
         guard let type = DNSType(label: typeText) else { return .reply(Self.refusal("type")) }
         var query = MessageQuery(DNSQuestion(name, type))
@@ -21,12 +21,6 @@ struct JSONDialect: Sendable {
         let answerer = router.answerer.serving(request.client)
         if let answer = answerer.known(query) { return .reply(Self.reply(to: query, answer: answer)) }
         return .later(lookups: 1) { [query] in Self.reply(to: query, answer: await answerer.answer(query)) }
-    }
-
-    /// The name to ask for: the ASCII form of a host, or any other valid name unchanged.
-    static func name(_ text: String) -> DNSName? {
-        if let host = try? Host(text), host.address == nil { return DNSName(host.text) }
-        return text.isEmpty ? nil : DNSName(text)
     }
 
     private static func reply(to query: MessageQuery, answer: ServerAnswer) -> ServerReply {
@@ -51,25 +45,12 @@ struct JSONDialect: Sendable {
     private static func rows(_ records: [DNSRecord]) -> String {
         records.map { record in
             "{\"name\":\(quoted(record.name)),\"type\":\(record.type.rawValue),\"TTL\":\(record.ttl),"
-                + "\"data\":\(JSONText.quoted(data(of: record)))}"
+                + "\"data\":\(JSONText.quoted(RecordText.content(of: record)))}"
         }
         .joined(separator: ",")
     }
 
-    /// The content of a record as in a master file.
-    static func data(of record: DNSRecord) -> String {
-        switch record.data {
-        case .address(let address): return "\(address)"
-        case .alias(let target): return dotted(target)
-        case .authority(let soa):
-            let numbers = "\(soa.serial) \(soa.refresh) \(soa.retry) \(soa.expire) \(soa.minimum)"
-            return "\(dotted(soa.primary)) \(dotted(soa.mailbox)) \(numbers)"
-        case .other(let type, let octets): return RecordText.write(type, octets)
-        }
-    }
-
-    static func dotted(_ name: DNSName) -> String { name.wire.count == 1 ? "." : "\(name)." }
-    private static func quoted(_ name: DNSName) -> String { JSONText.quoted(dotted(name)) }
+    private static func quoted(_ name: DNSName) -> String { JSONText.quoted(RecordText.dotted(name)) }
 
     private static func refusal(_ field: String) -> ServerReply {
         var reply = ServerReply.json("{\"error\":\"\(field) is missing or malformed\"}", status: 400)

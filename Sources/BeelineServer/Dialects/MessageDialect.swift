@@ -79,23 +79,3 @@ extension MessageQuery {
         wantsVerdict = query.wantsVerdict
     }
 }
-
-extension DNSType {
-    /// The name of the type, or `TYPEnn`.
-    var label: String { Self.labels[rawValue] ?? "TYPE\(rawValue)" }
-
-    private static let labels: [UInt16: String] = [
-        1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA", 33: "SRV", 35: "NAPTR",
-        39: "DNAME", 43: "DS", 44: "SSHFP", 46: "RRSIG", 47: "NSEC", 48: "DNSKEY", 52: "TLSA", 64: "SVCB", 65: "HTTPS",
-        255: "ANY", 257: "CAA",
-    ]
-    private static let numbers = Dictionary(uniqueKeysWithValues: labels.map { ($1, $0) })
-
-    /// Reads a name, a number or `TYPEnn`.
-    init?(label: String) {
-        let label = label.uppercased()
-        let digits = label.hasPrefix("TYPE") ? String(label.dropFirst(4)) : label
-        guard let number = Self.numbers[label] ?? UInt16(digits) else { return nil }
-        self.init(rawValue: number)
-    }
-}

@@ -76,19 +76,6 @@ struct QueryHead: Sendable {
     }
 }
 
-extension DNSType {
-    /// The response code for questions of a type that no server is asked for; nil for others.
-    var fault: DNSResponseCode? {
-        switch rawValue {
-        case 0, DNSType.opt.rawValue: .formatError
-        // Zone transfers and types that only a message has (RFC 6895 §3.1), except ANY.
-        case 251, 252: .refused
-        case 128...254: .notImplemented
-        default: nil
-        }
-    }
-}
-
 extension DNSResponseCode {
     /// The EDNS version of the query is not supported.
     fileprivate static let badVersion = DNSResponseCode(rawValue: 16)

@@ -55,8 +55,3 @@ extension AnswerCheck {
         }
     }
 }
-
-extension DNSType {
-    /// DNAME: an alias for all names below the owner (RFC 6672).
-    static let subtreeAlias = DNSType(rawValue: 39)
-}
