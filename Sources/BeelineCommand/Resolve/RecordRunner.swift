@@ -87,22 +87,15 @@ struct RecordRunner: Sendable {
         /// The response code, such as `NOERROR`.
         var status: String
         var verified: Bool
-        var records: [Record]
+        var records: [RecordLookup.Record]
         var errors: [String]
         var failures: [FailedUpstreamReport]
-
-        struct Record: Encodable {
-            var name: String
-            var type: String
-            var ttl: UInt32
-            var data: String
-        }
 
         init(_ name: String, _ outcome: RecordLookup.Outcome) {
             self.name = name
             status = outcome.code
             verified = outcome.isVerified
-            records = outcome.records.map { Record(name: $0.name, type: $0.type, ttl: $0.ttl, data: $0.data) }
+            records = outcome.records
             errors = outcome.errors
             failures = outcome.failures.map(FailedUpstreamReport.init)
         }

@@ -5,7 +5,8 @@ import Names
 
 /// Looks up the records of one type, as text, for tools.
 package struct RecordLookup: Sendable {
-    package struct Record: Hashable, Sendable {
+    /// The names of its members in JSON are stable within a major version.
+    package struct Record: Hashable, Sendable, Encodable {
         /// The owner, without the final dot.
         package var name: String
         /// The name of the type, or `TYPEnn`.

@@ -9,7 +9,7 @@ struct DNSCounters: Sendable {
     /// The times of questions that were not answered with an encoded reply.
     private var times = DurationHistogram()
     /// Questions that were answered with an encoded reply.
-    private(set) var memos = 0
+    private var memos = 0
     var limited = 0
     /// Questions that were not looked up because too many waited for upstreams.
     var busy = 0
@@ -21,10 +21,6 @@ struct DNSCounters: Sendable {
     mutating func add(_ transport: DNSService.Transport, _ code: DNSResponseCode, time: Duration?) {
         questions[transport, default: [:]][code.rawValue, default: 0] += 1
         if let time { times.record(time) } else { memos += 1 }
-    }
-
-    func count(_ code: DNSResponseCode? = nil) -> Int {
-        questions.values.joined().reduce(0) { code == nil || $1.key == code?.rawValue ? $0 + $1.value : $0 }
     }
 
     /// The metrics in the text format of Prometheus, version 0.0.4.
