@@ -4,9 +4,6 @@ import HTTPDNS
 import Names
 
 extension ServerAnswer {
-    /// The maximum number of aliases of a name.
-    private static let maxAliases = 16
-
     /// Drops the records that do not belong to a name or its aliases. An upstream must not add records of other names.
     ///
     /// - Returns: False if the aliases form a loop or there are too many.
@@ -33,7 +30,7 @@ extension ServerAnswer {
         }
         var (name, names) = (name, [name] as Set)
         while let target = targets[name] {
-            guard names.count <= Self.maxAliases, names.insert(target).inserted else { return nil }
+            guard names.count <= DNSMessage.maxAliases, names.insert(target).inserted else { return nil }
             name = target
         }
         return names

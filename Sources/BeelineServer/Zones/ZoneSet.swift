@@ -21,9 +21,6 @@ struct ZoneSet: Sendable {
         return nil
     }
 
-    /// The maximum number of aliases to follow for one question.
-    private static let maxAliases = 16
-
     /// The result of a lookup in the zones.
     struct Finding: Sendable {
         var answer = ServerAnswer()
@@ -37,7 +34,7 @@ struct ZoneSet: Sendable {
         finding.answer.isAuthoritative = true
         finding.answer.answeredType = type
         var name = name
-        for step in 0...Self.maxAliases {
+        for step in 0...DNSMessage.maxAliases {
             guard let zone = zone(of: name) else {
                 finding.outside = name
                 return step == 0 ? nil : finding

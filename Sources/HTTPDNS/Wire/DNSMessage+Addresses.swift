@@ -4,7 +4,7 @@ import Names
 
 extension DNSMessage {
     /// The maximum number of CNAMEs in a chain. Real chains are shorter.
-    static let maxAliases = 16
+    package static let maxAliases = 16
 
     /// Whether a server without EDNS support has rejected the query (RFC 6891 §7).
     var isRefusalOfEDNS: Bool {
