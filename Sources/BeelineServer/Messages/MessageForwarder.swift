@@ -170,9 +170,10 @@ final class MessageForwarder: Sendable {
     private func probe(_ state: inout State, in network: String) {
         let now = clock.now
         let isDue = state.probedAt.map { now - $0 >= .seconds(1) } ?? true
+        guard isDue, areDown(state), !state.isClosed else { return }
         let query = MessageQuery(DNSQuestion(.root, DNSType(rawValue: 2)))
         let key = Key(query, in: network)
-        guard areDown(state), isDue, !state.isClosed, state.queries[key] == nil else { return }
+        guard state.queries[key] == nil else { return }
         state.probedAt = now
         start(query, for: key, in: &state)
     }
