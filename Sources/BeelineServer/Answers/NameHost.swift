@@ -5,9 +5,8 @@ import Names
 
 /// The host that rules and policies see for a name.
 ///
-/// A name may have octets that a host cannot have, such as `my printer.lan` or a label in Latin-1. Such a name is
-/// treated as a name below its longest ancestor that is a host, here as `_.lan`. It belongs to the same domains as
-/// other names below that ancestor.
+/// A name may have octets that a host cannot have, such as `my printer.lan` or a label in Latin-1. It is treated as a
+/// name below its longest ancestor that is a host, here as `_.lan`, and belongs to the same domains as that.
 struct NameHost: Sendable {
     let host: Host
     /// Whether the host is the name itself.

@@ -6,9 +6,8 @@ import Names
 
 /// Answers the datagrams of one UDP socket.
 ///
-/// Answers that are known are sent at once. Questions that need an upstream are started a few at a time, so that a
-/// flood of them does not delay reads of the socket. The system buffers few datagrams and drops the others, including
-/// questions for cached names.
+/// Answers that are known are sent at once. Questions that need an upstream are started a few at a time: a flood of
+/// them must not delay reads, because the system drops datagrams that it cannot buffer, cached names included.
 final class DatagramHandler: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     typealias OutboundOut = AddressedEnvelope<ByteBuffer>

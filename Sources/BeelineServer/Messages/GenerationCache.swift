@@ -2,9 +2,8 @@
 
 /// A bounded cache that drops the older half of its values at once. Lookups and inserts therefore take constant time.
 ///
-/// Values that were found again are kept apart from values that were only stored. A flood of keys that are asked for
-/// once therefore does not displace those that are asked for again. The cache has at most about twice `maxCount` values
-/// and twice `maxCost` of cost.
+/// Values that were found again are kept apart from others, so that a flood of keys that are asked for once does not
+/// displace them. The cache has at most about twice `maxCount` values and twice `maxCost` of cost.
 struct GenerationCache<Key: Hashable, Value> {
     /// Values that were stored and not found yet.
     private var stored: Generations<Key, Value>
