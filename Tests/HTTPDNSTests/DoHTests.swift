@@ -188,6 +188,15 @@ struct DoHTests {
         }
     }
 
+    @Test("a TTL with its highest bit set is zero before the time in HTTP caches is subtracted (RFC 2181 §8)")
+    func ageOfInvalidTTL() async throws {
+        let octets = Self.response("example.com", [DNSAnswerTests.a("example.com", "192.0.2.1", ttl: 0x8000_0000)])
+        let reply = UpstreamReply(status: 200, fields: [.age: "10"], body: octets)
+        let query = MessageQuery(DNSQuestion(HTTPDNSTests.name("example.com"), .a))
+        let message = try await Self.upstream(through: ScriptedTransport(.success(reply))).response(to: query)
+        #expect(message.answers.map(\.ttl) == [0])
+    }
+
     @Test(
         "invalid replies are refused",
         arguments: [

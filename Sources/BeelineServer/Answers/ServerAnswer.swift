@@ -80,8 +80,6 @@ struct ServerAnswer: Sendable {
             code = DNSResponseCode(rawValue: UInt8(high) << 4 | code.rawValue)
         }
         answeredType = message.questions.first?.type
-        // TTLs with the top bit are 0 (RFC 2181 §8).
-        changeTTLs { $0 > UInt32(Int32.max) ? 0 : $0 }
         source = "fresh"
     }
 
@@ -94,12 +92,10 @@ struct ServerAnswer: Sendable {
     }
 
     /// Lowers all TTLs to a bound.
-    mutating func limitTTL(to seconds: UInt32) { changeTTLs { min($0, seconds) } }
-
-    private mutating func changeTTLs(_ change: (UInt32) -> UInt32) {
-        for index in answers.indices { answers[index].ttl = change(answers[index].ttl) }
-        for index in authorities.indices { authorities[index].ttl = change(authorities[index].ttl) }
-        for index in additionals.indices { additionals[index].ttl = change(additionals[index].ttl) }
+    mutating func limitTTL(to seconds: UInt32) {
+        for index in answers.indices { answers[index].ttl = min(answers[index].ttl, seconds) }
+        for index in authorities.indices { authorities[index].ttl = min(authorities[index].ttl, seconds) }
+        for index in additionals.indices { additionals[index].ttl = min(additionals[index].ttl, seconds) }
     }
 
     /// The approximate size in memory, in octets.

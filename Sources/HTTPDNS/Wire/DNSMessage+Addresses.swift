@@ -87,13 +87,13 @@ extension DNSMessage {
                 case .address(let address) where record.type == question.type:
                     records.append(record)
                     addresses.append(address)
-                    ttl = min(ttl, Self.seconds(record.ttl))
+                    ttl = min(ttl, record.ttl)
                 case .other(question.type, _):
                     records.append(record)
-                    ttl = min(ttl, Self.seconds(record.ttl))
+                    ttl = min(ttl, record.ttl)
                 case .alias(let target) where alias == nil:
                     alias = target
-                    ttl = min(ttl, Self.seconds(record.ttl))
+                    ttl = min(ttl, record.ttl)
                 default: break
                 }
             }
@@ -108,15 +108,10 @@ extension DNSMessage {
     private func negativeTTL(for name: DNSName) -> UInt32? {
         for record in authorities {
             if case .authority(let soa) = record.data, name.isAtOrBelow(record.name) {
-                return min(Self.seconds(record.ttl), Self.seconds(soa.minimum))
+                return min(record.ttl, DNSRecord.seconds(soa.minimum))
             }
         }
         return nil
-    }
-
-    /// The TTL in seconds; zero if its highest bit is set (RFC 2181 §8).
-    private static func seconds(_ ttl: UInt32) -> UInt32 {
-        ttl > UInt32(Int32.max) ? 0 : ttl
     }
 }
 

@@ -200,7 +200,9 @@ private struct DNSReader {
             offset = end
         }
         guard offset == end else { throw .badLength(offset: start) }
-        return DNSRecord(name, ttl: ttl, content, recordClass: recordClass)
+        // The field of OPT holds flags.
+        let seconds = type == .opt ? ttl : DNSRecord.seconds(ttl)
+        return DNSRecord(name, ttl: seconds, content, recordClass: recordClass)
     }
 
     /// The content of a record with its names decompressed, so that it can be copied into another message; nil for types

@@ -70,6 +70,9 @@ package struct DNSRecord: Hashable, Sendable {
         self.recordClass = recordClass
     }
 
+    /// The TTL of a message in seconds; zero if its highest bit is set (RFC 2181 §8).
+    static func seconds(_ ttl: UInt32) -> UInt32 { ttl > UInt32(Int32.max) ? 0 : ttl }
+
     /// The record's type.
     package var type: DNSType {
         switch data {

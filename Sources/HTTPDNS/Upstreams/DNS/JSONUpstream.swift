@@ -162,6 +162,6 @@ extension DNSRecord {
         default:
             content = .other(type, [])
         }
-        self.init(name, ttl: ttl, content)
+        self.init(name, ttl: Self.seconds(ttl), content)
     }
 }
