@@ -96,6 +96,34 @@ struct OriginRoutingTests {
         await lab.stop()
     }
 
+    @Test("a site whose IPv6 address fails before its IPv4 address is known is reached in the same request")
+    func lateFamily() async throws {
+        let gate = Gate()
+        let early = Answer(v6: .addresses([IPAddress(v6: 0, 1)], ttl: .seconds(60)))
+        let late = Answer(v4: .addresses([IPAddress(v4: 0x7f00_0001)], ttl: .seconds(60)))
+        let upstream = ScriptedUpstream("one", oneFamily: true) { question in
+            question.families == .v6 ? .answer(early) : .hold(gate, late)
+        }
+        let lab = try await ClientLab { configuration in
+            configuration.upstreams = []
+            configuration.resolver.upstreams = [upstream]
+            configuration.resolver.families = .both
+        } handler: { _ in
+            .text("found")
+        }
+        let (client, url) = (lab.client, lab.url("a.test"))
+        let request = Task { try await client.get(url) }
+        // The failed attempt ends the use of the cached address.
+        let (name, port) = (try Host("a.test"), lab.site.port)
+        try await eventually("a failed attempt") { client.resolver.cached(name, port: port)?.source == .stale }
+        gate.open()
+        let response = try await request.value
+        #expect(response.hop.attempts.map(\.endpoint.address.description) == ["::1", "127.0.0.1"])
+        #expect(try await response.text() == "found")
+        #expect(upstream.questions.count == 2)
+        await lab.stop()
+    }
+
     @Test("a site whose addresses all fail is resolved again once, and the error has all attempts")
     func gone() async throws {
         let lab = try await ClientLab { _ in .text("never") }

@@ -216,6 +216,33 @@ struct LookupMachineTests {
         )
     }
 
+    @Test("addresses that the network cannot reach are not delivered before the other family")
+    func unreachableFamily() {
+        Self.play(
+            MachineScript(["a"], families: .both),
+            [
+                (0, .network("n", families: .v4), ["announce n"]),
+                (0, .ask(1, "n.example"), ["wake 2000", "ask a IPv6 n.example", "ask a IPv4 n.example"]),
+                (10, .answer("a", Self.six), []), (60, .ask(2, "n.example"), []),
+                (300, .answer("a", Self.one), ["resume 1,2: fresh 192.0.2.1"]),
+            ]
+        )
+    }
+
+    @Test("after all addresses of the first family have failed, callers wait for the second, which is not asked again")
+    func deliveredFamilyFailed() {
+        Self.play(
+            MachineScript(["a"], families: .both),
+            [
+                (0, .ask(1, "n.example"), ["wake 2000", "ask a IPv6 n.example", "ask a IPv4 n.example"]),
+                (10, .answer("a", Self.six), ["wake 60"]),
+                (60, .time, ["resume 1: fresh 2001:db8::1", "wake 2000"]),
+                (70, .attempt(.failed, "2001:db8::1", "n.example"), []), (80, .ask(2, "n.example"), []),
+                (300, .answer("a", Self.one), ["resume 2: fresh 192.0.2.1 2001:db8::1"]),
+            ]
+        )
+    }
+
     @Test("a hedge asks the next upstream when the first is slow, but not after the first family has arrived")
     func hedge() {
         let start: Row = (0, .ask(1, "n.example"), ["wake 250", "ask a n.example"])

@@ -93,10 +93,11 @@ package struct OriginEndpoints: EndpointSource {
         }
     }
 
-    /// The endpoints of a newer answer, after all of a cached one failed: the site may have moved.
+    /// The endpoints of a newer answer, after all of a cached one failed: the site may have moved. After an answer for one
+    /// family, those of the other.
     package func endpoints(for origin: Origin, insteadOf failed: EndpointList) async throws -> EndpointList? {
         guard let known = failed.context as? Resolution,
-            known.source == .cached || known.source == .stale || known.hasPlan
+            known.source == .cached || known.source == .stale || known.isPartial || known.hasPlan
         else { return nil }
         // The resolver knows about the failures, and asks its upstreams again.
         if known.hasPlan { resolver.reportFailedRecords(of: origin) }

@@ -39,6 +39,8 @@ public struct Resolution: Hashable, Sendable {
     let answer: ServiceAnswer?
     /// The endpoints that the records lead to; nil if there are none, or the records were not asked for.
     let plan: ServicePlan?
+    /// Whether the upstream has not answered for one of the families.
+    package internal(set) var isPartial = false
 
     /// The endpoints, in the order to try them: address families alternate, and endpoints that failed recently come
     /// last. For an `https` origin with HTTPS records, the endpoints of the records come first, in the order of their
@@ -103,7 +105,7 @@ public struct Resolution: Hashable, Sendable {
 
     /// The resolution with other records.
     func with(_ answer: ServiceAnswer?, plan: ServicePlan?) -> Resolution {
-        Resolution(
+        var resolution = Resolution(
             host: host,
             addresses: addresses,
             port: port,
@@ -114,6 +116,8 @@ public struct Resolution: Hashable, Sendable {
             answer: answer,
             plan: plan
         )
+        resolution.isPartial = isPartial
+        return resolution
     }
 
     /// The resolution without records.

@@ -9,6 +9,8 @@ final class LookupResult: Sendable {
     let entry: AnswerCache.Entry
     let source: Resolution.Source
     let time: Moment
+    /// Whether the upstream has not answered for one of the families.
+    let isPartial: Bool
     /// The HTTPS records that the caller asked for; nil if there are none, or they have not arrived.
     let answer: ServiceAnswer?
     /// The endpoints that the records lead to.
@@ -18,12 +20,14 @@ final class LookupResult: Sendable {
         entry: AnswerCache.Entry,
         source: Resolution.Source,
         time: Moment,
+        isPartial: Bool = false,
         answer: ServiceAnswer? = nil,
         plan: ServicePlan? = nil
     ) {
         self.entry = entry
         self.source = source
         self.time = time
+        self.isPartial = isPartial
         self.answer = answer
         self.plan = plan
     }
@@ -70,7 +74,7 @@ extension CachedAnswers {
             case .fixed: .fixed
             default: outcome.answer.isShared ? .cached : .fresh
             }
-        return .success(LookupResult(entry: entry, source: source, time: now))
+        return .success(LookupResult(entry: entry, source: source, time: now, isPartial: !guessed.isEmpty))
     }
 
     /// Stores an answer of a batch question.

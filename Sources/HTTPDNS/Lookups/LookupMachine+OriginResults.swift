@@ -76,7 +76,14 @@ extension LookupMachine {
         }
         if let own {
             return .success(
-                LookupResult(entry: own.entry, source: own.source, time: own.time, answer: answer, plan: plan)
+                LookupResult(
+                    entry: own.entry,
+                    source: own.source,
+                    time: own.time,
+                    isPartial: own.isPartial,
+                    answer: answer,
+                    plan: plan
+                )
             )
         }
         guard let plan else {

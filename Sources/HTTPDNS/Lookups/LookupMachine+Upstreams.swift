@@ -101,7 +101,8 @@ extension LookupMachine {
         var plan = UpstreamSchedule.Plan(
             candidates: candidates,
             limit: configuration.limits.total,
-            resolutionDelay: configuration.limits.resolutionDelay
+            resolutionDelay: configuration.limits.resolutionDelay,
+            reachable: ranking.network.reachableFamilies
         )
         guard case .race(let width) = configuration.order.kind else { return plan }
         let tables = candidates.prefix { upstreams[$0.upstream].kind == .fixed }.count
@@ -166,6 +167,12 @@ extension LookupMachine {
             )
         else { return }
         let request = LookupRequest(host: host, families: configuration.families)
+        // A lookup that has delivered one family still asks for the other.
+        if let id = lookups[LookupKey(request, scope: scope)],
+            lookups.change(id, { $0.schedule.deliveredFailed() }) == true
+        {
+            return
+        }
         lookUp(request, for: nil, checksCache: false, isFresh: true, now: now)
     }
 }

@@ -121,7 +121,7 @@ struct LookupMachine {
     ) throws(ResolutionError) -> Resolution {
         let ordered = result.entry.ordered(request.families, port: port, now: result.time, by: ranking).addresses
         guard !ordered.isEmpty else { throw .absent(request, entry: result.entry, now: result.time) }
-        return Resolution(
+        var resolution = Resolution(
             of: result.entry,
             addresses: ordered,
             source: result.source,
@@ -131,6 +131,8 @@ struct LookupMachine {
             plan: result.plan,
             now: result.time
         )
+        resolution.isPartial = result.isPartial
+        return resolution
     }
 
     // MARK: Time and the end

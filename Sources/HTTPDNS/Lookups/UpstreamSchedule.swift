@@ -18,6 +18,8 @@ struct UpstreamSchedule {
         var limit: Duration
         /// How long an answer for one family waits for the other (RFC 8305 §3).
         var resolutionDelay: Duration
+        /// The families that the network can reach. Addresses of another one are delivered only with both families.
+        var reachable = Families.both
     }
 
     /// An upstream that may be asked.
@@ -95,6 +97,9 @@ struct UpstreamSchedule {
     /// A denial without an SOA (RFC 2308 §5): used if no better answer arrives.
     private var denial: (upstream: Int, answer: Answer)?
     private var deliverAt: Moment?
+    private var hasDelivered = false
+    /// Whether callers wait for both families, because the addresses that have arrived cannot be reached.
+    private var needsBothFamilies = false
     private var isOver = false
 
     init(_ plan: Plan, families: Families, now: Moment) {
@@ -145,7 +150,17 @@ struct UpstreamSchedule {
 
     /// A caller that joins after one family was delivered waits for the other no longer than the first callers.
     mutating func callerJoined(now: Moment) {
-        if hasAnswer, !isOver, deliverAt == nil { deliverAt = now + plan.resolutionDelay }
+        if hasAnswer, !isOver, !needsBothFamilies, deliverAt == nil { deliverAt = now + plan.resolutionDelay }
+    }
+
+    /// Lets callers wait for the other family, because all addresses of the delivered one have failed.
+    ///
+    /// - Returns: Whether the other family is awaited.
+    mutating func deliveredFailed() -> Bool {
+        guard hasDelivered, !isOver else { return false }
+        needsBothFamilies = true
+        deliverAt = nil
+        return true
     }
 
     // MARK: Steps
@@ -210,7 +225,8 @@ struct UpstreamSchedule {
             }
             asked.removeAll { $0.index != upstream.index }
             outcome.upstream = upstream.index
-            deliverAt = now + plan.resolutionDelay
+            needsBothFamilies = !upstream.answer.hasAddresses(of: plan.reachable)
+            if !needsBothFamilies { deliverAt = now + plan.resolutionDelay }
         }
         outcome.answer = upstream.answer
         outcome.arrivals = upstream.arrivals
@@ -250,6 +266,7 @@ struct UpstreamSchedule {
     private mutating func deliverIfDue(now: Moment, into actions: inout [Action]) {
         guard let at = deliverAt, at <= now else { return }
         deliverAt = nil
+        hasDelivered = true
         actions.append(.deliver(outcome))
     }
 

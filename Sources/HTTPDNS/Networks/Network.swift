@@ -31,6 +31,11 @@ public struct Network: Hashable, Sendable, CustomStringConvertible {
     /// The network's name for logs.
     public var description: String { id.isEmpty ? "unknown" : id }
 
+    /// The families of addresses that can be connected to; both if unknown.
+    var reachableFamilies: Families {
+        families.isEmpty || families == .v6 && !nat64.isEmpty ? .both : families
+    }
+
     /// The addresses to connect to for an IPv4 host: its own address, or the translated ones if there is no IPv4. IPv6
     /// addresses are returned unchanged.
     package func reachable(_ address: IPAddress) -> [IPAddress] {

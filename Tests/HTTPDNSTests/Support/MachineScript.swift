@@ -31,7 +31,7 @@ struct MachineScript {
         /// Whether an `http` origin is changed to `https` by a cached record.
         case offers(String)
         case attempt(AttemptOutcome, String, String)
-        case network(String)
+        case network(String, families: Families = .both)
         case switched(on: Bool)
         /// The remote switch denies a name to the services.
         case denied(String)
@@ -117,7 +117,7 @@ struct MachineScript {
         case .attempt(let outcome, let address, let name):
             let endpoint = IPAddress(address).map { Endpoint($0, port: 443) }
             return endpoint.map { .attemptEnded(outcome, at: $0, of: host(name)) }
-        case .network(let id): return .networkChanged(Network(id: id, families: .both))
+        case .network(let id, let families): return .networkChanged(Network(id: id, families: families))
         case .switched(let isOn): return .switched(on: isOn)
         case .denied(let name):
             let text = #"{"enabled":true,"expires":9,"denied":["\#(name)"]}"#
