@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
+import Beeline
 import Testing
 
 @testable import BeelineCommand
@@ -43,6 +45,16 @@ struct DomainUpstreamTests {
         try upstreams.add(option: "corp.example=dns:192.0.2.54")
         #expect(upstreams.domains["corp.example"] == ["dns:192.0.2.53", "dns:192.0.2.54"])
         #expect(upstreams.domains["lab.example"] == ["dns:192.0.2.53"])
+    }
+
+    @Test("the upstream of a domain gets private names and names of Tor, and other upstreams get none")
+    func privateNames() throws {
+        let arguments = try DNSArguments.parse(["--dns-for", "onion,lan=dns:127.0.0.1:9053"])
+        let plan = try DNSPlan(arguments, NameOptions(), defaults: Defaults(), files: .real)
+        let source = try #require(plan.groups.first?.source)
+        for host in [try Host("a.onion"), try Host("a.lan")] {
+            #expect(!source.client.resolver.names.isPrivate(host) && plan.main.client.resolver.names.isPrivate(host))
+        }
     }
 
     @Test(

@@ -52,6 +52,34 @@ struct ControlTests {
         #expect(service.questions.isEmpty)
     }
 
+    @Test("a name of Tor is sent to no upstream and not to the system (RFC 7686)", arguments: [true, false])
+    func onion(_ isEnabled: Bool) async throws {
+        let service = ScriptedUpstream("service") { _ in .answer(v4("192.0.2.1")) }
+        let system = ScriptedUpstream("system", kind: .system) { _ in .answer(v4("127.0.0.8", ttl: nil)) }
+        let resolver = ResolverLab.resolver([service], system: system)
+        resolver.isEnabled = isEnabled
+        let name = host("abc.onion")
+        for origin in [Origin(scheme: .https, host: name), Origin(scheme: .http, host: name)] {
+            let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(origin) }
+            #expect(error?.code == .noSuchName)
+        }
+        await resolver.prefetch([name, host("def.onion")])
+        #expect(await resolver.askAll(name).isEmpty)
+        #expect(service.questions.isEmpty && system.questions.isEmpty)
+    }
+
+    @Test("an upstream that knows Tor is asked for a name of Tor, and the system is not (RFC 7686)")
+    func onionUpstream() async throws {
+        let service = ScriptedUpstream("service") { _ in .answer(v4("192.0.2.1")) }
+        let system = ScriptedUpstream("system", kind: .system) { _ in .answer(v4("127.0.0.8", ttl: nil)) }
+        let resolver = ResolverLab.resolver([service], system: system) { $0.names.asksForOnion = true }
+        #expect(try await resolver.resolve(host("abc.onion")).addresses == addresses("192.0.2.1"))
+        #expect(await resolver.askAll(host("abc.onion")).map(\.upstream) == ["service"])
+        resolver.isEnabled = false
+        let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(host("def.onion")) }
+        #expect(error?.code == .noSuchName && system.questions.isEmpty)
+    }
+
     // MARK: Canary
 
     @Test("a canary includes the configured share of installations, and a larger share keeps all of them")

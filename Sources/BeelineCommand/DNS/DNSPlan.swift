@@ -84,8 +84,11 @@ struct DNSPlan: Sendable {
         client.resolver.network.asksUpstreamsForNAT64 = true
         // Without --dns it is asked for private names only.
         if names.dns.isEmpty, defaults.dns.isEmpty { client.upstreams.removeAll { $0 == .system } }
-        // The user has chosen the upstream of this domain, so it gets private names too.
-        if isForDomain { client.resolver.names.privateDomains = [] }
+        // The user has chosen the upstream of this domain, so it gets private names too, and those of Tor.
+        if isForDomain {
+            client.resolver.names.privateDomains = []
+            client.resolver.names.asksForOnion = true
+        }
         let key = Source.Key(
             specs: names.dns.isEmpty ? defaults.dns : names.dns,
             isForDomain: isForDomain,

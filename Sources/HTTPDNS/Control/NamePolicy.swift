@@ -16,6 +16,8 @@ public struct NamePolicy: Hashable, Sendable {
     ]
     /// The network's search domains. Default: none.
     public var searchDomains: DomainSet = []
+    /// Whether the upstreams know Tor, so that they are asked for its names (RFC 7686 §2). Default: false.
+    package var asksForOnion = false
     /// The installations that take part; nil: all. Default: nil.
     public var canary: Canary?
 
@@ -35,5 +37,11 @@ public struct NamePolicy: Hashable, Sendable {
     /// Whether a name is valid only in a local network.
     package func isPrivate(_ host: Host) -> Bool {
         !host.hasDots || privateDomains.contains(host) || searchDomains.contains(host)
+            || !asksForOnion && Self.isOnion(host)
     }
+
+    private static let onion: DomainSet = ["onion"]
+
+    /// Whether a name belongs to Tor. The system and upstreams that do not know Tor may not learn it (RFC 7686 §2).
+    static func isOnion(_ host: Host) -> Bool { onion.contains(host) }
 }

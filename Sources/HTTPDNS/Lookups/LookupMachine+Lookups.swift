@@ -24,6 +24,14 @@ extension LookupMachine {
         guard !request.families.members.isEmpty else {
             return refuse(caller, with: .noAddress, message: "\(request.host): no address family is asked for")
         }
+        guard !NamePolicy.isOnion(request.host) || isForUpstreams(request.host) else {
+            let remedy = "use a SOCKS proxy of Tor"
+            return refuse(
+                caller,
+                with: .noSuchName,
+                message: "\(request.host): names of Tor are not looked up (RFC 7686); \(remedy)"
+            )
+        }
         let known =
             checksCache || caller != nil ? answers.cachedResult(for: request, now: now) : (result: nil, isUsable: false)
         let staleAt = known.isUsable ? now + configuration.cache.staleAnswerDelay : .never

@@ -19,7 +19,7 @@ extension Resolver {
     /// upstreams.
     ///
     /// Names that are not for the upstreams (``NamePolicy``) are still kept from services: only tables and the system
-    /// are asked, and the system even if `system` is false.
+    /// are asked, and the system even if `system` is false. For a name of Tor (`.onion`), only tables are asked.
     ///
     /// - Parameters:
     ///   - host: The name to resolve.
@@ -38,11 +38,14 @@ extension Resolver {
         let question = Question(host, families: families ?? configuration.families, subnet: subnet)
         let upstreams = configuration.upstreams
         let isForUpstreams = !isKeptFromUpstreams(host)
+        let isOnion = NamePolicy.isOnion(host)
         let asksSystem =
-            (system || !isForUpstreams) && configuration.system != nil && !upstreams.contains { $0.kind == .system }
+            (system || !isForUpstreams) && !isOnion && configuration.system != nil
+            && !upstreams.contains { $0.kind == .system }
+        let isAsked = { (kind: UpstreamKind) in kind == .fixed || isForUpstreams || kind == .system && !isOnion }
         return await withTaskGroup(of: (Int, UpstreamReport).self) { group in
             for index in 0..<(upstreams.count + (asksSystem ? 1 : 0))
-            where isForUpstreams || upstream(index).kind != .service {
+            where isAsked(upstream(index).kind) {
                 group.addTask { (index, await self.report(of: index, to: question, isTrusted: !isForUpstreams)) }
             }
             var reports: [(Int, UpstreamReport)] = []
