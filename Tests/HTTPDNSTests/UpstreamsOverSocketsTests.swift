@@ -95,6 +95,40 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
+    @Test("over HTTP/2, questions leave a connection without answers for the next address")
+    func silentConnection() async throws {
+        let authority = try TestAuthority()
+        var serverTLS = ServerTLS(try authority.certificate(for: "dns.test"))
+        serverTLS.applicationProtocols = ["h2"]
+        let zones = [Zone(), Zone()]
+        for zone in zones { for name in ["a.test", "b.test"] { try zone.set(name, to: ["192.0.2.1"]) } }
+        zones[0].set("b.test", fault: .silence)
+        let first = try await UpstreamServer.start(zone: zones[0], tls: serverTLS)
+        let port = first.endpoint.port
+        let second = try await UpstreamServer.start(
+            zone: zones[1],
+            addresses: ["127.0.0.2"],
+            port: port,
+            tls: serverTLS
+        )
+        var tls = TLSSettings()
+        tls.trustsSystemRoots = false
+        tls.rootPEMs = [authority.rootPEM]
+        let engine = Engine()
+        let upstream = try DoHUpstream(
+            try HTTPURL("https://dns.test:\(port)/dns-query"),
+            at: [first.endpoint.address, second.endpoint.address],
+            transport: EngineTransport(engine: engine, tls: tls)
+        )
+        for name in ["a.test", "b.test", "b.test"] {
+            let answer = try await upstream.answer(Question(host(name), families: .v4))
+            #expect(answer.v4?.addresses == addresses("192.0.2.1"))
+        }
+        #expect(first.queries.count == 2 && second.queries.count == 2)
+        await engine.shutDown()
+        for server in [first, second] { await server.stop() }
+    }
+
     @Test("a long answer is cut at the limit and keeps its order")
     func manyAddresses() async throws {
         try await UpstreamLab.run { lab in

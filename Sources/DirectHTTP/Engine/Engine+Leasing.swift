@@ -108,14 +108,14 @@ extension Engine {
         }
     }
 
-    /// The endpoints that the second request of a hedge avoids; empty for every other request.
+    /// The endpoints that the second request of a hedge, or one after a failure, avoids; empty for every other request.
     private func avoided(
         by side: HedgeSide,
         for key: PoolKey,
         from source: some EndpointSource,
         clock: ExchangeClock
     ) async -> Set<Endpoint> {
-        guard case .second = side, let list = try? await resolve(key, from: source, deadline: clock.connectDeadline)
+        guard side.avoids, let list = try? await resolve(key, from: source, deadline: clock.connectDeadline)
         else { return [] }
         return side.avoided(of: list.endpoints)
     }

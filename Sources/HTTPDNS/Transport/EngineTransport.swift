@@ -78,13 +78,14 @@ public struct EngineTransport: UpstreamTransport {
     ) throws -> (request: PreparedRequest, endpoints: EndpointList, limits: TimeLimits) {
         var limits = parts.limits
         if let limit = request.timeLimit { limits.total = min(limit, limits.total ?? limit) }
-        let prepared = try PreparedRequest(
+        var prepared = try PreparedRequest(
             request.method,
             request.origin,
             target: HTTPURL.target(request.target, of: request.origin),
             fields: request.fields,
             body: request.body.isEmpty ? .none : .bytes(request.body)
         )
+        if let side = request.side { prepared.hedgeSide = side }
         let network = parts.network.withLockedValue { $0 }
         return (prepared, EndpointList(network.reachable(request.endpoints)), limits)
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import HTTPTypes
 import NIOConcurrencyHelpers
 import Names
@@ -21,6 +22,9 @@ final class UpstreamService: Sendable {
     private let configured: [Endpoint]
     /// The addresses and names, and the indices of those in use.
     private let state: NIOLockedValueBox<State>
+    /// The endpoints that failed after the last answer. Over HTTP/2, a silent connection to one of them would be shared
+    /// by further tries.
+    private let failed = HedgeSide.Endpoints()
 
     /// The maximum number of tries per question.
     private static let maxTries = 3
@@ -105,7 +109,9 @@ final class UpstreamService: Sendable {
             tried += 1
             let request = try request(make, isLast: tried == tries)
             do throws(UpstreamError) {
-                return try read(try await transport.exchange(request))
+                let result = try read(try await transport.exchange(request))
+                if case .next(avoiding: _, recording: let used)? = request.side { failed.remove(answered: used) }
+                return result
             } catch {
                 try moveOn(from: request, after: error, isLast: tried == tries)
             }
@@ -128,6 +134,7 @@ final class UpstreamService: Sendable {
             target: "/"
         )
         if !isLast { request.timeLimit = Self.tryLimit }
+        if request.endpoints.count > 1 { request.side = .next(avoiding: failed, recording: HedgeSide.Endpoints()) }
         try make(&request)
         return request
     }
@@ -136,6 +143,7 @@ final class UpstreamService: Sendable {
     @inline(never)
     private func moveOn(from request: UpstreamRequest, after error: UpstreamError, isLast: Bool) throws(UpstreamError) {
         guard error.code.reaction == .tryElsewhere else { throw error }
+        if case .next(avoiding: _, recording: let used)? = request.side { failed.add(failed: used) }
         moveOn(from: request, untrusted: error.code == .untrusted)
         guard !isLast, !Task.isCancelled else { throw error }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import DirectHTTP
 package import HTTPTypes
 package import Names
 
@@ -22,7 +23,7 @@ extension UpstreamTransport {
 }
 
 /// An HTTP request to an upstream.
-package struct UpstreamRequest: Hashable, Sendable {
+package struct UpstreamRequest: Sendable {
     /// Scheme, host and port. The host is the Host header, the TLS server name and the name in the certificate.
     package var origin: Origin
     /// The endpoints to connect to, in the order to try them; at least one.
@@ -39,6 +40,8 @@ package struct UpstreamRequest: Hashable, Sendable {
     package var maxReplySize = 65_536
     /// The time limit of the exchange, after which it fails with `timeLimit`; nil: none.
     package var timeLimit: Duration?
+    /// The endpoints to avoid, because requests to them failed; nil: none.
+    package var side: HedgeSide?
 
     /// A GET request without fields or body.
     package init(origin: Origin, endpoints: [Endpoint], target: String) {
