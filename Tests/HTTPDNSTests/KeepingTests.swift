@@ -287,6 +287,19 @@ struct KeepingTests {
         #expect(resolver.cached(host("n5.example"))?.addresses == addresses("192.0.2.1"))
     }
 
+    @Test(
+        "a prefetch sends no name in a table to a service if tables come first",
+        arguments: [UpstreamOrder.race(2), .weighted]
+    )
+    func batchAfterTables(_ order: UpstreamOrder) async {
+        let batch = Batch()
+        let table = FixedUpstream(HostsTable(parsing: "192.0.2.9 n0.example"))
+        let resolver = Self.resolver([batch, table], clock: ManualClock()) { $0.order = order }
+        await resolver.prefetch([host("n0.example"), host("n1.example")])
+        #expect(batch.asked.withLockedValue { $0 } == [["n1.example"]])
+        #expect(resolver.cached(host("n0.example"))?.addresses == addresses("192.0.2.9"))
+    }
+
     @Test("askAll asks all upstreams at once and reports each one's result")
     func askAll() async throws {
         let one = ScriptedUpstream("one", .answer(v4("192.0.2.1")))

@@ -120,11 +120,11 @@ extension LookupMachine {
     // MARK: Questions for several names
 
     /// The question that may be asked for several names now: to an upstream, or to the first one that is up. Nil while
-    /// the resolver is off or shut down.
+    /// the resolver is off or shut down, and if tables come first, because a name in a table is sent to no service.
     func batch(of upstream: Int?, families: Families, now: Moment) -> BatchQuestion? {
-        guard isOn, !isClosed,
-            let upstream = upstream
-                ?? configuration.upstreams.indices.first(where: { !health.isDown($0, now: now) })
+        let indices = configuration.upstreams.indices
+        guard isOn, !isClosed, !configuration.order.asksTablesFirst || notTables.count == indices.count,
+            let upstream = upstream ?? indices.first(where: { !health.isDown($0, now: now) })
         else { return nil }
         return BatchQuestion(
             upstream: upstream,
