@@ -169,7 +169,11 @@ struct ControlTests {
         #expect(!tooSoon)
         #expect(inTime)
         #expect(state.document == nil)
-        for pause in [60, 120, 240] as [Int64] {
+        // A document that is refused is fetched again as soon as one that cannot be fetched.
+        state = RemoteState()
+        #expect(!state.received(try Self.document(true, issued: 11, expires: 100), now: 100))
+        #expect(state.pause(interval: .seconds(3_600), now: 100) == .seconds(60))
+        for pause in [120, 240] as [Int64] {
             state.failed()
             #expect(state.pause(interval: .seconds(3_600), now: 100) == .seconds(pause))
         }
@@ -224,6 +228,45 @@ struct ControlTests {
         clock.advance(by: .seconds(60))
         await until { resolver.isActive }
         #expect(try await resolver.resolve(host("a.example")).upstream == "one")
+        await resolver.shutDown()
+        await running.value
+    }
+
+    /// A transport whose second document comes after a gate has opened.
+    private final class HeldTransport: UpstreamTransport {
+        let gate = Gate()
+        private let count = NIOLockedValueBox(0)
+
+        func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
+            let number = count.withLockedValue { count in
+                count += 1
+                return count
+            }
+            if number > 1 { try? await gate.wait() }
+            let text = #"{"enabled":false,"issued":\#(number),"expires":\#(1_000 + 1_000 * number)}"#
+            return UpstreamReply(status: 200, body: Array(text.utf8))
+        }
+    }
+
+    @Test("an expired document applies until the next one has been fetched")
+    func noGapBetweenDocuments() async throws {
+        let clock = ManualClock()
+        let wall = NIOLockedValueBox<Int64>(1_000)
+        let transport = HeldTransport()
+        var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one")], system: nil)
+        configuration.network.monitor = nil
+        configuration.remoteSwitch = RemoteSwitch(try HTTPURL("https://192.0.2.80/switch.json"), transport: transport)
+        let resolver = Resolver(configuration, clock: clock, wallClock: { wall.withLockedValue { $0 } })
+        let running = Task { await resolver.run() }
+        await until { !resolver.isActive }
+        try await clock.sleepers(atLeast: 1)
+        wall.withLockedValue { $0 = 2_000 }
+        clock.advance(by: .seconds(1_000))
+        try await transport.gate.arrivals(atLeast: 1)
+        #expect(!resolver.isActive)
+        transport.gate.open()
+        try await clock.sleepers(atLeast: 1)
+        #expect(!resolver.isActive)
         await resolver.shutDown()
         await running.value
     }

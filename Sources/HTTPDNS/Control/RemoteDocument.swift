@@ -78,8 +78,11 @@ struct RemoteState {
     /// - Parameter now: Seconds since 1970.
     /// - Returns: Whether the document was applied.
     mutating func received(_ document: RemoteDocument, now: Int64) -> Bool {
+        guard document.expires > now, document.issued >= newest else {
+            failures += 1
+            return false
+        }
         failures = 0
-        guard document.expires > now, document.issued >= newest else { return false }
         var document = document
         document.expires = min(document.expires, now + RemoteDocument.longestLife)
         // Bounded by now: a document signed under a clock that was ahead must not make later ones look old.

@@ -151,13 +151,14 @@ extension Resolver {
     private func watchSwitch() async {
         guard let remote = configuration.remoteSwitch else { return }
         await repeatedly {
-            handle(.documentChecked(wall: time.wall()), now: time.now())
             do throws(UpstreamError) {
                 let document = try await remote.fetch()
                 handle(.documentReceived(document, wall: time.wall()), now: time.now())
             } catch {
                 handle(.documentMissed, now: time.now())
             }
+            // After the fetch, so that a document applies until the next one, if there is one.
+            handle(.documentChecked(wall: time.wall()), now: time.now())
             let remoteState = state.withLockedValue { $0.machine.remote }
             return remoteState.pause(interval: remote.interval, now: time.wall())
         }
