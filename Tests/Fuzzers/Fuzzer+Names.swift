@@ -100,7 +100,8 @@ extension Fuzzer {
             ]
         ) { bytes in
             let host = try Host("a.test")
-            _ = try? BaiduUpstream.read(UpstreamReply(status: 200, body: bytes), hosts: [host], families: .both)
+            let reply = UpstreamReply(status: 200, body: bytes)
+            _ = try? BaiduUpstream.read(reply, hosts: [host], families: .both, isAuthenticated: true)
             guard let json = JSONValue(bytes) else { return }
             _ = try? VolcengineUpstream.read(json, host: host, family: .v4)
         },

@@ -61,6 +61,28 @@ struct HostileUpstreamTests {
         #expect(error?.code == .serverFailure)
     }
 
+    @Test("a 403 without TLS, which a portal may send, pauses an upstream with an account only briefly")
+    func portalBeforeAccounts() async throws {
+        let place = [Endpoint(IPAddress(v4: 0xc000_0201), port: 80)]
+        let aliyun = { (isSecure: Bool) in AliyunService(at: addresses("192.0.2.101"), isSecure: isSecure) }
+        let makers: [(Bool, ScriptedTransport) throws -> (any Upstream)?] = [
+            { $0 ? nil : try DNSPodUpstream(.aes(id: "1", key: "0123456789abcdef"), at: place, transport: $1) },
+            { $0 ? try DNSPodUpstream(.token("t"), at: place, transport: $1) : nil },
+            { AliyunUpstream(account: "1", secret: "s", service: aliyun($0), transport: $1) },
+            { try Aliyun2Upstream(account: "1", secret: "00", service: aliyun($0), transport: $1) },
+            { BaiduUpstream(account: "1", secret: "s", at: place, isSecure: $0, transport: $1) },
+            { try VolcengineUpstream(account: "1", secret: "s", at: place, isSecure: $0, transport: $1) },
+        ]
+        for (index, make) in makers.enumerated() {
+            for isSecure in [true, false] {
+                let transport = ScriptedTransport(.text("log in", status: 403))
+                guard let upstream = try make(isSecure, transport) else { continue }
+                let error = await #expect(throws: UpstreamError.self) { try await upstream.answer(Self.www) }
+                #expect(error?.code == (isSecure ? .accountRefused : .serverFailure), "\(index)")
+            }
+        }
+    }
+
     @Test("errors, which are kept and logged, shorten the text of a server")
     func longMessage() {
         let error = UpstreamError(.malformedAnswer, String(repeating: "x", count: 100_000))

@@ -222,7 +222,8 @@ struct OtherServicesTests {
         .map { Array($0.utf8) }
         for _ in 0..<Fuzz.rounds / 2 {
             let octets = fuzz.mutate(seeds)
-            _ = try? BaiduUpstream.read(UpstreamReply(status: 200, body: octets), hosts: [Self.www], families: .both)
+            let reply = UpstreamReply(status: 200, body: octets)
+            _ = try? BaiduUpstream.read(reply, hosts: [Self.www], families: .both, isAuthenticated: true)
             guard let json = JSONValue(octets) else { continue }
             _ = try? VolcengineUpstream.read(json, host: Self.www, family: .v4)
             // A message with several questions can be written but not read.

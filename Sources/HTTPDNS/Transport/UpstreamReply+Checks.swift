@@ -6,9 +6,9 @@ import Names
 extension UpstreamReply {
     /// Throws unless the status is 200…299.
     ///
-    /// - Parameter hasAccount: Whether the question named an account. If not, a 401, 403 or 407 is a failure of the
-    ///   upstream or a captive portal, which does not pause the upstream for long.
-    func requireSuccess(hasAccount: Bool = true) throws(UpstreamError) {
+    /// - Parameter hasAccount: Whether the question named an account and the reply is authenticated. If not, a 401, 403 or
+    ///   407 is a failure of the upstream or of a captive portal, which does not pause the upstream for long.
+    func requireSuccess(hasAccount: Bool) throws(UpstreamError) {
         switch status {
         case 200..<300: return
         case 401 where !hasAccount, 403 where !hasAccount, 407 where !hasAccount:

@@ -149,7 +149,7 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     private func content(of reply: UpstreamReply) throws(UpstreamError) -> JSONValue {
         let body = JSONValue(reply.body)
         if let error = AliyunError.error(in: reply, body: body) { throw error }
-        try reply.requireSuccess(hasAccount: secret != nil)
+        try reply.requireSuccess(hasAccount: secret != nil && service.isAuthenticated)
         guard let data = body?["data"] else { throw AliyunAnswer.malformed }
         guard let cipher else {
             guard data.object != nil else { throw AliyunAnswer.malformed }

@@ -43,7 +43,8 @@ extension UpstreamService {
             do throws(UpstreamError) {
                 return try read(reply)
             } catch {
-                let isRefusal = error.code == .signatureExpired || error.code == .accountRefused
+                let isRefusal =
+                    [.signatureExpired, .accountRefused].contains(error.code) || [401, 403].contains(reply.status)
                 guard isRefusal, !wasCorrected, clock.correct(by: reply, signedWith: correction) else { throw error }
                 wasCorrected = true
                 return nil

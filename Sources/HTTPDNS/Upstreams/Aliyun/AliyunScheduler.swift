@@ -72,7 +72,7 @@ final class AliyunScheduler: Sendable {
             read: { (reply) throws(UpstreamError) in
                 let body = JSONValue(reply.body)
                 if let error = AliyunError.error(in: reply, body: body) { throw error }
-                try reply.requireSuccess(hasAccount: self.secret != nil)
+                try reply.requireSuccess(hasAccount: self.secret != nil && self.boot.isAuthenticated)
                 guard let body else { throw AliyunAnswer.malformed }
                 return try AliyunSchedule(body, isSecure: self.place.isSecure, securePort: self.place.port ?? 443)
             }

@@ -109,7 +109,7 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
             read: { (reply) throws(UpstreamError) in
                 let body = JSONValue(reply.body)
                 if let error = AliyunError.error(in: reply, body: body) { throw error }
-                try reply.requireSuccess(hasAccount: self.secret != nil)
+                try reply.requireSuccess(hasAccount: self.secret != nil && self.service.isAuthenticated)
                 guard let body else { throw AliyunAnswer.malformed }
                 return try read(body)
             }

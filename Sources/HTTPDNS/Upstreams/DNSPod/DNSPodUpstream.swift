@@ -178,7 +178,7 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     }
 
     private func text(of reply: UpstreamReply) throws(UpstreamError) -> String {
-        try reply.requireSuccess(hasAccount: form != .plain)
+        try reply.requireSuccess(hasAccount: form != .plain && service.isAuthenticated)
         let text = try reply.text()
         // An empty reply means "no record" in every form and is not encrypted.
         return text.isEmpty ? text : try cipher.open(text)

@@ -85,7 +85,10 @@ package final class BaiduUpstream: BatchUpstream {
                 query.add("ip", subnet?.first.description)
                 request.target = "/v4/resolve?\(query.text)"
             },
-            read: { (reply) throws(UpstreamError) in try Self.read(reply, hosts: hosts, families: families) }
+            read: { (reply) throws(UpstreamError) in
+                let isAuthenticated = self.service.isAuthenticated
+                return try Self.read(reply, hosts: hosts, families: families, isAuthenticated: isAuthenticated)
+            }
         )
     }
 
@@ -93,7 +96,8 @@ package final class BaiduUpstream: BatchUpstream {
     static func read(
         _ reply: UpstreamReply,
         hosts: [Host],
-        families: Families
+        families: Families,
+        isAuthenticated: Bool
     ) throws(UpstreamError) -> [Host: Answer] {
         let body = JSONValue(reply.body)
         if let message = body?["msg"]?.string, message != "ok" {
@@ -105,7 +109,7 @@ package final class BaiduUpstream: BatchUpstream {
                 "the service answers \"\(message.prefix(80))\""
             )
         }
-        try reply.requireSuccess()
+        try reply.requireSuccess(hasAccount: isAuthenticated)
         guard let body, let data = body["data"]?.object else {
             throw UpstreamError(.malformedAnswer, "the reply is not in the form of this service")
         }

@@ -93,7 +93,7 @@ package final class VolcengineUpstream: Upstream {
                 request.target = "/resolve?\(query.text)"
             },
             read: { (reply) throws(UpstreamError) in
-                try reply.requireSuccess()
+                try reply.requireSuccess(hasAccount: self.service.isAuthenticated)
                 return try Self.read(JSONValue(reply.body), host: host, family: family)
             }
         )
