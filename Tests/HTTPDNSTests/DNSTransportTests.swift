@@ -83,11 +83,17 @@ struct DNSTransportTests {
         await server.stop()
     }
 
-    @Test("a truncated answer is fetched over TCP")
-    func truncated() async throws {
+    @Test("a truncated answer is fetched over TCP, also if it is cut inside a record", arguments: [0, 40])
+    func truncated(_ count: Int) async throws {
         let many = (0..<512).map { IPAddress(v4: 0xc633_6400 + $0) }
         let server = try await DNSServer.start(
-            udp: { [DNSServer.Datagram(octets: DNSServer.reply(to: $0, [], bits: 0x8380).encoded() ?? [])] },
+            udp: { query in
+                let records = many.prefix(count).map {
+                    DNSRecord(query.questions[0].name, ttl: 60, .address($0))
+                }
+                let reply = DNSServer.reply(to: query, records, bits: 0x8380).encoded() ?? []
+                return [DNSServer.Datagram(octets: Array(reply.prefix(512)))]
+            },
             stream: { query in
                 DNSServer.reply(
                     to: query,

@@ -13,7 +13,8 @@ extension DNSMessage {
     /// so that 64 KiB could otherwise expand to more than a megabyte.
     static let maxNameOctets = 65_535
 
-    /// Parses a message. Truncated messages, trailing octets and pointer loops are errors.
+    /// Parses a message. Truncated messages, trailing octets and pointer loops are errors. A response with TC whose
+    /// records cannot be read has none.
     ///
     /// A message must have one question (RFC 9619); an error response may have none, because old servers omit it. This
     /// is checked before any name is parsed.
@@ -32,10 +33,15 @@ extension DNSMessage {
             let type = DNSType(rawValue: try reader.u16())
             questions.append(DNSQuestion(name, type, recordClass: try reader.u16()))
         }
-        answers = try reader.records(counts.1)
-        authorities = try reader.records(counts.2)
-        additionals = try reader.records(counts.3)
-        guard reader.offset == octets.count else { throw .trailingOctets(octets.count - reader.offset) }
+        (answers, authorities, additionals) = ([], [], [])
+        do throws(DNSMessageError) {
+            let sections = (try reader.records(counts.1), try reader.records(counts.2), try reader.records(counts.3))
+            guard reader.offset == octets.count else { throw .trailingOctets(octets.count - reader.offset) }
+            (answers, authorities, additionals) = sections
+        } catch {
+            // Some servers cut a truncated response inside a record (RFC 1035 §6.2). Its records are not used.
+            guard flags.isResponse, flags.isTruncated else { throw error }
+        }
     }
 }
 
