@@ -180,6 +180,22 @@ struct OriginCacheTests {
         #expect(ask(5, at: 160_000))
     }
 
+    @Test(
+        "questions for records that a change of network or the machine's sleep left unanswered count as no silence",
+        arguments: [true, false]
+    )
+    func lostQuestions(_ changesNetwork: Bool) {
+        var script = MachineScript.carrying()
+        for number in 1...3 {
+            _ = script.play(.askOrigin(number, "https://n\(number).test.example/"), at: number)
+            _ = script.play(.answer("a", Self.one), at: 10)
+        }
+        if changesNetwork { _ = script.play(.network("second"), at: 1_000) }
+        _ = script.play(.time, at: changesNetwork ? 2_010 : 10_000)
+        let asked = script.play(.askOrigin(4, "https://n4.test.example/"), at: 11_000)
+        #expect(asked.contains("ask a HTTPS n4.test.example"))
+    }
+
     @Test("slow names do not turn off the records of an upstream that has answered a question for them")
     func slowNames() {
         var script = MachineScript.carrying().played([

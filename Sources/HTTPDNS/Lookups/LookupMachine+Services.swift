@@ -73,6 +73,7 @@ extension LookupMachine {
                 key: key,
                 request: name,
                 scope: scope,
+                generation: health.generation,
                 schedule: schedule,
                 callers: [caller].compactMap { $0 }
             )
@@ -107,16 +108,19 @@ extension LookupMachine {
         with result: Result<ServiceReply, UpstreamError>,
         now: Moment
     ) {
-        guard services[id.lookup]?.question == id else { return }
+        guard let lookup = services[id.lookup], lookup.question == id else { return }
         let event: ServiceSchedule.Event =
             switch result {
             case .success(let reply): .answered(upstream: id.upstream, reply)
             case .failure: .failed(upstream: id.upstream)
             }
-        switch result {
-        case .failure(let error) where error.code == .timeLimit: silence.timedOut(id.upstream, now: now)
-        case .failure: silence.failed(id.upstream)
-        case .success: silence.answered(id.upstream)
+        // Results of questions from another network do not count.
+        if lookup.generation == health.generation {
+            switch result {
+            case .failure(let error) where error.code == .timeLimit: silence.timedOut(id.upstream, now: now)
+            case .failure: silence.failed(id.upstream)
+            case .success: silence.answered(id.upstream)
+            }
         }
         let chance = random()
         let next = services.change(id.lookup) { lookup in
@@ -129,12 +133,20 @@ extension LookupMachine {
     /// Handles the moments that lookups of records waited for.
     mutating func serviceTimePassed(now: Moment) {
         for id in services.due(at: now) {
+            guard let lookup = services[id] else { continue }
+            // If the tick is much too late, as after the machine slept, the timeout is not the upstream's fault.
+            let isLate = lookup.nextTick + configuration.limits.upstream <= now
             let next = services.change(id) { $0.schedule.event(.tick, chance: 0, now: now) }
-            perform(next ?? [], of: id, now: now)
+            perform(next ?? [], of: id, countsTimeouts: !isLate && lookup.generation == health.generation, now: now)
         }
     }
 
-    private mutating func perform(_ decisions: [ServiceSchedule.Action], of id: LookupID, now: Moment) {
+    private mutating func perform(
+        _ decisions: [ServiceSchedule.Action],
+        of id: LookupID,
+        countsTimeouts: Bool = true,
+        now: Moment
+    ) {
         for decision in decisions {
             switch decision {
             case .ask(let upstream, let name):
@@ -150,7 +162,7 @@ extension LookupMachine {
                 if let question { actions.append(.askServices(question)) }
             case .cancel(let upstream):
                 // The only reason is that the upstream took too long.
-                silence.timedOut(upstream, now: now)
+                if countsTimeouts { silence.timedOut(upstream, now: now) }
                 stopAskingServices(of: id)
             case .end(let outcome):
                 guard let lookup = services.remove(id) else { continue }

@@ -22,6 +22,8 @@ struct ServiceLookup: KeyedLookup {
     /// The request for the name that has the records.
     let request: LookupRequest
     let scope: CacheScope
+    /// The ``UpstreamHealth/generation`` when the lookup started.
+    let generation: Int
     var schedule: ServiceSchedule
     var callers: [CallerID] = []
     /// The question under way.
