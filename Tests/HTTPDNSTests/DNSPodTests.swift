@@ -319,4 +319,17 @@ struct DNSPodTests {
             ]
         )
     }
+
+    @Test("a service that sends its addresses too slowly does not stop the next request for them")
+    func slowSchedule() async throws {
+        let failure = ScriptedTransport.Reply.failure(UpstreamError(.timeLimit, "slow"))
+        let transport = ScriptedTransport(failure, failure, failure)
+        let dnspod = try Self.upstream(.plain, transport: transport) {
+            $0.scheduleEndpoints = [Endpoint(address("192.0.2.200"), port: 80)]
+        }
+        let service = AliyunService(at: addresses("192.0.2.101 192.0.2.102"), isSecure: false)
+        let aliyun = AliyunUpstream(account: "1", service: service, transport: transport)
+        for upstream in [dnspod, aliyun] as [any ScheduledUpstream] { _ = await upstream.reschedule() }
+        #expect(transport.requests.map(\.timeLimit) == [.seconds(10), .milliseconds(1_200), .seconds(10)])
+    }
 }

@@ -30,6 +30,8 @@ final class UpstreamService: Sendable {
     private static let maxTries = 3
     /// The time limit of a try if another one can follow.
     private static let tryLimit = Duration.milliseconds(1_200)
+    /// The time limit of the last try for the service's addresses. The resolver's budget does not bound these questions.
+    static let scheduleLimit = Duration.seconds(10)
 
     /// A service at these endpoints, or at `fallback` if there are none.
     init(

@@ -68,6 +68,7 @@ final class AliyunScheduler: Sendable {
                     nonce: Hex.encode((0..<8).map { _ in UInt8.random(in: .min ... .max) }),
                     time: self.clock.now
                 )
+                request.timeLimit = request.timeLimit ?? UpstreamService.scheduleLimit
             },
             read: { (reply) throws(UpstreamError) in
                 let body = JSONValue(reply.body)

@@ -113,6 +113,7 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
                     var query = QueryString()
                     self.identify(&query)
                     request.target = "/conf?\(query.text)"
+                    request.timeLimit = request.timeLimit ?? UpstreamService.scheduleLimit
                 },
                 read: { (reply) throws(UpstreamError) in try DNSPodEntries(try self.text(of: reply)) }
             )
