@@ -236,13 +236,18 @@ struct DNSTransportTests {
             return settings
         }
 
-        func stream(_ endpoints: [Endpoint], silence: TimeAmount = .seconds(1)) -> DNSStream {
+        func stream(
+            _ endpoints: [Endpoint],
+            silence: TimeAmount = .seconds(1),
+            clock: @escaping @Sendable () -> SleepWatch.Moment = { SleepWatch.now }
+        ) -> DNSStream {
             let contexts = TLSContextSource(settings)
             return DNSStream(
                 endpoints,
                 group: MultiThreadedEventLoopGroup.singleton,
                 tls: { (try contexts.context(), "dns.test") },
-                silence: silence
+                silence: silence,
+                clock: clock
             )
         }
 
@@ -394,6 +399,24 @@ struct DNSTransportTests {
         try await lab.server.connections { $0.open == 0 }
         let octets = try await stream.ask { DNSMessage.query(Self.question, id: $0) }
         #expect(try DNSMessage(octets: octets).answers.count == 1)
+        await lab.server.stop()
+    }
+
+    @Test("a connection from before the machine slept is not used")
+    func sleep() async throws {
+        let start = SleepWatch.now
+        let slept = NIOLockedValueBox(Duration.zero)
+        let lab = try await TLSLab { try await DNSServer.serve($0, Self.answered) }
+        let stream = lab.stream([lab.server.endpoint]) {
+            (awake: start.awake, elapsed: start.elapsed + slept.withLockedValue { $0 })
+        }
+        for hours in [0, 0, 1] {
+            slept.withLockedValue { $0 += .seconds(3_600 * hours) }
+            let octets = try await stream.ask { DNSMessage.query(Self.question, id: $0) }
+            #expect(try DNSMessage(octets: octets).answers.count == 1)
+        }
+        #expect(lab.server.connections.accepted == 2)
+        stream.close()
         await lab.server.stop()
     }
 

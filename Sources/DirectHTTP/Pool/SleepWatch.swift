@@ -4,7 +4,7 @@ package import NIOCore
 
 /// Detects that the machine slept. During sleep, all timers and `NIODeadline` stand still, so an idle connection seems
 /// fresh. In fact its server may have closed it long ago, and the network may have changed.
-package struct SleepWatch {
+package struct SleepWatch: Sendable {
     /// A time on a clock that stands still while the machine sleeps, and on one that continues.
     package typealias Moment = (awake: NIODeadline, elapsed: ContinuousClock.Instant)
 

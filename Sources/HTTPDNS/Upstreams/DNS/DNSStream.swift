@@ -44,6 +44,8 @@ final class DNSStream: Sendable {
     /// The open or pending connection.
     private let connection = NIOLockedValueBox<EventLoopFuture<Link>?>(nil)
     private let places: NIOLockedValueBox<Places>
+    private let clock: @Sendable () -> SleepWatch.Moment
+    private let sleep: NIOLockedValueBox<SleepWatch>
 
     /// An open connection and its handler.
     private struct Link: Sendable {
@@ -57,13 +59,17 @@ final class DNSStream: Sendable {
     ///   - tls: The TLS context and server name; nil: no TLS.
     ///   - checkedHost: The host that the certificate must be for; nil: only NIOSSL's own check.
     ///   - silence: Closes the connection when a query fails and nothing has arrived for this time.
+    ///   - clock: Shows that the machine has slept. Its connections may have been lost meanwhile, and are closed.
     init(
         _ endpoints: [Endpoint],
         group: any EventLoopGroup,
         tls: (@Sendable () throws -> (NIOSSLContext, serverName: String?))? = nil,
         checkedHost: Host? = nil,
-        silence: TimeAmount = .seconds(1)
+        silence: TimeAmount = .seconds(1),
+        clock: @escaping @Sendable () -> SleepWatch.Moment = { SleepWatch.now }
     ) {
+        self.clock = clock
+        sleep = NIOLockedValueBox(SleepWatch(now: clock()))
         self.checkedHost = checkedHost
         self.silence = silence
         self.endpoints = endpoints
@@ -78,6 +84,7 @@ final class DNSStream: Sendable {
 
     /// Sends a query and returns the response with the same ID, which is chosen here.
     func ask(_ make: @escaping @Sendable (_ id: UInt16) -> [UInt8]) async throws(UpstreamError) -> [UInt8] {
+        if sleep.withLockedValue({ $0.hasSlept(now: clock()) }) { close() }
         let link = link()
         do {
             return try await exchange(make, over: link)
