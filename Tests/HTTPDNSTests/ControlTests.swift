@@ -150,6 +150,23 @@ struct ControlTests {
         }
     }
 
+    @Test(
+        "a document with a list or a canary in another form is refused, so that it denies no fewer names than meant",
+        arguments: [
+            #""denied":"pay.example.com""#, #""denied":["pay.example.com/"]"#, #""denied":["a.example",5]"#,
+            #""allowed":"example.com""#, #""canary":"5""#, #""canary":101"#, #""canary":-1"#,
+        ]
+    )
+    func oddMembers(_ member: String) throws {
+        let read = { (member: String) throws in
+            try RemoteDocument(Array(#"{"enabled":true,"expires":9,\#(member)}"#.utf8), signedBy: nil)
+        }
+        let error = #expect(throws: UpstreamError.self) { try read(member) }
+        #expect(error?.code == .malformedAnswer)
+        #expect(try read(#""denied":null,"allowed":null,"canary":null"#).allowed == nil)
+        #expect(try read(#""allowed":[]"#).allowed?.isEmpty == true)
+    }
+
     static func document(_ isEnabled: Bool, issued: Int64, expires: Int64) throws -> RemoteDocument {
         let text = #"{"enabled":\#(isEnabled),"issued":\#(issued),"expires":\#(expires)}"#
         return try RemoteDocument(Array(text.utf8), signedBy: nil)

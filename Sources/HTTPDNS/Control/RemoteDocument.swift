@@ -56,11 +56,25 @@ struct RemoteDocument: Hashable {
         self.isEnabled = isEnabled
         self.expires = expires
         issued = body["issued"]?.integer ?? 0
-        denied = DomainSet((body["denied"]?.array ?? []).compactMap(\.string))
-        allowed = body["allowed"]?.array.map { DomainSet($0.compactMap(\.string)) }
-        if case .number(let text)? = body["canary"], let percentage = Double(text), (0...100).contains(percentage) {
-            canary = percentage
+        denied = try Self.domains(body["denied"]) ?? []
+        allowed = try Self.domains(body["allowed"])
+        switch body["canary"] {
+        case nil, .null?: break
+        case .number(let text)? where (0...100).contains(Double(text) ?? -1): canary = Double(text)
+        default: throw UpstreamError(.malformedAnswer, "\"canary\" of the switch is not a number from 0 to 100")
         }
+    }
+
+    /// The domains of a list; nil if there is none. A list in which something is wrong must not send names that should
+    /// be denied.
+    private static func domains(_ value: JSONValue?) throws(UpstreamError) -> DomainSet? {
+        guard let value, value != .null else { return nil }
+        var domains: DomainSet = []
+        let isList = value.array?.allSatisfy { $0.string.map { domains.insert($0) } ?? false }
+        guard isList ?? false else {
+            throw UpstreamError(.malformedAnswer, "\"denied\" or \"allowed\" of the switch is not a list of domains")
+        }
+        return domains
     }
 }
 
