@@ -50,7 +50,7 @@ extension Fuzzer {
             ]
         ) { bytes in
             guard let record = ServiceRecord(octets: bytes) else { return }
-            if record.octets != bytes { violation("a record is not written as it was read") }
+            if record.octets != bytes, !record.isAlias { violation("a record is not written as it was read") }
             _ = ServiceRoute(record, target: nil)
             let text = record.description
             // Some octets of a name cannot be read from text.

@@ -20,8 +20,11 @@ public struct ServiceRecord: Hashable, Sendable, CustomStringConvertible {
     package init?(octets: [UInt8]) {
         guard octets.count > 2 else { return nil }
         var rest = octets.dropFirst(2)
-        guard let target = DNSName(takenFrom: &rest), let parameters = ServiceParameters(wire: rest) else { return nil }
-        self.init(priority: UInt16(octets[0]) << 8 | UInt16(octets[1]), target: target, parameters: parameters)
+        let priority = UInt16(octets[0]) << 8 | UInt16(octets[1])
+        guard let target = DNSName(takenFrom: &rest),
+            let parameters = priority == 0 ? ServiceParameters() : ServiceParameters(wire: rest)
+        else { return nil }
+        self.init(priority: priority, target: target, parameters: parameters)
     }
 
     /// Reads the text form (§2.1), or the octets in hexadecimal (RFC 3597 §5); nil if it is malformed.
