@@ -91,9 +91,4 @@ package struct ServiceReply: Hashable, Sendable {
         self.owner = owner
         self.ttl = ttl
     }
-
-    /// The answer after `age` in an HTTP cache (RFC 8484 §5.1).
-    func aged(_ age: Duration) -> ServiceReply {
-        ServiceReply(records, owner: owner, ttl: ttl.map { max(.zero, $0 - age) })
-    }
 }

@@ -7,15 +7,15 @@ import NIOSSL
 package import Names
 
 /// DNS over TLS (RFC 7858), with strict authentication of the server's name (RFC 8310 §5).
-package final class DoTUpstream: Upstream, NetworkAware {
+package final class DoTUpstream: MessageUpstream, NetworkAware {
     /// The name in resolutions and errors.
     package let name: String
     /// One record type per question.
     package let answersOneFamily = true
     /// Whether the server's certificate is verified; see ``ServiceUpstream/isAuthenticated``.
     package let isAuthenticated: Bool
-    let stream: DNSStream
-    let isPadded: Bool
+    private let stream: DNSStream
+    private let isPadded: Bool
 
     /// An upstream for one server. Its connection is opened at the first question, shared by concurrent questions, and
     /// closed after 10 s without queries.
@@ -49,6 +49,18 @@ package final class DoTUpstream: Upstream, NetworkAware {
             tls: { (try contexts.context(), serverName) },
             checkedHost: tls.verifiesCertificate ? host : nil
         )
+    }
+
+    package func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
+        let edns = query.edns(paddingBlock: isPadded ? DoHUpstream.paddingBlock : nil)
+        let (question, checks) = (query.question, query.checks)
+        var octets = try await stream.ask { DNSMessage.query(question, id: $0, edns: edns, checks: checks) }
+        var message = try DNSMessage(reply: octets)
+        if message.isRefusalOfEDNS, !query.wantsSignatures {
+            octets = try await stream.ask { DNSMessage.query(question, id: $0, checks: checks) }
+            message = try DNSMessage(reply: octets)
+        }
+        return try query.checked(message)
     }
 
     /// Closes the connection. The next question opens a new one, through the network's NAT64 if there is no IPv4.

@@ -42,7 +42,7 @@ package struct JSONUpstream: ServiceUpstream {
             let name = try question.host.askedName()
             let asked = DNSQuestion(try question.host.dnsName(), DNSType(family))
             answer[family] = try await reply(to: asked, named: name, subnet: question.subnet) {
-                (message, age) throws(UpstreamError) in try message.records(answering: asked, id: 0).aged(age)
+                (message) throws(UpstreamError) in try message.records(answering: asked, id: 0)
             }
         }
         return answer
@@ -52,7 +52,7 @@ package struct JSONUpstream: ServiceUpstream {
     package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
         let asked = DNSQuestion(question.name, .https)
         return try await reply(to: asked, named: "\(question.name)", subnet: question.subnet) {
-            (message, age) throws(UpstreamError) in try message.services(answering: asked, id: 0).aged(age)
+            (message) throws(UpstreamError) in try message.services(answering: asked, id: 0)
         }
     }
 
@@ -60,7 +60,7 @@ package struct JSONUpstream: ServiceUpstream {
         to question: DNSQuestion,
         named name: String,
         subnet: IPNetwork?,
-        read: (DNSMessage, _ age: Duration) throws(UpstreamError) -> Reply
+        read: (DNSMessage) throws(UpstreamError) -> Reply
     ) async throws(UpstreamError) -> Reply {
         var query = QueryString()
         query.add("name", name)
@@ -73,10 +73,11 @@ package struct JSONUpstream: ServiceUpstream {
             },
             read: { (reply) throws(UpstreamError) in
                 try reply.requireSuccess(hasAccount: false)
-                guard let body = JSONValue(reply.body), let message = try DNSMessage(body) else {
+                guard let body = JSONValue(reply.body), var message = try DNSMessage(body) else {
                     throw UpstreamError(.malformedAnswer, "the reply is not DNS in JSON")
                 }
-                return try read(message, reply.age)
+                message.age(by: UInt32(clamping: reply.age.components.seconds))
+                return try read(message)
             }
         )
     }

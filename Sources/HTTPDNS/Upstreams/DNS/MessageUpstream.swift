@@ -77,46 +77,6 @@ extension MessageUpstream {
     }
 }
 
-extension DoTUpstream: MessageUpstream {
-    /// Asks a question over the shared connection; see ``MessageUpstream/response(to:)``.
-    package func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
-        let edns = query.edns(paddingBlock: isPadded ? DoHUpstream.paddingBlock : nil)
-        let (question, checks) = (query.question, query.checks)
-        var octets = try await stream.ask { DNSMessage.query(question, id: $0, edns: edns, checks: checks) }
-        var message = try DNSMessage(reply: octets)
-        if message.isRefusalOfEDNS, !query.wantsSignatures {
-            octets = try await stream.ask { DNSMessage.query(question, id: $0, checks: checks) }
-            message = try DNSMessage(reply: octets)
-        }
-        return try query.checked(message)
-    }
-}
-
-extension DoHUpstream: MessageUpstream {
-    /// Asks a question over HTTP; see ``MessageUpstream/response(to:)``.
-    package func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
-        let message = try await response(to: query, edns: query.edns(paddingBlock: isPadded ? Self.paddingBlock : nil))
-        guard message.isRefusalOfEDNS, !query.wantsSignatures else { return message }
-        return try await response(to: query, edns: nil)
-    }
-
-    private func response(to query: MessageQuery, edns: EDNS?) async throws(UpstreamError) -> DNSMessage {
-        let octets = DNSMessage.query(query.question, edns: edns, checks: query.checks)
-        return try await service.ask(
-            make: { (request) throws(UpstreamError) in fill(&request, query: octets) },
-            read: { (reply) throws(UpstreamError) in
-                var message = try message(in: reply)
-                guard message.id == 0 else {
-                    throw UpstreamError(.wrongAnswer, "the message is not a response to this query")
-                }
-                message = try query.checked(message)
-                message.age(by: UInt32(clamping: reply.age.components.seconds))
-                return message
-            }
-        )
-    }
-}
-
 extension DNSMessage {
     /// Subtracts seconds from the TTLs of all records, down to 0.
     package mutating func age(by seconds: UInt32) {
