@@ -5,9 +5,7 @@ package import Names
 
 /// Aliyun HTTPDNS version 2: `/v2/d`, signed with HMAC-SHA256 and encrypted if keys are given.
 package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
-    /// The name in resolutions and errors.
     package let name: String
-    /// The maximum number of names per question: 5.
     package let maxNames = 5
     private let account: String
     private let secret: [UInt8]?
@@ -23,16 +21,11 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     /// How long a signature is valid, in seconds.
     private static let validity: Int64 = 600
 
-    /// An upstream for one account.
+    /// An upstream for one account; without a secret, requests are not signed.
     ///
     /// - Parameters:
-    ///   - account: The account ID.
-    ///   - secret: The hexadecimal secret that signs requests; nil: they are not signed.
-    ///   - encryption: The encryption of questions and answers; nil: none.
-    ///   - service: The addresses and settings of the service.
+    ///   - secret: The secret in hexadecimal.
     ///   - parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names, and `tags`.
-    ///   - transport: The transport for requests.
-    ///   - clock: The clock for signatures.
     ///   - vector: Makes the initialization vectors; nil: random ones.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if the secret or the key is invalid.
     package init(
@@ -72,17 +65,14 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         name = "aliyun2:\(account)@\(self.service.label)"
     }
 
-    /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         try await ask(for: [question.host], families: question.families, subnet: question.subnet).only(question.host)
     }
 
-    /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
     package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
         try await ask(for: hosts, families: families, subnet: nil)
     }
 
-    /// Fetches the nearest addresses of the service; see ``ScheduledUpstream/reschedule()``.
     package func reschedule() async -> Duration { await scheduler.reschedule(service) }
 
     private func ask(

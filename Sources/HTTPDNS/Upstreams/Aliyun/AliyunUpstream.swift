@@ -7,9 +7,7 @@ package import Names
 ///
 /// OpenResty Edge and others use the same format.
 package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
-    /// The name in resolutions and errors.
     package let name: String
-    /// The maximum number of names per question: 5.
     package let maxNames = 5
     private let account: String
     private let secret: String?
@@ -21,15 +19,9 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     /// How long a signature is valid, in seconds.
     private static let validity: Int64 = 600
 
-    /// An upstream for one account.
+    /// An upstream for one account; without a secret, requests are not signed.
     ///
-    /// - Parameters:
-    ///   - account: The account ID.
-    ///   - secret: The secret that signs requests; nil: they are not signed.
-    ///   - service: The addresses and settings of the service.
-    ///   - parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names.
-    ///   - transport: The transport for requests.
-    ///   - clock: The clock for signatures.
+    /// - Parameter parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names.
     package init(
         account: String,
         secret: String? = nil,
@@ -53,7 +45,6 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
         name = "aliyun:\(account)@\(self.service.label)"
     }
 
-    /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         let host = question.host
         let name = try host.askedName()
@@ -75,7 +66,6 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
         }
     }
 
-    /// Fetches the nearest addresses of the service; see ``ScheduledUpstream/reschedule()``.
     package func reschedule() async -> Duration { await scheduler.reschedule(service) }
 
     /// The signature of a question. `names` is the value of the parameter, separated by commas.

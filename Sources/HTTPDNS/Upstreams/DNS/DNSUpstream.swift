@@ -12,9 +12,7 @@ package import Names
 /// is asked again over TCP. If that response also has another case, the server does not keep the case. Later questions
 /// are then sent without random case.
 package final class DNSUpstream: MessageUpstream, NetworkAware {
-    /// The name in resolutions and errors.
     package let name: String
-    /// One record type per question.
     package let answersOneFamily = true
     /// False.
     package let isAuthenticated = false
@@ -28,10 +26,9 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
     /// An upstream for DNS servers.
     ///
     /// - Parameters:
-    ///   - servers: The servers, in the order to try them; at least one.
+    ///   - servers: The servers, in the order to try them.
     ///   - randomizesCase: Whether to send the name in random letter case, which the answer must repeat. Turn it off
-    ///     for a server that does not. Default: true.
-    ///   - group: The event loops for the sockets.
+    ///     for a server that does not.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if there is no server.
     package init(
         at servers: [Endpoint],
@@ -50,7 +47,6 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
     /// In a network without IPv4, translates the servers' IPv4 addresses with the network's NAT64 prefix.
     package func networkChanged(to network: Network) { self.network.withLockedValue { $0 = network } }
 
-    /// Sends a query; see ``MessageUpstream/response(to:)``.
     package func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
         let question = query.question
         let isRandom = randomizesCase && !keepsNoCase.withLockedValue { $0 }

@@ -8,11 +8,8 @@ package import Names
 
 /// DNS over TLS (RFC 7858), with strict authentication of the server's name (RFC 8310 §5).
 package final class DoTUpstream: MessageUpstream, NetworkAware {
-    /// The name in resolutions and errors.
     package let name: String
-    /// One record type per question.
     package let answersOneFamily = true
-    /// Whether the server's certificate is verified; see ``ServiceUpstream/isAuthenticated``.
     package let isAuthenticated: Bool
     private let stream: DNSStream
     private let isPadded: Bool
@@ -20,13 +17,7 @@ package final class DoTUpstream: MessageUpstream, NetworkAware {
     /// An upstream for one server. Its connection is opened at the first question, shared by concurrent questions, and
     /// closed after 10 s without queries.
     ///
-    /// - Parameters:
-    ///   - host: The name or address that the certificate must be for.
-    ///   - addresses: The addresses of the host; not needed if `host` is an address.
-    ///   - port: The port. Default: 853.
-    ///   - tls: The TLS settings.
-    ///   - isPadded: Whether to pad queries to a common length (RFC 8467). Default: true.
-    ///   - group: The event loops for the connection.
+    /// - Parameter isPadded: Whether to pad queries to a common length (RFC 8467).
     /// - Throws: ``UpstreamError`` with code `misconfigured` if no address is known.
     package init(
         _ host: Host,

@@ -6,21 +6,14 @@ package import Names
 /// DNS over HTTPS in JSON, as offered by Google (`https://dns.google/resolve`) and Cloudflare
 /// (`https://cloudflare-dns.com/dns-query`).
 package struct JSONUpstream: ServiceUpstream {
-    /// The name in resolutions and errors.
     package let name: String
-    /// One record type per question.
     package let answersOneFamily = true
-    /// Whether the server's certificate is verified; see ``ServiceUpstream/isAuthenticated``.
     package var isAuthenticated: Bool { service.isAuthenticated }
     private let url: HTTPURL
     private let service: UpstreamService
 
     /// An upstream for one URL.
     ///
-    /// - Parameters:
-    ///   - url: The URL. The certificate must be for its host.
-    ///   - addresses: The addresses of the host; not needed if the URL's host is an address.
-    ///   - transport: The transport for requests.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if the URL is not https, or no address is known.
     package init(
         _ url: HTTPURL,
@@ -35,7 +28,6 @@ package struct JSONUpstream: ServiceUpstream {
         self.url = url
     }
 
-    /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
@@ -48,7 +40,6 @@ package struct JSONUpstream: ServiceUpstream {
         return answer
     }
 
-    /// Answers a question; see ``ServiceUpstream/services(_:)``.
     package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
         let asked = DNSQuestion(question.name, .https)
         return try await reply(to: asked, named: "\(question.name)", subnet: question.subnet) {

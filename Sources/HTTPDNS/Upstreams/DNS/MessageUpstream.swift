@@ -56,7 +56,6 @@ package struct MessageQuery: Sendable {
 }
 
 extension MessageUpstream {
-    /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
@@ -68,7 +67,6 @@ extension MessageUpstream {
         return answer
     }
 
-    /// Asks for HTTPS records; see ``ServiceUpstream/services(_:)``.
     package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
         var query = MessageQuery(DNSQuestion(question.name, .https))
         query.subnet = question.subnet

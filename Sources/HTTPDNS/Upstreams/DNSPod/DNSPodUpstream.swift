@@ -6,9 +6,7 @@ package import Names
 
 /// DNSPod's HTTPDNS, `GET /d?dn=www.example.com&ttl=1`: unencrypted, encrypted or with a token.
 package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
-    /// The name in resolutions and errors.
     package let name: String
-    /// The maximum number of names per question: 8.
     package let maxNames = 8
     private let form: DNSPodForm
     private let options: DNSPodOptions
@@ -21,10 +19,6 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     package static let publicEndpoint = Endpoint(IPAddress(v4: 0x771d_1d1d), port: 80)
 
     /// The plain form at one or several endpoints. The endpoint that answered last is tried first.
-    ///
-    /// - Parameters:
-    ///   - endpoints: The endpoints. Default: ``publicEndpoint``.
-    ///   - transport: The transport for requests.
     package convenience init(
         at endpoints: [Endpoint] = [DNSPodUpstream.publicEndpoint],
         transport: any UpstreamTransport
@@ -41,11 +35,6 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
 
     /// A form at one or several endpoints. The endpoint that answered last is tried first.
     ///
-    /// - Parameters:
-    ///   - form: The protocol variant.
-    ///   - endpoints: The endpoints; empty: the form's ``DNSPodForm/publicEndpoint``.
-    ///   - options: Further options.
-    ///   - transport: The transport for requests.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if a key is invalid.
     package convenience init(
         _ form: DNSPodForm,
@@ -83,7 +72,6 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         name = "\(form.label):\(service.label)"
     }
 
-    /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         let lines = try await ask(for: [question.host], families: question.families, subnet: question.subnet)
         guard lines.count == 1, lines[0].name.map({ question.host.isCalled($0) }) ?? true else {
@@ -92,7 +80,6 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         return lines[0].answer
     }
 
-    /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
     package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
         var answers: [Host: Answer] = [:]
         for line in try await ask(for: hosts, families: families, subnet: nil) {
@@ -104,7 +91,6 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         return answers
     }
 
-    /// Fetches the nearest addresses of the service; see ``ScheduledUpstream/reschedule()``.
     package func reschedule() async -> Duration {
         guard let schedule else { return .seconds(86_400) }
         do throws(UpstreamError) {

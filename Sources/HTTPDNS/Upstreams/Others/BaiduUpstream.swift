@@ -5,9 +5,7 @@ package import Names
 
 /// Baidu's HTTPDNS: `/v4/resolve?account_id=…&dn=…`, signed with MD5.
 package final class BaiduUpstream: BatchUpstream {
-    /// The name in resolutions and errors.
     package let name: String
-    /// The maximum number of names per question: 10.
     package let maxNames = 10
     private let account: String
     private let secret: String
@@ -21,14 +19,6 @@ package final class BaiduUpstream: BatchUpstream {
     package static let publicEndpoint = Endpoint(IPAddress(v4: 0xb44c_4cc8), port: 443)
 
     /// An upstream for one account.
-    ///
-    /// - Parameters:
-    ///   - account: The account ID.
-    ///   - secret: The secret that signs requests.
-    ///   - endpoints: The endpoints. Default: ``publicEndpoint``.
-    ///   - isSecure: Whether to use TLS. Default: true.
-    ///   - transport: The transport for requests.
-    ///   - clock: The clock for signatures.
     package init(
         account: String,
         secret: String,
@@ -49,12 +39,10 @@ package final class BaiduUpstream: BatchUpstream {
         name = "baidu:\(account)@\(service.label)"
     }
 
-    /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         try await ask(for: [question.host], families: question.families, subnet: question.subnet).only(question.host)
     }
 
-    /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
     package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
         try await ask(for: hosts, families: families, subnet: nil)
     }

@@ -8,9 +8,7 @@ package import Names
 /// The service's documentation has no readable sample answer. Replies are accepted in the formats of similar services:
 /// a list of entries with a name, addresses and a TTL.
 package final class VolcengineUpstream: Upstream {
-    /// The name in resolutions and errors.
     package let name: String
-    /// One record type per question.
     package let answersOneFamily = true
     private let account: String
     private let secret: String
@@ -22,14 +20,7 @@ package final class VolcengineUpstream: Upstream {
 
     /// An upstream for one account.
     ///
-    /// - Parameters:
-    ///   - account: The account ID.
-    ///   - secret: The secret that signs requests.
-    ///   - host: The service's name, which its certificate is for. Default: `httpdns.volcengineapi.com`.
-    ///   - endpoints: The endpoints; at least one.
-    ///   - isSecure: Whether to use TLS. Default: true.
-    ///   - transport: The transport for requests.
-    ///   - clock: The clock for signatures.
+    /// - Parameter host: The service's name, which its certificate is for.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if there is no endpoint.
     package init(
         account: String,
@@ -56,7 +47,6 @@ package final class VolcengineUpstream: Upstream {
         name = "volcengine:\(account)@\(service.label)"
     }
 
-    /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {

@@ -10,9 +10,7 @@ package protocol TableUpstream: Upstream {
 
 /// Answers from a table that the user wrote. The table may contain any address. Other names fail with `unsupported`.
 package struct FixedUpstream: TableUpstream {
-    /// The name in resolutions and errors.
     package let name: String
-    /// The kind of upstream.
     package let kind = UpstreamKind.fixed
     let table: HostsTable
     private let ttl: Duration
@@ -26,7 +24,6 @@ package struct FixedUpstream: TableUpstream {
 
     package func has(_ host: Host) -> Bool { table[host] != nil }
 
-    /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         guard let addresses = table[question.host] else {
             throw UpstreamError(.unsupported, "\"\(question.host)\" is not in the table")

@@ -14,9 +14,7 @@ import Glibc
 /// Answers from a file in the format of hosts(5), which is read again when it has changed. The file may contain any
 /// address.
 package final class HostsFileUpstream: TableUpstream {
-    /// The name in resolutions and errors.
     package let name: String
-    /// The kind of upstream.
     package let kind = UpstreamKind.fixed
     private let path: String
     /// Reads the file, because a pipe or a network disk may block for any time. One thread, so that a file is read only
@@ -51,7 +49,6 @@ package final class HostsFileUpstream: TableUpstream {
     /// Whether the file had a host when it was read last.
     package func has(_ host: Host) -> Bool { state.withLockedValue { $0.table[host] != nil } }
 
-    /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         let table = try await work.run { self.current() }
         return try await FixedUpstream(table, name: name, ttl: Self.ttl).answer(question)

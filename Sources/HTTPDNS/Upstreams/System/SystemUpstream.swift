@@ -19,9 +19,7 @@ import Glibc
 /// A host with a final dot is looked up without search domains. The C library does not find such names in the hosts file, so the
 /// file is searched here first, as `files` before `dns` in nsswitch.conf(5).
 package final class SystemUpstream: Upstream {
-    /// The name in resolutions and errors.
     package let name = "system"
-    /// The kind of upstream.
     package let kind = UpstreamKind.system
 
     /// Looks up a name; blocks.
@@ -60,7 +58,6 @@ package final class SystemUpstream: Upstream {
         work = BlockingWork(threads: threads, maxWaiting: maxWaiting)
     }
 
-    /// Answers a question; see ``Upstream/answer(_:)``.
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         if question.host.hasTrailingDot, let answer = try? await hosts?.answer(question) { return answer }
         let addresses = try await work.run { [lookUp] in lookUp(question.host.text, question.families) }
