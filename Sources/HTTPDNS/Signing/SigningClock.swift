@@ -4,14 +4,6 @@ import HTTPTypes
 import NIOConcurrencyHelpers
 import Names
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The clock for signatures. If a service rejects a signature because the device's clock is wrong, this clock is set by
 /// the service's `Date` field.
 package final class SigningClock: Sendable {
@@ -49,9 +41,5 @@ package final class SigningClock: Sendable {
     }
 
     /// The system's time, in seconds since 1970.
-    package static func deviceTime() -> Int64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec)
-    }
+    package static func deviceTime() -> Int64 { Timekeeper.secondsSince1970() }
 }

@@ -34,6 +34,13 @@ struct Timekeeper: Sendable {
         }
     }
 
+    /// The system's time.
+    static func secondsSince1970() -> Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec)
+    }
+
     private static func continuousNanoseconds() -> Int64 {
         var time = timespec()
         // The clocks that `ContinuousClock` reads: they advance while the machine sleeps.

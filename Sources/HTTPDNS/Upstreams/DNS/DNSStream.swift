@@ -7,14 +7,6 @@ import NIOPosix
 import NIOSSL
 import Names
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// A connection for DNS messages (RFC 7766, RFC 7858). It is opened on demand, shared by concurrent queries, and
 /// reopened after it was closed.
 final class DNSStream: Sendable {

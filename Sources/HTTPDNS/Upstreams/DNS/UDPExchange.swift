@@ -4,14 +4,6 @@ import NIOCore
 import NIOPosix
 import Names
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// One query over UDP, sent to one server after another until one answers.
 ///
 /// Each try has its own connected socket, with a port that the kernel picks. A datagram is accepted if it comes from
