@@ -57,7 +57,8 @@ struct CachedAnswers {
         provenances = upstreams.map { Provenance(upstream: $0.name, kind: $0.kind, network: network) }
     }
 
-    /// Looks up a name with one hash. Allocates nothing while the stored order of the addresses is valid.
+    /// Looks up a name with one hash. Allocates nothing while the stored order of the addresses is valid: programs make
+    /// millions of these lookups per second. No event of ``LookupMachine``, because it has no action.
     mutating func find(
         _ request: LookupRequest,
         port: UInt16,

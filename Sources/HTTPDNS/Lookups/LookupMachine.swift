@@ -6,7 +6,7 @@ import Names
 /// cached, and when a caller gets which result. A value without locks, clocks or I/O; ``Resolver`` drives it.
 ///
 /// The life of a lookup:
-/// 1. ``cached(_:port:now:countsMisses:)`` finds no answer, and the caller waits: ``Event/asked(_:by:isFresh:)``.
+/// 1. ``CachedAnswers/find(_:port:now:ranking:countsMisses:)`` finds no answer, and the caller waits: ``Event/asked(_:by:isFresh:)``.
 /// 2. The caller joins the lookup of the name, or the machine plans one and asks the first upstreams
 ///    (``Action/ask(_:)``).
 /// 3. Each answer (``Event/answered(_:_:after:)``) and each planned time (``Event/timePassed``) is passed to
@@ -100,18 +100,7 @@ struct LookupMachine {
         return actions
     }
 
-    // MARK: The cache
-
-    /// The cached answer of a name. Not an event, because it has no action: a lookup that finds an answer allocates
-    /// nothing, and programs make millions of them per second.
-    mutating func cached(
-        _ request: LookupRequest,
-        port: UInt16,
-        now: Moment,
-        countsMisses: Bool = true
-    ) -> CachedAnswers.Found {
-        answers.find(request, port: port, now: now, ranking: ranking, countsMisses: countsMisses)
-    }
+    // MARK: Results
 
     /// The resolution of a lookup's result, for one caller.
     func resolution(

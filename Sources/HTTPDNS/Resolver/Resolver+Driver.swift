@@ -127,15 +127,6 @@ extension Resolver {
 
     // MARK: Callers
 
-    /// Waits for the lookup of a name.
-    func lookUp(
-        _ request: LookupRequest,
-        isFresh: Bool,
-        now: Moment
-    ) async throws(ResolutionError) -> LookupResult {
-        try await result(now: now) { .asked(request, by: $0, isFresh: isFresh) }
-    }
-
     /// Waits for the result of an event's caller.
     func result(
         now: Moment,

@@ -43,9 +43,6 @@ extension Resolver {
         return hosts
     }
 
-    /// The NAT64 prefixes of the network (RFC 7050); empty if they are unknown.
-    package func discoverNAT64() async -> [NAT64Prefix] { await askForNAT64() ?? [] }
-
     /// Finds the NAT64 prefixes of an IPv6-only network.
     ///
     /// - Returns: Whether the prefixes are known now; true also if there are none.

@@ -77,7 +77,7 @@ public final class Resolver: Sendable {
         let request = LookupRequest(host: host, families: families ?? configuration.families, subnet: subnet)
         let now = time.now()
         if let known = try known(request, port: port, isFresh: fresh, now: now) { return known }
-        let result = try await lookUp(request, isFresh: fresh, now: now)
+        let result = try await result(now: now) { .asked(request, by: $0, isFresh: fresh) }
         return try resolution(of: result, for: request, port: port)
     }
 
@@ -209,7 +209,15 @@ public final class Resolver: Sendable {
         now: Moment,
         countsMisses: Bool = true
     ) -> CachedAnswers.Found {
-        state.withLockedValue { $0.machine.cached(request, port: port, now: now, countsMisses: countsMisses) }
+        state.withLockedValue { state in
+            state.machine.answers.find(
+                request,
+                port: port,
+                now: now,
+                ranking: state.machine.ranking,
+                countsMisses: countsMisses
+            )
+        }
     }
 
     /// The resolution of a host that is an address; nil for names. In a network without IPv4, an IPv4 address is

@@ -12,7 +12,7 @@ struct MachineScript {
     enum Step {
         case ask(CallerID, String, fresh: Bool = false)
         case cancel(CallerID)
-        /// A name is looked up with ``LookupMachine/cached(_:port:now:countsMisses:)`` and refreshed as needed.
+        /// A name is looked up with ``CachedAnswers/find(_:port:now:ranking:countsMisses:)`` and refreshed as needed.
         case use(String)
         case answer(String, Answer)
         case fail(String, UpstreamError.Code = .unreachable)
@@ -97,7 +97,7 @@ struct MachineScript {
             return .askedOrigin(request, by: caller, isFresh: false, delay: .milliseconds(50))
         case .useOrigin(let url, let usesECH):
             guard let request = origin(url, usesECH: usesECH) else { return nil }
-            guard case .current(let found, _) = machine.cached(request.addresses, port: request.port, now: now) else {
+            guard case .current(let found, _) = find(request.addresses, port: request.port, now: now) else {
                 used.append("unknown")
                 return nil
             }
@@ -145,8 +145,12 @@ struct MachineScript {
 
     private func request(_ name: String) -> LookupRequest { LookupRequest(host: host(name), families: families) }
 
+    private mutating func find(_ request: LookupRequest, port: UInt16, now: Moment) -> CachedAnswers.Found {
+        machine.answers.find(request, port: port, now: now, ranking: machine.ranking, countsMisses: true)
+    }
+
     private mutating func find(_ name: String, now: Moment) -> (event: LookupMachine.Event?, words: String) {
-        switch machine.cached(request(name), port: 443, now: now) {
+        switch find(request(name), port: 443, now: now) {
         case .current(let resolution, let isDue):
             return (isDue ? .refreshDue(request(name)) : nil, "\(resolution.source) \(list(resolution.addresses))")
         case .stale(let resolution, let mayAsk):
