@@ -8,22 +8,11 @@ import Names
 
 /// Sends requests to upstreams with an `Engine`, at their literal addresses. It uses no resolver, so a resolver never
 /// waits for itself.
-public struct EngineTransport: UpstreamTransport {
-    /// One object for all copies, because every question makes some.
-    private final class Parts: Sendable {
-        let engine: Engine
-        let tls: TLSSettings
-        let limits: TimeLimits
-        let network = NIOLockedValueBox(Network.unknown)
-
-        init(engine: Engine, tls: TLSSettings, limits: TimeLimits) {
-            self.engine = engine
-            self.tls = tls
-            self.limits = limits
-        }
-    }
-
-    private let parts: Parts
+public final class EngineTransport: UpstreamTransport {
+    private let engine: Engine
+    private let tls: TLSSettings
+    private let limits: TimeLimits
+    private let network = NIOLockedValueBox(Network.unknown)
 
     /// A transport that uses an engine.
     ///
@@ -32,24 +21,26 @@ public struct EngineTransport: UpstreamTransport {
     ///   - tls: The TLS settings.
     ///   - limits: The time limits for one exchange, in addition to the resolver's budget.
     public init(engine: Engine, tls: TLSSettings = TLSSettings(), limits: TimeLimits = TimeLimits()) {
-        parts = Parts(engine: engine, tls: tls, limits: limits)
+        self.engine = engine
+        self.tls = tls
+        self.limits = limits
     }
 
     /// Whether certificates are verified, according to the TLS settings.
-    package var verifiesCertificates: Bool { parts.tls.verifiesCertificate }
+    package var verifiesCertificates: Bool { tls.verifiesCertificate }
 
     /// Sets the machine's network. In an IPv6-only network, upstreams with IPv4 addresses are reached through its
     /// NAT64. Call it from ``ResolverConfiguration/NetworkWatch/onChange``.
-    public func networkChanged(to network: Network) { parts.network.withLockedValue { $0 = network } }
+    public func networkChanged(to network: Network) { self.network.withLockedValue { $0 = network } }
 
     /// Sends the request and collects its reply.
     package func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
         do {
             let prepared = try prepared(request)
-            let response = try await parts.engine.exchange(
+            let response = try await engine.exchange(
                 prepared.request,
                 from: prepared.endpoints,
-                tls: parts.tls,
+                tls: tls,
                 limits: prepared.limits
             )
             return reply(from: response, body: try await response.body.collect(upTo: request.maxReplySize))
@@ -76,7 +67,7 @@ public struct EngineTransport: UpstreamTransport {
     private func prepared(
         _ request: UpstreamRequest
     ) throws -> (request: PreparedRequest, endpoints: EndpointList, limits: TimeLimits) {
-        var limits = parts.limits
+        var limits = limits
         if let limit = request.timeLimit { limits.total = min(limit, limits.total ?? limit) }
         var prepared = try PreparedRequest(
             request.method,
@@ -86,7 +77,7 @@ public struct EngineTransport: UpstreamTransport {
             body: request.body.isEmpty ? .none : .bytes(request.body)
         )
         if let side = request.side { prepared.hedgeSide = side }
-        let network = parts.network.withLockedValue { $0 }
+        let network = network.withLockedValue { $0 }
         return (prepared, EndpointList(network.reachable(request.endpoints)), limits)
     }
 }
