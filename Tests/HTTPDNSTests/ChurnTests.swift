@@ -144,7 +144,7 @@ struct ChurnTests {
     @Test("the ranking remembers the endpoints that failed", arguments: [(8, 16), (400, 1_000), (400, 100)])
     func ranking(_ endpoints: Int, _ bound: Int) async {
         var random = SeededRandom(seed: UInt64(endpoints + bound))
-        var limits = EndpointRanking.Limits()
+        var limits = ResolverConfiguration.Ranking()
         limits.maxEndpoints = bound
         var ranking = EndpointRanking(limits: limits)
         var model: [Int: (failures: Int, until: Moment)] = [:]

@@ -96,7 +96,8 @@ struct HostileUpstreamTests {
         for index in 0..<100 {
             let extra = String(repeating: "x", count: 10_000)
             var entry = AnswerCache.Entry(provenance: Provenance(upstream: "one", kind: .service, extra: extra))
-            (entry.v4, _) = KeepingRules().kept(v4("192.0.2.1"), asked: .v4, now: now)
+            (entry.v4, _) = ResolverConfiguration.Cache()
+                .kept(v4("192.0.2.1"), of: Self.www.host, asked: .v4, now: now)
             let name = "n\(index).example"
             cache.store(entry, for: AnswerCache.Key(name, scope: 1, hash: AnswerCache.Key.hash(of: name)))
         }

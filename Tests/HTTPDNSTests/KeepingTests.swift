@@ -37,7 +37,7 @@ struct KeepingTests {
     )
     func rules(_ what: String, _ answer: Answer, _ seconds: Int) {
         let now = Moment(nanoseconds: 7)
-        let kept = KeepingRules().kept(answer, asked: .v4, now: now)
+        let kept = ResolverConfiguration.Cache().kept(answer, of: Self.www, asked: .v4, now: now)
         #expect(kept.v4.map { $0.expiresAt - now } == .seconds(seconds))
         #expect(kept.v6 == nil)
     }
@@ -46,7 +46,8 @@ struct KeepingTests {
     func partner() {
         let now = Moment(nanoseconds: 0)
         for (ttl, seconds) in [(30, 30), (600, 60)] {
-            let kept = KeepingRules().kept(v4("192.0.2.1", ttl: ttl), asked: .both, now: now)
+            let kept = ResolverConfiguration.Cache()
+                .kept(v4("192.0.2.1", ttl: ttl), of: Self.www, asked: .both, now: now)
             #expect(
                 kept.v6
                     == AnswerCache.Kept(

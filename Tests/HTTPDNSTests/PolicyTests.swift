@@ -10,7 +10,7 @@ struct UpstreamHealthTests {
     static func at(_ seconds: Int) -> Moment { Moment(nanoseconds: Int64(seconds) * 1_000_000_000) }
 
     static func health(down: [Int] = []) -> UpstreamHealth {
-        var health = UpstreamHealth(count: 3, limits: UpstreamHealth.Limits())
+        var health = UpstreamHealth(count: 3, failuresUntilDown: 3, limits: .init())
         for upstream in down {
             for _ in 0..<3 { health.failed(upstream, reaction: .tryElsewhere, now: at(0)) }
         }
@@ -234,7 +234,7 @@ struct EndpointRankingTests {
 
     @Test("the ranking has a bound for the endpoints that it remembers")
     func bounded() {
-        var limits = EndpointRanking.Limits()
+        var limits = ResolverConfiguration.Ranking()
         limits.maxEndpoints = 100
         var ranking = EndpointRanking(limits: limits)
         for index in 0..<1_000 {

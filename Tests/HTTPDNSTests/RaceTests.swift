@@ -105,7 +105,7 @@ struct RaceTests {
 
     @Test("too many open questions of our own do not count against the upstream")
     func busyIsOurs() {
-        var health = UpstreamHealth(count: 1, limits: .init())
+        var health = UpstreamHealth(count: 1, failuresUntilDown: 3, limits: .init())
         let busy = UpstreamSchedule.Event.failed(upstream: 0, .v4, UpstreamError(.busy, "100 queries wait"))
         for _ in 0..<5 { health.record(busy, after: .zero, now: Moment(nanoseconds: 0)) }
         #expect(health.choose(among: [0], now: Moment(nanoseconds: 0)).upstreams == [0])

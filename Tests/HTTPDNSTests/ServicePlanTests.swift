@@ -27,7 +27,7 @@ struct ServicePlanTests {
             hasFallback: request?.needsRoutes(routes) == false,
             targets: [:],
             port: 443,
-            ranking: EndpointRanking(limits: EndpointRanking.Limits()),
+            ranking: EndpointRanking(limits: .init()),
             random: { random.popFirst() ?? 0 },
             now: .past
         )

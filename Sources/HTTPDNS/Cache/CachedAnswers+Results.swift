@@ -63,8 +63,13 @@ extension CachedAnswers {
             extra: outcome.answer.extra
         )
         var entry = AnswerCache.Entry(provenance: provenance)
-        (entry.v4, entry.v6) = configuration.keepingRules(for: request.host)
-            .kept(outcome.answer, asked: request.families, arrivals: outcome.arrivals, now: now)
+        (entry.v4, entry.v6) = configuration.cache.kept(
+            outcome.answer,
+            of: request.host,
+            asked: request.families,
+            arrivals: outcome.arrivals,
+            now: now
+        )
         let guessed = request.families.subtracting(outcome.answer.families)
         let stale = store(&entry, for: request, scope: context.scope, guessed: guessed, now: now)
         let source: Resolution.Source =
@@ -87,7 +92,7 @@ extension CachedAnswers {
             extra: answer.extra
         )
         var entry = AnswerCache.Entry(provenance: provenance)
-        (entry.v4, entry.v6) = configuration.keepingRules(for: host).kept(answer, asked: batch.families, now: now)
+        (entry.v4, entry.v6) = configuration.cache.kept(answer, of: host, asked: batch.families, now: now)
         store(&entry, for: LookupRequest(host: host, families: batch.families), scope: batch.scope, now: now)
     }
 

@@ -26,8 +26,10 @@ extension CachedAnswers {
             return kept
         }
         let failures = outcome.isFailure ? (old?.failures ?? 0) + 1 : 0
-        let expiresAt =
-            now + (outcome.isFailure ? rules.pause(after: failures) : keepingTime(of: outcome, for: request.host))
+        let time =
+            outcome.isFailure
+            ? rules.pause(after: failures) : configuration.cache.time(of: outcome, for: request.host)
+        let expiresAt = now + time
         let answer = ServiceAnswer(
             records: outcome.records,
             routes: outcome.routes,
@@ -63,10 +65,6 @@ extension CachedAnswers {
         }
     }
 
-    private func keepingTime(of outcome: ServiceSchedule.Outcome, for host: Host) -> Duration {
-        configuration.keepingRules(for: host).serviceTime(outcome)
-    }
-
     private mutating func store(_ answer: ServiceAnswer, of request: LookupRequest, scope: CacheScope) {
         let key = AnswerCache.Key(request, scope: scope)
         let network = provenances.first?.network ?? ""
@@ -84,18 +82,5 @@ extension UseRules {
     /// connection.
     fileprivate func pause(after failures: Int) -> Duration {
         min(failureTTL * (1 << min(failures - 1, 10)), staleRecheck)
-    }
-}
-
-extension KeepingRules {
-    /// How long the outcome of a lookup of HTTPS records is cached.
-    ///
-    /// Most names have no records. Their absence is kept for at least 30 s, so that a negative TTL of 0 does not make
-    /// each connection ask.
-    func serviceTime(_ outcome: ServiceSchedule.Outcome) -> Duration {
-        if outcome.records.isEmpty, outcome.routes.isEmpty {
-            return max(min(outcome.ttl ?? defaultNegativeTTL, maxNegativeTTL), .seconds(30))
-        }
-        return min(max(outcome.ttl ?? defaultTTL, ttlRange.lowerBound), ttlRange.upperBound)
     }
 }

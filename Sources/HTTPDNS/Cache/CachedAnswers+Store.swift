@@ -25,7 +25,7 @@ extension CachedAnswers {
         var entry = AnswerCache.Entry(
             provenance: Provenance(upstream: answer.upstream, kind: .service, network: answer.network)
         )
-        let longest = configuration.keepingRules(for: host).ttlRange.upperBound
+        let longest = configuration.cache.ttlRange(of: host).upperBound
         let check = configuration.check
         entry.v4 = answer.v4?.kept(.v4, check: check, longest: longest, wall: wall, now: now)
         entry.v6 = answer.v6?.kept(.v6, check: check, longest: longest, wall: wall, now: now)

@@ -44,7 +44,7 @@ struct CachedAnswers {
         self.configuration = configuration
         self.upstreams = upstreams
         self.scope = scope
-        rules = configuration.useRules
+        rules = UseRules(configuration)
         cache = AnswerCache(maxEntries: configuration.cache.maxNames, maxOctets: configuration.cache.maxOctets)
         book = AddressBook(maxAddresses: configuration.cache.maxRememberedAddresses)
         use(scope, network: "")

@@ -4,13 +4,22 @@ import Names
 
 /// Determines whether a cached answer is used, and when it is refreshed.
 struct UseRules {
-    /// See ``ResolverConfiguration`` for this and the other bounds.
-    var refreshUses: UInt32 = 3
-    var failureTTL = Duration.seconds(1)
-    var maxStale = Duration.seconds(43_200)
-    var staleWhileRefresh = Duration.zero
-    var staleRecheck = Duration.seconds(30)
-    var forcedRefreshInterval = Duration.seconds(5)
+    let refreshUses: UInt32
+    let failureTTL: Duration
+    let maxStale: Duration
+    let staleWhileRefresh: Duration
+    let staleRecheck: Duration
+    let forcedRefreshInterval: Duration
+
+    /// The rules of a configuration. Each cached lookup copies them, so they are small.
+    init(_ configuration: ResolverConfiguration) {
+        refreshUses = configuration.refresh.minUses
+        failureTTL = configuration.cache.failureTTL
+        maxStale = configuration.cache.maxStale
+        staleWhileRefresh = configuration.cache.staleWhileRefresh
+        staleRecheck = configuration.cache.staleRecheck
+        forcedRefreshInterval = configuration.refresh.forcedInterval
+    }
 
     /// The result of a cache lookup. Allocates nothing while the stored order of the addresses is valid.
     func evaluate(

@@ -54,9 +54,13 @@ struct LookupMachine {
         let system = configuration.system ?? FixedUpstream(HostsTable(), name: "none")
         upstreams = (configuration.upstreams + [system]).map { UpstreamProfile($0) }
         answers = CachedAnswers(configuration, upstreams: upstreams, scope: scopes.current)
-        health = UpstreamHealth(count: upstreams.count, limits: configuration.healthLimits)
+        health = UpstreamHealth(
+            count: upstreams.count,
+            failuresUntilDown: configuration.limits.failuresUntilDown,
+            limits: configuration.ranking
+        )
         times = Array(repeating: UpstreamTimes(), count: upstreams.count)
-        ranking = EndpointRanking(limits: configuration.rankingLimits)
+        ranking = EndpointRanking(limits: configuration.ranking)
         policy = configuration.names
     }
 

@@ -5,14 +5,8 @@ import Names
 /// Orders endpoints: first by RFC 6724, then by the results of attempts. Without results, the upstream's order is kept,
 /// because it distributes clients over a service's addresses.
 struct EndpointRanking {
-    /// The bounds; see ``ResolverConfiguration``.
-    struct Limits {
-        var maxEndpoints = 4_096
-        var firstDemotion = Duration.seconds(30)
-        var longestDemotion = Duration.seconds(600)
-        /// How long a measured time is kept.
-        var memory = Duration.seconds(600)
-    }
+    /// How long a measured time is kept.
+    private static let memory = Duration.seconds(600)
 
     private struct State {
         /// Failures since the last success.
@@ -23,7 +17,7 @@ struct EndpointRanking {
         var touched: Moment
     }
 
-    private let limits: Limits
+    private let limits: ResolverConfiguration.Ranking
     private var states: [Endpoint: State] = [:]
     /// The network that addresses are ordered for.
     var network = Network.unknown
@@ -31,7 +25,7 @@ struct EndpointRanking {
     /// The number of endpoints with results.
     var count: Int { states.count }
 
-    init(limits: Limits) {
+    init(limits: ResolverConfiguration.Ranking) {
         self.limits = limits
     }
 
@@ -39,7 +33,7 @@ struct EndpointRanking {
     mutating func succeeded(_ endpoint: Endpoint, after time: Duration? = nil, now: Moment) {
         var state = states[endpoint] ?? State(touched: now)
         if let sample = time.map({ max(0, $0.nanoseconds) }) {
-            let isRemembered = state.touched + limits.memory > now
+            let isRemembered = state.touched + Self.memory > now
             state.roundTrip = state.roundTrip.map { isRemembered ? $0 + (sample - $0) / 4 : sample } ?? sample
         }
         state.failures = 0
@@ -53,7 +47,7 @@ struct EndpointRanking {
     mutating func failed(_ endpoint: Endpoint, now: Moment) {
         let failures = (states[endpoint]?.failures ?? 0) + 1
         let factor = 1 << min(failures - 1, 10)
-        let demotion = min(limits.firstDemotion * factor, limits.longestDemotion)
+        let demotion = min(limits.demotion.lowerBound * factor, limits.demotion.upperBound)
         states[endpoint] = State(failures: failures, demotedUntil: now + demotion, touched: now)
         if states.count > limits.maxEndpoints { trim(now) }
     }
@@ -71,7 +65,7 @@ struct EndpointRanking {
 
     /// The measured connection time of the endpoint; nil if unknown or too old.
     func roundTrip(_ endpoint: Endpoint, now: Moment) -> Duration? {
-        guard let state = states[endpoint], state.touched + limits.memory > now else { return nil }
+        guard let state = states[endpoint], state.touched + Self.memory > now else { return nil }
         return state.roundTrip.map { .nanoseconds($0) }
     }
 
@@ -175,7 +169,7 @@ struct EndpointRanking {
 
     /// Removes expired results, and then the older ones down to half of the maximum.
     private mutating func trim(_ now: Moment) {
-        states = states.filter { $0.value.demotedUntil > now || $0.value.touched + limits.memory > now }
+        states = states.filter { $0.value.demotedUntil > now || $0.value.touched + Self.memory > now }
         guard states.count > limits.maxEndpoints else { return }
         let kept = states.sorted { $0.value.touched > $1.value.touched }.prefix(limits.maxEndpoints / 2)
         states = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })

@@ -2,14 +2,8 @@
 
 /// The recent results of upstreams: which are down, which are paused, and their response times.
 struct UpstreamHealth {
-    /// The bounds; see ``ResolverConfiguration``.
-    struct Limits {
-        var failuresUntilDown = 3
-        /// The time from the last failure to the first probe. It doubles with each probe, up to ``probeInterval``.
-        var firstProbe = Duration.seconds(1)
-        var probeInterval = Duration.seconds(30)
-        var pauseAfterRefusal = Duration.seconds(600)
-    }
+    /// The time from the last failure to the first probe. It doubles with each probe.
+    private static let firstProbe = Duration.seconds(1)
 
     private struct State {
         var failures = 0
@@ -27,10 +21,12 @@ struct UpstreamHealth {
 
     /// The number of network changes. Results of questions from an earlier network are ignored.
     private(set) var generation = 0
-    private let limits: Limits
+    private let failuresUntilDown: Int
+    private let limits: ResolverConfiguration.Ranking
     private var states: [State]
 
-    init(count: Int, limits: Limits) {
+    init(count: Int, failuresUntilDown: Int, limits: ResolverConfiguration.Ranking) {
+        self.failuresUntilDown = failuresUntilDown
         self.limits = limits
         states = Array(repeating: State(), count: count)
     }
@@ -59,7 +55,7 @@ struct UpstreamHealth {
 
     /// The time to the next probe. An outage is often over in seconds, so the first probes come soon.
     private func pause(after probes: Int) -> Duration {
-        min(limits.firstProbe * (1 << min(probes, 10)), limits.probeInterval)
+        min(Self.firstProbe * (1 << min(probes, 10)), limits.probeInterval)
     }
 
     /// Records an answer and its response time.
@@ -96,7 +92,7 @@ struct UpstreamHealth {
             states[upstream].pausedUntil = now + limits.pauseAfterRefusal
         case .tryElsewhere:
             states[upstream].failures += 1
-            if states[upstream].failures >= limits.failuresUntilDown, states[upstream].probeAt == nil {
+            if states[upstream].failures >= failuresUntilDown, states[upstream].probeAt == nil {
                 states[upstream].probes = 0
                 states[upstream].probeAt = now + pause(after: 0)
             }

@@ -2,15 +2,12 @@
 
 import Names
 
-/// Determines how long answers are cached.
-struct KeepingRules {
-    /// See ``ResolverConfiguration`` for this and the other bounds.
-    var ttlRange = Duration.zero...Duration.seconds(86_400)
-    var defaultTTL = Duration.seconds(60)
-    var maxNegativeTTL = Duration.seconds(300)
-    var defaultNegativeTTL = Duration.seconds(5)
+/// How long answers are cached.
+extension ResolverConfiguration.Cache {
+    /// The bounds for how long an answer for a name is cached.
+    func ttlRange(of host: Host) -> ClosedRange<Duration> { ttlOverrides[host] ?? ttlRange }
 
-    /// The two parts of a cache entry for an answer to a question for `families`.
+    /// The two parts of a cache entry for an answer to a question for `families` of a host.
     ///
     /// If the answer has addresses of one family and no data about the other, the other is cached as "none" for at most
     /// the same time. A name with one family is therefore not looked up at each use.
@@ -18,10 +15,13 @@ struct KeepingRules {
     /// - Parameter arrivals: When each family arrived, if not now; its TTL counts from then.
     func kept(
         _ answer: Answer,
+        of host: Host,
         asked families: Families,
         arrivals: [IPAddress.Family: Moment] = [:],
         now: Moment
     ) -> (v4: AnswerCache.Kept?, v6: AnswerCache.Kept?) {
+        let range = ttlRange(of: host)
+        let clamped = { (ttl: Duration) in min(max(ttl, range.lowerBound), range.upperBound) }
         var partner: Duration?
         for family in families.members {
             guard case .addresses(_, let ttl) = answer[family] else { continue }
@@ -63,7 +63,15 @@ struct KeepingRules {
         return (part(.v4), part(.v6))
     }
 
-    private func clamped(_ ttl: Duration) -> Duration {
-        min(max(ttl, ttlRange.lowerBound), ttlRange.upperBound)
+    /// How long the outcome of a lookup of HTTPS records of a host is cached.
+    ///
+    /// Most names have no records. Their absence is kept for at least 30 s, so that a negative TTL of 0 does not make
+    /// each connection ask.
+    func time(of outcome: ServiceSchedule.Outcome, for host: Host) -> Duration {
+        if outcome.records.isEmpty, outcome.routes.isEmpty {
+            return max(min(outcome.ttl ?? defaultNegativeTTL, maxNegativeTTL), .seconds(30))
+        }
+        let range = ttlRange(of: host)
+        return min(max(outcome.ttl ?? defaultTTL, range.lowerBound), range.upperBound)
     }
 }
