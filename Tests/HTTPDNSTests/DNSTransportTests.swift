@@ -71,15 +71,20 @@ struct DNSTransportTests {
         await server.stop()
     }
 
-    @Test("a server that changes the letter case works when the check is turned off")
+    @Test("a server that changes the letter case is asked once over TCP, and then without random case")
     func lowerCase() async throws {
-        let server = try await DNSServer.start(udp: { query in
+        let small = { @Sendable (query: DNSMessage) in
             var query = query
             query.questions[0].name = name("www.example.com")
-            return [DNSServer.answer(query, "192.0.2.1")]
-        })
-        let upstream = try DNSUpstream(at: [server.endpoint], randomizesCase: false)
-        #expect(try await upstream.answer(Self.www) == v4("192.0.2.1"))
+            return query
+        }
+        let server = try await DNSServer.start(
+            udp: { [DNSServer.answer(small($0), "192.0.2.1")] },
+            stream: { Self.answered(small($0)) }
+        )
+        let upstream = try DNSUpstream(at: [server.endpoint])
+        for _ in 0..<3 { #expect(try await upstream.answer(Self.www) == v4("192.0.2.1")) }
+        #expect(server.tcpConnections == 1)
         await server.stop()
     }
 

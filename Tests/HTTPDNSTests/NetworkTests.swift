@@ -230,7 +230,7 @@ struct NetworkTests {
             target: "/"
         )
         let reply = try await transport.exchange(request)
-        #expect(reply.endpoint == Endpoint(address("::1"), port: origin.port))
+        #expect(reply.body == Array("reached".utf8))
         await engine.shutDown()
         await resolver.shutDown()
         await origin.stop()

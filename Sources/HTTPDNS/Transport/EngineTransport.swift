@@ -58,8 +58,7 @@ public final class EngineTransport: UpstreamTransport {
         UpstreamReply(
             status: response.head.status.code,
             fields: response.head.headerFields,
-            body: Array(body.readableBytesView),
-            endpoint: response.connection.endpoint
+            body: Array(body.readableBytesView)
         )
     }
 

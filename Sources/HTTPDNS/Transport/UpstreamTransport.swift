@@ -59,14 +59,11 @@ package struct UpstreamReply: Hashable, Sendable {
     package var fields: HTTPFields
     /// The whole body, with any content coding decoded.
     package var body: [UInt8]
-    /// The endpoint that answered; nil if the transport does not report it.
-    package var endpoint: Endpoint?
 
     /// A reply with a status, fields and a body.
-    package init(status: Int, fields: HTTPFields = [:], body: [UInt8], endpoint: Endpoint? = nil) {
+    package init(status: Int, fields: HTTPFields = [:], body: [UInt8]) {
         self.status = status
         self.fields = fields
         self.body = body
-        self.endpoint = endpoint
     }
 }

@@ -12,31 +12,24 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     private let cipher: AESCipher?
     /// The `m` parameter: 0 for no encryption, 1 for CBC, 2 for GCM.
     private let mode: Int64
-    private let parameters: [String: String]
     private let service: UpstreamService
     private let scheduler: AliyunScheduler
     private let clock: SigningClock
-    private let vector: (@Sendable () -> [UInt8])?
 
     /// How long a signature is valid, in seconds.
     private static let validity: Int64 = 600
 
     /// An upstream for one account; without a secret, requests are not signed.
     ///
-    /// - Parameters:
-    ///   - secret: The secret in hexadecimal.
-    ///   - parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names, and `tags`.
-    ///   - vector: Makes the initialization vectors; nil: random ones.
+    /// - Parameter secret: The secret in hexadecimal.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if the secret or the key is invalid.
     package init(
         account: String,
         secret: String? = nil,
         encryption: AliyunEncryption? = nil,
         service: AliyunService = AliyunService(),
-        parameters: [String: String] = [:],
         transport: any UpstreamTransport,
-        clock: SigningClock = SigningClock(),
-        vector: (@Sendable () -> [UInt8])? = nil
+        clock: SigningClock = SigningClock()
     ) throws(UpstreamError) {
         self.secret = secret.flatMap { Hex.decode($0) }
         if secret != nil, self.secret?.isEmpty ?? true {
@@ -51,7 +44,6 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
             throw UpstreamError(.misconfigured, "the encryption key must have 16 octets")
         }
         self.account = account
-        self.parameters = parameters
         self.service = service.connected(transport)
         self.clock = clock
         scheduler = AliyunScheduler(
@@ -61,7 +53,6 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
             transport: transport,
             clock: clock
         )
-        self.vector = vector
         name = "aliyun2:\(account)@\(self.service.label)"
     }
 
@@ -82,9 +73,7 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     ) async throws(UpstreamError) -> [Host: Answer] {
         var names: [String] = []
         for host in hosts { names.append(try host.askedName()) }
-        var asked = parameters
-        asked["dn"] = names.joined(separator: ",")
-        asked["q"] = families.aliyunText
+        var asked = ["dn": names.joined(separator: ","), "q": families.aliyunText]
         asked["cip"] = subnet?.first.description
         try scheduler.requireService()
         return try await service.askSigned(
@@ -127,7 +116,7 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     private func encrypted(_ asked: [String: String]) throws(UpstreamError) -> String {
         let members = asked.sorted { $0.key < $1.key }.map { "\(JSONText.quoted($0.key)):\(JSONText.quoted($0.value))" }
         do {
-            let sealed = try cipher?.seal(Array("{\(members.joined(separator: ","))}".utf8), vector: vector?())
+            let sealed = try cipher?.seal(Array("{\(members.joined(separator: ","))}".utf8))
             return Hex.encode(sealed ?? [])
         } catch {
             throw UpstreamError(.misconfigured, "the question cannot be encrypted: \(error)")

@@ -11,7 +11,6 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     package let maxNames = 5
     private let account: String
     private let secret: String?
-    private let parameters: [String: String]
     private let service: UpstreamService
     private let scheduler: AliyunScheduler
     private let clock: SigningClock
@@ -20,19 +19,15 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     private static let validity: Int64 = 600
 
     /// An upstream for one account; without a secret, requests are not signed.
-    ///
-    /// - Parameter parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names.
     package init(
         account: String,
         secret: String? = nil,
         service: AliyunService = AliyunService(),
-        parameters: [String: String] = [:],
         transport: any UpstreamTransport,
         clock: SigningClock = SigningClock()
     ) {
         self.account = PercentEncoding.encode(account, keeping: .unreserved)
         self.secret = secret
-        self.parameters = parameters
         self.service = service.connected(transport)
         self.clock = clock
         scheduler = AliyunScheduler(
@@ -88,7 +83,6 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
                 query.add("host", names)
                 if call == "d" { query.add("query", families.aliyunText) }
                 query.add("ip", subnet?.first.description)
-                for (name, value) in self.parameters.sorted(by: { $0.key < $1.key }) { query.add(name, value) }
                 if let secret = self.secret {
                     let expiry = self.clock.now + Self.validity
                     query.add("t", expiry)

@@ -18,28 +18,22 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
     package let isAuthenticated = false
     private let servers: [Endpoint]
     private let network = NIOLockedValueBox(Network.unknown)
-    private let randomizesCase: Bool
     /// Whether a response over TCP had another letter case, so that the server does not keep the case.
     private let keepsNoCase = NIOLockedValueBox(false)
     private let group: any EventLoopGroup
 
     /// An upstream for DNS servers.
     ///
-    /// - Parameters:
-    ///   - servers: The servers, in the order to try them.
-    ///   - randomizesCase: Whether to send the name in random letter case, which the answer must repeat. Turn it off
-    ///     for a server that does not.
+    /// - Parameter servers: The servers, in the order to try them.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if there is no server.
     package init(
         at servers: [Endpoint],
-        randomizesCase: Bool = true,
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) throws(UpstreamError) {
         guard let first = servers.first else {
             throw UpstreamError(.misconfigured, "the address of the DNS server is missing")
         }
         self.servers = servers
-        self.randomizesCase = randomizesCase
         self.group = group
         name = "dns:\(first)"
     }
@@ -49,7 +43,7 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
 
     package func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
         let question = query.question
-        let isRandom = randomizesCase && !keepsNoCase.withLockedValue { $0 }
+        let isRandom = !keepsNoCase.withLockedValue { $0 }
         let asked = DNSQuestion(isRandom ? question.name.withRandomCase() : question.name, question.type)
         var edns: EDNS? = query.edns()
         var reply = try await exchange(asked, isExact: isRandom, edns: edns, checks: query.checks)

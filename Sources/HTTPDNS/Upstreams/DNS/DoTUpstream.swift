@@ -12,25 +12,21 @@ package final class DoTUpstream: MessageUpstream, NetworkAware {
     package let answersOneFamily = true
     package let isAuthenticated: Bool
     private let stream: DNSStream
-    private let isPadded: Bool
 
     /// An upstream for one server. Its connection is opened at the first question, shared by concurrent questions, and
     /// closed after 10 s without queries.
     ///
-    /// - Parameter isPadded: Whether to pad queries to a common length (RFC 8467).
     /// - Throws: ``UpstreamError`` with code `misconfigured` if no address is known.
     package init(
         _ host: Host,
         at addresses: [IPAddress] = [],
         port: UInt16 = 853,
         tls: TLSSettings = TLSSettings(),
-        isPadded: Bool = true,
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) throws(UpstreamError) {
         let endpoints = try Origin(scheme: .https, host: host, port: port).endpoints(addresses)
         let contexts = TLSContextSource(tls, checksName: host.address == nil)
         name = "dot:\(host.urlForm)"
-        self.isPadded = isPadded
         isAuthenticated = tls.verifiesCertificate
         // SNI does not allow addresses (RFC 6066 §3).
         let serverName = host.address == nil ? host.withoutFinalDot : nil
@@ -43,7 +39,7 @@ package final class DoTUpstream: MessageUpstream, NetworkAware {
     }
 
     package func response(to query: MessageQuery) async throws(UpstreamError) -> DNSMessage {
-        let edns = query.edns(paddingBlock: isPadded ? DoHUpstream.paddingBlock : nil)
+        let edns = query.edns(paddingBlock: DoHUpstream.paddingBlock)
         let (question, checks) = (query.question, query.checks)
         var octets = try await stream.ask { DNSMessage.query(question, id: $0, edns: edns, checks: checks) }
         var message = try DNSMessage(reply: octets)
