@@ -153,18 +153,18 @@ struct DialectTests {
         for validity in [nil, Duration.seconds(600)] {
             options.validity = validity
             let form = DNSPodForm.aes(id: "100000", key: Self.secret)
-            let aes = try DNSPodUpstream(form, at: [paid.endpoint], options: options, transport: paid.transport)
+            let aes = DNSPodUpstream(form, at: [paid.endpoint], options: options, transport: paid.transport)
             try await Self.expectAnswers(aes)
             #expect(try await aes.answer(Question(try Host("www.a.test"))).clientAddress?.description == "127.0.0.1")
         }
         for encrypts in [false, true] {
             options.encryptsSubnet = encrypts
             let form = DNSPodForm.aes(id: "100000", key: Self.secret)
-            let aes = try DNSPodUpstream(form, at: [paid.endpoint], options: options, transport: paid.transport)
+            let aes = DNSPodUpstream(form, at: [paid.endpoint], options: options, transport: paid.transport)
             let near = Question(try Host("near\(encrypts).test"), families: .v4, subnet: IPNetwork("203.0.113.0/24"))
             #expect(try await aes.answer(near).v4?.addresses.first?.description == "198.51.100.9")
         }
-        let wrong = try DNSPodUpstream(.aes(id: "100000", key: "wrong"), at: [paid.endpoint], transport: paid.transport)
+        let wrong = DNSPodUpstream(.aes(id: "100000", key: "wrong"), at: [paid.endpoint], transport: paid.transport)
         await #expect(throws: UpstreamError.self) { try await wrong.answer(Question(try Host("www.a.test"))) }
         await paid.stop()
     }

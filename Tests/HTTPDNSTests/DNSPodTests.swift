@@ -191,21 +191,16 @@ struct DNSPodTests {
     ) throws -> DNSPodUpstream {
         var options = DNSPodOptions()
         change(&options)
-        return DNSPodUpstream(
-            form,
-            cipher: try DNSPodCipher(form),
-            at: [],
-            options: options,
-            transport: transport,
-            clock: SigningClock { time }
-        )
+        return DNSPodUpstream(form, options: options, transport: transport, clock: SigningClock { time })
     }
 
     @Test("an AES answer includes the client's own address")
     func clientAddress() async throws {
         let form = DNSPodForm.aes(id: "7", key: "0123456789abcdef")
-        let cipher = try DNSPodCipher(form)
-        let transport = ScriptedTransport(.text(try cipher.seal("192.0.2.1;192.0.2.2,60|203.0.113.9")))
+        let cipher = try #require(form.cipher)
+        let transport = ScriptedTransport(
+            .text(Hex.encode(try cipher.seal(Array("192.0.2.1;192.0.2.2,60|203.0.113.9".utf8))))
+        )
         let upstream = try Self.upstream(form, transport: transport) {
             $0.validity = .seconds(600)
             $0.wantsClientAddress = true
@@ -220,8 +215,10 @@ struct DNSPodTests {
     @Test("each AES question has a new initialization vector, and the answer has its own")
     func aes() async throws {
         let form = DNSPodForm.aes(id: "7", key: "0123456789abcdef")
-        let cipher = try DNSPodCipher(form)
-        let reply = ScriptedTransport.Reply.text(try cipher.seal("192.0.2.1,60-2001:db8::1,60"))
+        let cipher = try #require(form.cipher)
+        let reply = ScriptedTransport.Reply.text(
+            Hex.encode(try cipher.seal(Array("192.0.2.1,60-2001:db8::1,60".utf8)))
+        )
         let transport = ScriptedTransport(reply, reply)
         let upstream = try Self.upstream(form, transport: transport)
         for _ in 0..<2 {
@@ -229,7 +226,8 @@ struct DNSPodTests {
         }
         let names = transport.requests.map { $0.target.split(separator: "&")[0].dropFirst("/d?dn=".count) }
         #expect(names[0] != names[1])
-        #expect(try names.map { try cipher.open(String($0)) } == ["www.example.com", "www.example.com"])
+        let name = Array("www.example.com".utf8)
+        #expect(names.map { Hex.decode($0).flatMap(cipher.open) } == [name, name])
         #expect(transport.requests[0].target.hasSuffix("&id=7&alg=aes&ttl=1&type=addrs"))
     }
 
@@ -250,9 +248,12 @@ struct DNSPodTests {
         #expect(request.origin.description == "https://119.29.29.99")
     }
 
-    @Test("an answer that is not encrypted with the account's key is refused")
-    func notOurs() async throws {
-        let transport = ScriptedTransport(.text("192.0.2.1,60"))
+    @Test(
+        "an answer that is not encrypted with the account's key is refused",
+        arguments: ["192.0.2.1,60", "zz", "00", "0102030405060708", "<html>"]
+    )
+    func notOurs(_ text: String) async throws {
+        let transport = ScriptedTransport(.text(text))
         let error = await #expect(throws: UpstreamError.self) {
             try await Self.upstream(.aes(id: "7", key: "0123456789abcdef"), transport: transport)
                 .answer(Question(host("www.example.com"), families: .v4))

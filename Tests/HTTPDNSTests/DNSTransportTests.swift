@@ -73,7 +73,7 @@ struct DNSTransportTests {
 
     @Test("a server that changes the letter case is asked once over TCP, and then without random case")
     func lowerCase() async throws {
-        let small = { @Sendable (query: DNSMessage) in
+        let small = { @Sendable (query: DNSMessage) -> DNSMessage in
             var query = query
             query.questions[0].name = name("www.example.com")
             return query

@@ -66,8 +66,8 @@ struct HostileUpstreamTests {
         let place = [Endpoint(IPAddress(v4: 0xc000_0201), port: 80)]
         let aliyun = { (isSecure: Bool) in AliyunService(at: addresses("192.0.2.101"), isSecure: isSecure) }
         let makers: [(Bool, ScriptedTransport) throws -> (any Upstream)?] = [
-            { $0 ? nil : try DNSPodUpstream(.aes(id: "1", key: "0123456789abcdef"), at: place, transport: $1) },
-            { $0 ? try DNSPodUpstream(.token("t"), at: place, transport: $1) : nil },
+            { $0 ? nil : DNSPodUpstream(.aes(id: "1", key: "0123456789abcdef"), at: place, transport: $1) },
+            { $0 ? DNSPodUpstream(.token("t"), at: place, transport: $1) : nil },
             { AliyunUpstream(account: "1", secret: "s", service: aliyun($0), transport: $1) },
             { try Aliyun2Upstream(account: "1", secret: "00", service: aliyun($0), transport: $1) },
             { BaiduUpstream(account: "1", secret: "s", at: place, isSecure: $0, transport: $1) },

@@ -92,23 +92,15 @@ struct SigningTests {
 
     @Test("AES matches DNSPod's")
     func dnspodAES() throws {
-        let cipher = try DNSPodCipher(.aes(id: "1", key: "0123456789abcdef"))
-        let sealed = try cipher.seal(
-            "www.example.com;1700000600",
-            vector: Hex.decode("101112131415161718191a1b1c1d1e1f")
-        )
+        let cipher = try #require(DNSPodForm.aes(id: "1", key: "0123456789abcdef").cipher)
+        let text = Array("www.example.com;1700000600".utf8)
+        let sealed = try cipher.seal(text, vector: Hex.decode("101112131415161718191a1b1c1d1e1f"))
         #expect(
-            sealed
+            Hex.encode(sealed)
                 == "101112131415161718191a1b1c1d1e1f"
                 + "a4cbd9140dc22a2e3b28194a70dcb1ff86de6f96a3a181378d729b31e5a4e63f"
         )
-        #expect(try cipher.open(sealed) == "www.example.com;1700000600")
-    }
-
-    @Test("text not encrypted with our key is refused", arguments: ["", "zz", "00", "0102030405060708", "<html>"])
-    func notEncrypted(_ text: String) throws {
-        let cipher = try DNSPodCipher(.aes(id: "1", key: "0123456789abcdef"))
-        #expect(throws: UpstreamError.self) { try cipher.open(text) }
+        #expect(cipher.open(sealed) == text)
     }
 
     @Test("any octets are decrypted or refused, without a trap")

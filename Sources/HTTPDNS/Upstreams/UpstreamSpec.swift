@@ -157,7 +157,7 @@ public struct UpstreamSpec: Sendable, Hashable {
     ) throws(UpstreamError) -> any Upstream {
         switch kind {
         case .dnspod(let form, let endpoints, let options):
-            try DNSPodUpstream(form, at: endpoints, options: options, transport: transport)
+            DNSPodUpstream(form, at: endpoints, options: options, transport: transport)
         case .aliyun(let account, let secret, let service):
             AliyunUpstream(account: account, secret: secret, service: service, transport: transport)
         case .aliyun2(let account, let secret, let encryption, let service):

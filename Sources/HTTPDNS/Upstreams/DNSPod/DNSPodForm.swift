@@ -39,6 +39,11 @@ public struct DNSPodForm: Hashable, Sendable {
         if case .token = kind { .https } else { .http }
     }
 
+    /// The cipher for requests and replies; nil unless the form is encrypted.
+    var cipher: AESCipher? {
+        if case .aes(_, let key) = kind { AESCipher(.cbc, key: key) } else { nil }
+    }
+
     /// The form's prefix in the upstream's name.
     var label: String {
         switch kind {
@@ -46,59 +51,5 @@ public struct DNSPodForm: Hashable, Sendable {
         case .aes: "dnspod+aes"
         case .token: "dnspod+https"
         }
-    }
-}
-
-/// Encrypts requests to DNSPod and decrypts its replies.
-struct DNSPodCipher: Sendable {
-    private enum Kind: Sendable {
-        case none
-        case aes(AESCipher)
-    }
-
-    private let kind: Kind
-
-    /// No encryption.
-    static let none = DNSPodCipher(kind: .none)
-
-    private init(kind: Kind) {
-        self.kind = kind
-    }
-
-    init(_ form: DNSPodForm) throws(UpstreamError) {
-        switch form.kind {
-        case .plain, .token: kind = .none
-        case .aes(_, let key):
-            guard let cipher = AESCipher(.cbc, key: key) else {
-                throw UpstreamError(.misconfigured, "the AES key must have 16 characters")
-            }
-            kind = .aes(cipher)
-        }
-    }
-
-    /// The encrypted text for the request.
-    func seal(_ text: String, vector: [UInt8]? = nil) throws(UpstreamError) -> String {
-        switch kind {
-        case .none: return text
-        case .aes(let cipher):
-            do {
-                return Hex.encode(try cipher.seal(Array(text.utf8), vector: vector))
-            } catch {
-                throw UpstreamError(.misconfigured, "the question cannot be encrypted: \(error)")
-            }
-        }
-    }
-
-    /// The decrypted text of a reply.
-    func open(_ text: String) throws(UpstreamError) -> String {
-        let octets: [UInt8]?
-        switch kind {
-        case .none: return text
-        case .aes(let cipher): octets = Hex.decode(text[...].trimmingSpace).flatMap(cipher.open)
-        }
-        guard let octets, let text = String(validUTF8: octets) else {
-            throw UpstreamError(.malformedAnswer, "the reply is not encrypted with the account's key")
-        }
-        return text
     }
 }

@@ -12,58 +12,25 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     private let options: DNSPodOptions
     private let service: UpstreamService
     private let schedule: UpstreamService?
-    private let cipher: DNSPodCipher
+    private let cipher: AESCipher?
     private let clock: SigningClock
 
     /// DNSPod's public endpoint for the plain form, 119.29.29.29, port 80.
     package static let publicEndpoint = Endpoint(IPAddress(v4: 0x771d_1d1d), port: 80)
 
-    /// The plain form at one or several endpoints. The endpoint that answered last is tried first.
-    package convenience init(
-        at endpoints: [Endpoint] = [DNSPodUpstream.publicEndpoint],
-        transport: any UpstreamTransport
-    ) {
-        self.init(
-            .plain,
-            cipher: .none,
-            at: endpoints,
-            options: DNSPodOptions(),
-            transport: transport,
-            clock: SigningClock()
-        )
-    }
-
-    /// A form at one or several endpoints. The endpoint that answered last is tried first.
-    ///
-    /// - Throws: ``UpstreamError`` with code `misconfigured` if a key is invalid.
-    package convenience init(
-        _ form: DNSPodForm,
+    /// A form at one or several endpoints; none: the form's ``DNSPodForm/publicEndpoint``. The endpoint that answered last
+    /// is tried first.
+    package init(
+        _ form: DNSPodForm = .plain,
         at endpoints: [Endpoint] = [],
         options: DNSPodOptions = DNSPodOptions(),
-        transport: any UpstreamTransport
-    ) throws(UpstreamError) {
-        self.init(
-            form,
-            cipher: try DNSPodCipher(form),
-            at: endpoints,
-            options: options,
-            transport: transport,
-            clock: SigningClock()
-        )
-    }
-
-    init(
-        _ form: DNSPodForm,
-        cipher: DNSPodCipher,
-        at endpoints: [Endpoint],
-        options: DNSPodOptions,
         transport: any UpstreamTransport,
-        clock: SigningClock
+        clock: SigningClock = SigningClock()
     ) {
         self.form = form
         self.options = options
         self.clock = clock
-        self.cipher = cipher
+        cipher = form.cipher
         let connect = { (endpoints: [Endpoint]) in
             UpstreamService(form.scheme, endpoints: endpoints, orElse: form.publicEndpoint, transport: transport)
         }
@@ -138,7 +105,7 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         if let validity = options.validity, form != .plain {
             text += ";\(clock.now + validity.components.seconds)"
         }
-        query.add("dn", try cipher.seal(text))
+        query.add("dn", try sealed(text))
         identify(&query)
         query.add("ttl", 1)
         switch families {
@@ -147,7 +114,7 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         default: break
         }
         if let address = subnet?.first.description {
-            query.add("ip", options.encryptsSubnet ? try cipher.seal(address) : address)
+            query.add("ip", options.encryptsSubnet ? try sealed(address) : address)
         }
         if options.wantsClientAddress { query.add("clientip", 1) }
         return query.text
@@ -168,6 +135,24 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         try reply.requireSuccess(hasAccount: form != .plain && service.isAuthenticated)
         let text = try reply.text()
         // An empty reply means "no record" in every form and is not encrypted.
-        return text.isEmpty ? text : try cipher.open(text)
+        return text.isEmpty ? text : try opened(text)
+    }
+
+    // MARK: Encryption
+
+    private func sealed(_ text: String) throws(UpstreamError) -> String {
+        guard case .aes = form.kind else { return text }
+        guard let sealed = try? cipher?.seal(Array(text.utf8)) else {
+            throw UpstreamError(.misconfigured, "the question cannot be encrypted")
+        }
+        return Hex.encode(sealed)
+    }
+
+    private func opened(_ text: String) throws(UpstreamError) -> String {
+        guard case .aes = form.kind else { return text }
+        guard let octets = Hex.decode(text[...].trimmingSpace).flatMap({ cipher?.open($0) }),
+            let text = String(validUTF8: octets)
+        else { throw UpstreamError(.malformedAnswer, "the reply is not encrypted with the account's key") }
+        return text
     }
 }
