@@ -69,6 +69,11 @@ package enum JSONValue: Hashable, Sendable {
         }
     }
 
+    /// A TTL in seconds; nil if it is not valid.
+    var seconds: Duration? {
+        integer.flatMap { (0...Int64(Int32.max)).contains($0) ? Duration.seconds($0) : nil }
+    }
+
     /// The elements of an array, or this value alone.
     var elements: [JSONValue] { array ?? [self] }
 }

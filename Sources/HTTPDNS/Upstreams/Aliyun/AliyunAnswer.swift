@@ -34,13 +34,13 @@ enum AliyunAnswer {
 
     private static func entry(_ entry: JSONValue, families: Families) throws(UpstreamError) -> Answer {
         var answer = Answer(clientAddress: entry["client_ip"]?.string.flatMap { IPAddress($0) })
-        let ttl = seconds(entry["ttl"])
+        let ttl = entry["ttl"]?.seconds
         switch entry["type"]?.integer {
-        case 28: answer.v6 = try records(entry["ips"] ?? entry["ipsv6"], family: .v6, ttl: ttl)
-        case 1: answer.v4 = try records(entry["ips"], family: .v4, ttl: ttl)
+        case 28: answer.v6 = try Answer.Records(entry["ips"] ?? entry["ipsv6"], family: .v6, ttl: ttl)
+        case 1: answer.v4 = try Answer.Records(entry["ips"], family: .v4, ttl: ttl)
         default:
-            if families.contains(.v4) { answer.v4 = try records(entry["ips"], family: .v4, ttl: ttl) }
-            if families.contains(.v6) { answer.v6 = try records(entry["ipsv6"], family: .v6, ttl: ttl) }
+            if families.contains(.v4) { answer.v4 = try Answer.Records(entry["ips"], family: .v4, ttl: ttl) }
+            if families.contains(.v6) { answer.v6 = try Answer.Records(entry["ipsv6"], family: .v6, ttl: ttl) }
         }
         answer.extra = extra(entry["extra"])
         return answer
@@ -63,8 +63,8 @@ enum AliyunAnswer {
             var answer = Answer(clientAddress: client)
             for family in families.members {
                 guard let node = entry[family == .v4 ? "v4" : "v6"] else { continue }
-                let ttl = seconds(node["ttl"])
-                answer[family] = try records(node["ips"], family: family, ttl: ttl)
+                let ttl = node["ttl"]?.seconds
+                answer[family] = try Answer.Records(node["ips"], family: family, ttl: ttl)
                 if answer[family]?.addresses.isEmpty ?? true { answer[family] = absence(node["no_ip_code"], ttl: ttl) }
                 answer.extra = answer.extra ?? extra(node["extra"])
             }
@@ -81,28 +81,6 @@ enum AliyunAnswer {
         case "DomainNotExist": .absent(.noName, ttl: ttl)
         default: .absent(.noRecord, ttl: nil)
         }
-    }
-
-    private static func records(
-        _ list: JSONValue?,
-        family: IPAddress.Family,
-        ttl: Duration?
-    ) throws(UpstreamError) -> Answer.Records {
-        guard let list, list != .null else { return .absent(.noRecord, ttl: nil) }
-        guard let texts = list.array else { throw malformed }
-        var addresses: [IPAddress] = []
-        for text in texts {
-            guard let address = text.string.flatMap({ IPAddress($0) }), address.family == family else {
-                throw UpstreamError(.malformedAnswer, "an entry of the answer is not an \(Families(family)) address")
-            }
-            addresses.append(address)
-        }
-        return addresses.isEmpty ? .absent(.noRecord, ttl: nil) : .addresses(addresses, ttl: ttl)
-    }
-
-    private static func seconds(_ value: JSONValue?) -> Duration? {
-        guard let seconds = value?.integer, (0...Int64(Int32.max)).contains(seconds) else { return nil }
-        return .seconds(seconds)
     }
 
     /// The answer of software-defined resolution. Its quotation marks may be escaped for HTML.

@@ -110,31 +110,10 @@ package final class BaiduUpstream: BatchUpstream {
             var answer = Answer(clientAddress: client)
             for family in families.members {
                 guard let node = entry[family == .v4 ? "ipv4" : "ipv6"] else { continue }
-                answer[family] = try Answer.Records(
-                    texts: (node["ip"] ?? .array([])).elements,
-                    family: family,
-                    ttl: node["ttl"]
-                )
+                answer[family] = try Answer.Records(node["ip"], family: family, ttl: node["ttl"]?.seconds)
             }
             answers[host] = answer
         }
         return answers
-    }
-}
-
-extension Answer.Records {
-    /// Parses a list of addresses with a TTL in seconds. An empty list is a denial without a TTL, so that the next
-    /// upstream is asked.
-    init(texts: [JSONValue], family: IPAddress.Family, ttl: JSONValue?) throws(UpstreamError) {
-        var addresses: [IPAddress] = []
-        for text in texts where text != .null && text.string != "" {
-            guard let address = text.string.flatMap({ IPAddress($0) }), address.family == family else {
-                throw UpstreamError(.malformedAnswer, "an entry of the answer is not an \(Families(family)) address")
-            }
-            addresses.append(address)
-        }
-        let seconds = ttl?.integer.flatMap { (0...Int64(Int32.max)).contains($0) ? $0 : nil }
-        self =
-            addresses.isEmpty ? .absent(.noRecord, ttl: nil) : .addresses(addresses, ttl: seconds.map { .seconds($0) })
     }
 }

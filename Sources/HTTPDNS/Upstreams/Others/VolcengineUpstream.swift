@@ -115,6 +115,6 @@ package final class VolcengineUpstream: Upstream {
             addresses += ours
             ttl = ttl ?? entry["ttl"]
         }
-        return try Answer.Records(texts: addresses, family: family, ttl: ttl)
+        return try Answer.Records(.array(addresses), family: family, ttl: ttl?.seconds)
     }
 }
