@@ -151,8 +151,8 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     private func opened(_ text: String) throws(UpstreamError) -> String {
         guard case .aes = form.kind else { return text }
         guard let octets = Hex.decode(text[...].trimmingSpace).flatMap({ cipher?.open($0) }),
-            let text = String(validUTF8: octets)
+            octets.allSatisfy({ $0 < 0x80 })
         else { throw UpstreamError(.malformedAnswer, "the reply is not encrypted with the account's key") }
-        return text
+        return String(decoding: octets, as: UTF8.self)
     }
 }
