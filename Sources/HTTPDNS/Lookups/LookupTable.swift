@@ -7,19 +7,15 @@ typealias LookupID = Int
 
 /// The parameters that identify a lookup. Callers with the same key share a lookup.
 struct LookupKey: Hashable {
-    private let nameHash: Int
-    private let name: String
+    private let key: AnswerCache.Key
     private let families: Families
-    private let scope: CacheScope
 
     init(_ request: LookupRequest, scope: CacheScope) {
-        name = request.key
-        nameHash = request.hash
+        key = AnswerCache.Key(request, scope: scope)
         families = request.families
-        self.scope = scope
     }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(nameHash) }
+    func hash(into hasher: inout Hasher) { hasher.combine(key.hash) }
 }
 
 /// A lookup under way, of addresses or of HTTPS records.

@@ -184,8 +184,7 @@ private struct SpecReader {
 
     /// The content of a file, without surrounding white space.
     private func secret(_ path: String) throws(UpstreamError) -> String {
-        var text = try contents(of: path)[...].drop(while: \.isWhitespace)
-        while text.last?.isWhitespace == true { text.removeLast() }
+        let text = try contents(of: path)[...].trimmingSpace
         guard !text.isEmpty else { throw wrong("the file \(path) is empty") }
         return String(text)
     }

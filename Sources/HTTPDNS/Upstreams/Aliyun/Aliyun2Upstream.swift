@@ -71,9 +71,7 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         families: Families,
         subnet: IPNetwork?
     ) async throws(UpstreamError) -> [Host: Answer] {
-        var names: [String] = []
-        for host in hosts { names.append(try host.askedName()) }
-        var asked = ["dn": names.joined(separator: ","), "q": families.aliyunText]
+        var asked = ["dn": try hosts.askedNames(), "q": families.aliyunText]
         asked["cip"] = subnet?.first.description
         try scheduler.requireService()
         return try await service.askSigned(

@@ -53,9 +53,7 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     /// other families, returns no answers and sends no request.
     package func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
         guard families == .v4 else { return [:] }
-        var names: [String] = []
-        for host in hosts { names.append(try host.askedName()) }
-        return try await ask("resolve", names: names.joined(separator: ","), families: .v4, subnet: nil) {
+        return try await ask("resolve", names: try hosts.askedNames(), families: .v4, subnet: nil) {
             (body) throws(UpstreamError) in
             try AliyunAnswer.batch(body, hosts: hosts, families: .v4)
         }

@@ -37,8 +37,7 @@ struct DNSPodAnswer: Hashable {
         families: Families,
         named: Bool
     ) throws(UpstreamError) -> DNSPodAnswer {
-        var rest = line.drop { $0 == " " }
-        while rest.last == " " { rest = rest.dropLast() }
+        var rest = line.trimmingSpace
         var name: String?
         // IPv6 addresses contain colons too; only the first colon can end a name.
         if let mark = rest.firstRange(of: ".:") {

@@ -85,9 +85,7 @@ package final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         families: Families,
         subnet: IPNetwork?
     ) async throws(UpstreamError) -> [DNSPodAnswer] {
-        var names: [String] = []
-        for host in hosts { names.append(try host.askedName()) }
-        let text = names.joined(separator: ",")
+        let text = try hosts.askedNames()
         return try await service.askSigned(
             clock: clock,
             make: { (request) throws(UpstreamError) in

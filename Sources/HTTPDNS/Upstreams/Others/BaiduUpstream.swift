@@ -57,9 +57,7 @@ package final class BaiduUpstream: BatchUpstream {
         families: Families,
         subnet: IPNetwork?
     ) async throws(UpstreamError) -> [Host: Answer] {
-        var names: [String] = []
-        for host in hosts { names.append(try host.askedName()) }
-        let text = names.joined(separator: ",")
+        let text = try hosts.askedNames()
         return try await service.askSigned(
             clock: clock,
             make: { (request) throws(UpstreamError) in
