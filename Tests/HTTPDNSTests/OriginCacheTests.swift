@@ -187,11 +187,11 @@ struct OriginCacheTests {
     func lostQuestions(_ changesNetwork: Bool) {
         var script = MachineScript.carrying()
         for number in 1...3 {
-            _ = script.play(.askOrigin(number, "https://n\(number).test.example/"), at: number)
-            _ = script.play(.answer("a", Self.one), at: 10)
+            _ = script.play(.askOrigin(number, "https://n\(number).test.example/"), at: number * 20)
+            _ = script.play(.answer("a", Self.one), at: number * 20 + 10)
         }
         if changesNetwork { _ = script.play(.network("second"), at: 1_000) }
-        _ = script.play(.time, at: changesNetwork ? 2_010 : 10_000)
+        _ = script.play(.time, at: changesNetwork ? 2_100 : 10_000)
         let asked = script.play(.askOrigin(4, "https://n4.test.example/"), at: 11_000)
         #expect(asked.contains("ask a HTTPS n4.test.example"))
     }

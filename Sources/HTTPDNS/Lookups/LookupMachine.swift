@@ -6,7 +6,8 @@ import Names
 /// cached, and when a caller gets which result. A value without locks, clocks or I/O; ``Resolver`` drives it.
 ///
 /// The life of a lookup:
-/// 1. ``CachedAnswers/find(_:port:now:ranking:countsMisses:)`` finds no answer, and the caller waits: ``Event/asked(_:by:isFresh:)``.
+/// 1. ``CachedAnswers/find(_:port:now:ranking:countsMisses:)`` finds no answer, and the caller waits:
+///    ``Event/asked(_:by:isFresh:)``.
 /// 2. The caller joins the lookup of the name, or the machine plans one and asks the first upstreams
 ///    (``Action/ask(_:)``).
 /// 3. Each answer (``Event/answered(_:_:after:)``) and each planned time (``Event/timePassed``) is passed to
