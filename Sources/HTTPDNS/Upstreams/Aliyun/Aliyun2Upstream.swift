@@ -7,14 +7,12 @@ package import Names
 package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     package let name: String
     package let maxNames = 5
-    private let account: String
+    private let id: String
+    private let account: AliyunAccount
     private let secret: [UInt8]?
     private let cipher: AESCipher?
     /// The `m` parameter: 0 for no encryption, 1 for CBC, 2 for GCM.
     private let mode: Int64
-    private let service: UpstreamService
-    private let scheduler: AliyunScheduler
-    private let clock: SigningClock
 
     /// How long a signature is valid, in seconds.
     private static let validity: Int64 = 600
@@ -43,17 +41,9 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         guard (cipher == nil) == (mode == 0) else {
             throw UpstreamError(.misconfigured, "the encryption key must have 16 octets")
         }
-        self.account = account
-        self.service = service.connected(transport)
-        self.clock = clock
-        scheduler = AliyunScheduler(
-            account: account,
-            secret: secret,
-            service: service,
-            transport: transport,
-            clock: clock
-        )
-        name = "aliyun2:\(account)@\(self.service.label)"
+        id = account
+        self.account = AliyunAccount(account, secret: secret, service: service, transport: transport, clock: clock)
+        name = "aliyun2:\(self.account.label)"
     }
 
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
@@ -64,7 +54,7 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         try await ask(for: hosts, families: families, subnet: nil)
     }
 
-    package func reschedule() async -> Duration { await scheduler.reschedule(service) }
+    package func reschedule() async -> Duration { await account.reschedule() }
 
     private func ask(
         for hosts: [Host],
@@ -73,12 +63,10 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     ) async throws(UpstreamError) -> [Host: Answer] {
         var asked = ["dn": try hosts.askedNames(), "q": families.aliyunText]
         asked["cip"] = subnet?.first.description
-        try scheduler.requireService()
-        return try await service.askSigned(
-            clock: clock,
+        return try await account.ask(
             make: { (request) throws(UpstreamError) in request.target = "/v2/d?" + (try self.query(asked)) },
-            read: { (reply) throws(UpstreamError) in
-                try AliyunAnswer.version2(try self.content(of: reply), hosts: hosts, families: families)
+            read: { (body) throws(UpstreamError) in
+                try AliyunAnswer.version2(try self.content(of: body), hosts: hosts, families: families)
             }
         )
     }
@@ -86,14 +74,14 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     // MARK: The question
 
     private func query(_ asked: [String: String]) throws(UpstreamError) -> String {
-        var fields = ["id": account, "m": String(mode), "v": "1.0"]
+        var fields = ["id": id, "m": String(mode), "v": "1.0"]
         if cipher == nil {
             fields.merge(asked) { own, _ in own }
         } else {
             fields["enc"] = try encrypted(asked)
         }
         if let secret {
-            fields["exp"] = String(clock.now + Self.validity)
+            fields["exp"] = String(account.clock.now + Self.validity)
             fields["s"] = Self.signature(fields, key: secret)
         }
         var query = QueryString()
@@ -123,11 +111,8 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
 
     // MARK: The answer
 
-    private func content(of reply: UpstreamReply) throws(UpstreamError) -> JSONValue {
-        let body = JSONValue(reply.body)
-        if let error = AliyunError.error(in: reply, body: body) { throw error }
-        try reply.requireSuccess(hasAccount: secret != nil && service.isAuthenticated)
-        guard let data = body?["data"] else { throw AliyunAnswer.malformed }
+    private func content(of body: JSONValue) throws(UpstreamError) -> JSONValue {
+        guard let data = body["data"] else { throw AliyunAnswer.malformed }
         guard let cipher else {
             guard data.object != nil else { throw AliyunAnswer.malformed }
             return data

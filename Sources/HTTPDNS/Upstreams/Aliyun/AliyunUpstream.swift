@@ -9,11 +9,10 @@ package import Names
 package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     package let name: String
     package let maxNames = 5
-    private let account: String
+    /// The account's identifier in paths.
+    private let path: String
     private let secret: String?
-    private let service: UpstreamService
-    private let scheduler: AliyunScheduler
-    private let clock: SigningClock
+    private let account: AliyunAccount
 
     /// How long a signature is valid, in seconds.
     private static let validity: Int64 = 600
@@ -26,18 +25,10 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
         transport: any UpstreamTransport,
         clock: SigningClock = SigningClock()
     ) {
-        self.account = PercentEncoding.encode(account, keeping: .unreserved)
+        path = PercentEncoding.encode(account, keeping: .unreserved)
         self.secret = secret
-        self.service = service.connected(transport)
-        self.clock = clock
-        scheduler = AliyunScheduler(
-            account: account,
-            secret: secret,
-            service: service,
-            transport: transport,
-            clock: clock
-        )
-        name = "aliyun:\(account)@\(self.service.label)"
+        self.account = AliyunAccount(account, secret: secret, service: service, transport: transport, clock: clock)
+        name = "aliyun:\(self.account.label)"
     }
 
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
@@ -59,7 +50,7 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
         }
     }
 
-    package func reschedule() async -> Duration { await scheduler.reschedule(service) }
+    package func reschedule() async -> Duration { await account.reschedule() }
 
     /// The signature of a question. `names` is the value of the parameter, separated by commas.
     static func signature(_ names: String, secret: String, expiry: Int64) -> String {
@@ -73,28 +64,20 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
         subnet: IPNetwork?,
         read: (JSONValue) throws(UpstreamError) -> Result
     ) async throws(UpstreamError) -> Result {
-        try scheduler.requireService()
-        return try await service.askSigned(
-            clock: clock,
+        try await account.ask(
             make: { (request) throws(UpstreamError) in
                 var query = QueryString()
                 query.add("host", names)
                 if call == "d" { query.add("query", families.aliyunText) }
                 query.add("ip", subnet?.first.description)
                 if let secret = self.secret {
-                    let expiry = self.clock.now + Self.validity
+                    let expiry = self.account.clock.now + Self.validity
                     query.add("t", expiry)
                     query.add("s", Self.signature(names, secret: secret, expiry: expiry))
                 }
-                request.target = "/\(self.account)/\(self.secret == nil ? "" : "sign_")\(call)?\(query.text)"
+                request.target = "/\(self.path)/\(self.secret == nil ? "" : "sign_")\(call)?\(query.text)"
             },
-            read: { (reply) throws(UpstreamError) in
-                let body = JSONValue(reply.body)
-                if let error = AliyunError.error(in: reply, body: body) { throw error }
-                try reply.requireSuccess(hasAccount: self.secret != nil && self.service.isAuthenticated)
-                guard let body else { throw AliyunAnswer.malformed }
-                return try read(body)
-            }
+            read: read
         )
     }
 }

@@ -3,46 +3,75 @@
 import NIOConcurrencyHelpers
 import Names
 
-/// Keeps the addresses of an Aliyun upstream up to date.
-final class AliyunScheduler: Sendable {
+/// An account of Aliyun's service: asks it, and keeps its addresses up to date.
+final class AliyunAccount: Sendable {
     private struct State {
         var isOn = true
         var failures = 0
     }
 
-    private let account: String
+    let clock: SigningClock
+    private let id: String
     private let secret: String?
     private let place: AliyunService
+    /// The service at the addresses that it announced.
+    private let service: UpstreamService
     /// The service at the configured addresses, which always gets the scheduling call.
     private let boot: UpstreamService
-    private let clock: SigningClock
     private let state = NIOLockedValueBox(State())
 
     init(
-        account: String,
+        _ id: String,
         secret: String?,
         service place: AliyunService,
         transport: any UpstreamTransport,
         clock: SigningClock
     ) {
-        self.account = account
+        self.id = id
         self.secret = secret
         self.place = place
         self.clock = clock
+        service = place.connected(transport)
         boot = place.connected(transport)
     }
 
-    /// Throws while the service reports that it is disabled.
-    func requireService() throws(UpstreamError) {
+    /// The account and the service's label, for the names of upstreams.
+    var label: String { "\(id)@\(service.label)" }
+
+    /// Asks the service and reads the JSON of its reply. Fails with code `unsupported` while the service reports that it
+    /// is disabled.
+    func ask<Result>(
+        make: (inout UpstreamRequest) throws(UpstreamError) -> Void,
+        read: (JSONValue) throws(UpstreamError) -> Result
+    ) async throws(UpstreamError) -> Result {
         guard state.withLockedValue({ $0.isOn }) else {
             throw UpstreamError(.unsupported, "the service is disabled for this account")
         }
+        return try await ask(service, make: make, read: read)
     }
 
-    /// Fetches the service's addresses and sets them in `service`.
+    private func ask<Result>(
+        _ service: UpstreamService,
+        make: (inout UpstreamRequest) throws(UpstreamError) -> Void,
+        read: (JSONValue) throws(UpstreamError) -> Result
+    ) async throws(UpstreamError) -> Result {
+        try await service.askSigned(
+            clock: clock,
+            make: make,
+            read: { (reply) throws(UpstreamError) in
+                let body = JSONValue(reply.body)
+                if let error = AliyunError.error(in: reply, body: body) { throw error }
+                try reply.requireSuccess(hasAccount: self.secret != nil && service.isAuthenticated)
+                guard let body else { throw AliyunAnswer.malformed }
+                return try read(body)
+            }
+        )
+    }
+
+    /// Fetches the service's addresses and uses them.
     ///
     /// - Returns: The time until the next call.
-    func reschedule(_ service: UpstreamService) async -> Duration {
+    func reschedule() async -> Duration {
         do throws(UpstreamError) {
             let schedule = try await fetch()
             service.use(schedule.endpoints)
@@ -58,11 +87,11 @@ final class AliyunScheduler: Sendable {
     }
 
     private func fetch() async throws(UpstreamError) -> AliyunSchedule {
-        try await boot.askSigned(
-            clock: clock,
+        try await ask(
+            boot,
             make: { (request) throws(UpstreamError) in
                 request.target = AliyunSchedule.target(
-                    account: self.account,
+                    account: self.id,
                     secret: self.secret,
                     region: self.place.region,
                     nonce: Hex.encode((0..<8).map { _ in UInt8.random(in: .min ... .max) }),
@@ -70,12 +99,8 @@ final class AliyunScheduler: Sendable {
                 )
                 request.timeLimit = request.timeLimit ?? UpstreamService.scheduleLimit
             },
-            read: { (reply) throws(UpstreamError) in
-                let body = JSONValue(reply.body)
-                if let error = AliyunError.error(in: reply, body: body) { throw error }
-                try reply.requireSuccess(hasAccount: self.secret != nil && self.boot.isAuthenticated)
-                guard let body else { throw AliyunAnswer.malformed }
-                return try AliyunSchedule(body, isSecure: self.place.isSecure, securePort: self.place.port ?? 443)
+            read: { (body) throws(UpstreamError) in
+                try AliyunSchedule(body, isSecure: self.place.isSecure, securePort: self.place.port ?? 443)
             }
         )
     }
