@@ -56,7 +56,8 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// `serialized`, with the host's zone if it has one.
+    /// `https://www.example.com`: the scheme and the host, with the host's zone if it has one, and the port unless it
+    /// is the scheme's default (RFC 6454 §6.2).
     public var description: String {
         guard host.zone != nil else { return serialized }
         return "\(scheme.name)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
