@@ -88,7 +88,13 @@ public struct Cookie: Hashable, Sendable {
         self.partition = partition
     }
 
-    /// Makes a host-only cookie from a name and a value in UTF-8.
+    /// Makes a host-only cookie from a name and a value in UTF-8, without Secure, HttpOnly, SameSite and expiry.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - value: The value.
+    ///   - domain: A host in canonical form, without a leading dot. The jar checks it.
+    ///   - path: The path. Default `/`.
     public init(_ name: String, _ value: String, domain: String, path: String = "/") {
         self.init(nameOctets: Array(name.utf8), valueOctets: Array(value.utf8), domain: domain, path: path)
     }

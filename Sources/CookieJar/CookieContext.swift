@@ -2,7 +2,7 @@
 
 public import Names
 
-/// The context of an operation besides the URL, which SameSite, HttpOnly and Partitioned depend on.
+/// The properties of a request, apart from its URL, that SameSite, HttpOnly and Partitioned depend on.
 ///
 /// The default is a request that the program makes for its user: HTTP, same-site, with a safe method.
 public struct CookieContext: Hashable, Sendable {
@@ -52,7 +52,8 @@ public struct CookieContext: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - url: The URL of the request.
-    ///   - initiator: The URL of the page. Its site is taken as the top-level site.
+    ///   - initiator: The URL of the page. Its site is the top-level site, unless the response replaces the page; then
+    ///     the site of `url` is.
     ///   - isTopLevelNavigation: Whether the response replaces the page.
     ///   - method: The method of the request, in its case-sensitive form.
     public init(request url: HTTPURL, from initiator: HTTPURL, isTopLevelNavigation: Bool, method: String) {

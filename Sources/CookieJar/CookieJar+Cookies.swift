@@ -27,7 +27,8 @@ extension CookieJar {
 
     /// Inserts cookies in one step. Readers never see a part of them.
     ///
-    /// - Returns: The outcome of each cookie. A cookie that a later one evicted is rejected for want of room.
+    /// - Returns: The outcome of each cookie. A cookie that a later one evicted is reported as rejected, because the
+    ///   jar is full.
     @discardableResult
     public func insert(
         _ cookies: [Cookie],
@@ -58,9 +59,9 @@ extension CookieJar {
     @discardableResult
     public func remove(
         source: ChangeSource? = nil,
-        where isWanted: (Cookie) -> Bool
+        where shouldRemove: (Cookie) -> Bool
     ) -> Int {
-        change(source) { $0.remove(cause: .explicit) { isWanted($1()) } }
+        change(source) { $0.remove(cause: .explicit) { shouldRemove($1()) } }
     }
 
     /// Deletes the cookie with the same name, domain, host-only flag, path and partition.
@@ -77,14 +78,15 @@ extension CookieJar {
     ///   - url: The URL.
     ///   - source: The mark of the changes in `changes`.
     ///   - now: The time. Default the time of the jar's clock.
-    ///   - isWanted: Selects the cookies to delete. Default all. Runs while the jar is locked, so it must not use the jar.
+    ///   - shouldRemove: Returns true for a cookie to delete. Default all. Runs while the jar is locked, so it must not use
+    ///     the jar.
     /// - Returns: The number of deleted cookies.
     @discardableResult
     public func removeAll(
         for url: HTTPURL,
         source: ChangeSource? = nil,
         now: CookieTime? = nil,
-        where isWanted: (Cookie) -> Bool = { _ in true }
+        where shouldRemove: (Cookie) -> Bool = { _ in true }
     ) -> Int {
         let now = now ?? clock()
         let query = CookieQuery(
@@ -95,7 +97,7 @@ extension CookieJar {
             isOnAnyConnection: true
         )
         return change(source) { store in
-            store.cookies(for: query).count { isWanted($0) && store.remove($0) }
+            store.cookies(for: query).count { shouldRemove($0) && store.remove($0) }
         }
     }
 

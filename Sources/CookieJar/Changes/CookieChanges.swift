@@ -134,7 +134,7 @@ final class CookieChangeFeed: CookieFollower {
 extension CookieJar {
     /// The changes of the jar from now on. Each access returns a new sequence.
     ///
-    /// The buffer holds `CookieJarConfiguration.changeBufferCapacity` changes.
+    /// The buffer holds 1,024 changes. Changes beyond that are reported as `missed`.
     public var changes: CookieChanges { follow(now: nil).changes }
 
     /// The cookies of the jar and all later changes. No change is lost in between.

@@ -4,9 +4,10 @@ public import Names
 
 /// The file formats for cookies.
 public enum CookieFormat: String, Hashable, Sendable, CaseIterable {
-    /// The `cookies.txt` format of browsers and curl.
+    /// The `cookies.txt` format of browsers and curl. `#HttpOnly_` before the domain marks an HttpOnly cookie.
     case netscape
-    /// `Set-Cookie` header lines, for example of a saved response.
+    /// `Set-Cookie` header lines, for example of a saved response. A line `# URL` names the source of the lines after
+    /// it.
     case headers
     /// JSON. Also reads HTTP Archives.
     case json
@@ -47,7 +48,10 @@ public enum CookieFormat: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Writes a file. Omits cookies that the format cannot hold; see the type of each format.
+    /// Writes a file. Omits cookies that the format cannot hold: with a tab in the name or path (`netscape`), with a
+    /// path of more than 1,024 octets (`headers`), or not in UTF-8 (`storageState`).
+    ///
+    /// `netscape` also loses SameSite, Partitioned, and the times of creation and access. `json` keeps everything.
     public func write(_ cookies: [Cookie]) -> [UInt8] {
         switch self {
         case .netscape: NetscapeCookieFile.write(cookies)

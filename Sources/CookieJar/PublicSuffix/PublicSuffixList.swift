@@ -5,7 +5,7 @@ public import Names
 /// The Public Suffix List: the names under which the public can register (`com`, `co.uk`, `github.io`). It limits a cookie's
 /// Domain attribute (RFC 6265bis §5.7 step 9) and defines a site (§5.2).
 ///
-/// The list, including its private section, is compiled into the program and decoded at the first use. `version` is its date.
+/// The list, including its private section, is compiled into the program and decoded at the first use.
 /// `Scripts/update-public-suffix-list` updates it.
 ///
 /// ```swift
