@@ -78,8 +78,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     /// Collects the whole body in memory.
     ///
-    /// - Parameter limit: the maximum number of bytes after decoding. A larger body throws `responseTooLarge` and closes the
-    ///   connection.
+    /// - Parameter limit: The maximum number of bytes after decoding, at most 2 GiB. A larger body throws
+    ///   `responseTooLarge` and closes the connection.
     public func collect(upTo limit: Int) async throws(DirectHTTPError) -> ByteBuffer {
         var whole = ByteBuffer()
         // A short body usually arrives with its head.

@@ -4,8 +4,8 @@ public import Names
 
 /// How connections are opened (RFC 8305).
 public struct DialSettings: Sendable, Hashable {
-    /// The Connection Attempt Delay (RFC 8305 §5): how long to wait for one endpoint before the next is tried in parallel.
-    /// Default 250 ms.
+    /// The Connection Attempt Delay (RFC 8305 §5): how long to wait for one endpoint before the next is tried in
+    /// parallel. Default 250 ms. The RFC recommends 100 ms to 2 s.
     public var stagger = Duration.milliseconds(250)
     /// How long a TLS handshake may take before another endpoint is tried in parallel. Default 2 s.
     package var handshakeStagger = Duration.seconds(2)

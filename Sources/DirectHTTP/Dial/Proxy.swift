@@ -9,7 +9,8 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
     public enum Kind: Hashable, Sendable {
         /// HTTP, over TLS if the scheme of the proxy's ``Proxy/origin`` is `https`.
         case http
-        /// SOCKS5 (RFC 1928) with a user and password (RFC 1929). The proxy resolves the name; curl calls this `socks5h`.
+        /// SOCKS5 (RFC 1928), with a user and password (RFC 1929) if they are set. The proxy resolves the name; curl
+        /// calls this `socks5h`.
         case socks5
     }
 

@@ -161,10 +161,10 @@ public final class Engine: Sendable {
         return executors[ObjectIdentifier(loop)] as? any TaskExecutor
     }
 
-    /// Closes every connection. Requests in progress fail, and later ones fail with `shutDown`. Returns when all connections are
-    /// closed.
+    /// Closes every connection and returns when all are closed. Later requests fail with `shutDown`. Requests in
+    /// progress may finish within `grace`; then they fail.
     ///
-    /// - Parameter grace: how long requests in progress may continue. WebSockets are closed at once. Default zero.
+    /// - Parameter grace: The longest time for requests in progress. WebSockets are closed at once. Default zero.
     public func shutDown(after grace: Duration = .zero) async {
         pool.shutDown(isGraceful: grace > .zero)
         // The pool accepts no new connections now, so pending dials can only fail.

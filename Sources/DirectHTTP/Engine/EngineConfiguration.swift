@@ -5,8 +5,8 @@ import Names
 
 /// The limits and settings of an ``Engine``.
 public struct EngineConfiguration: Sendable {
-    /// The maximum number of connections to one origin, lent and idle together. A proxy that forwards requests counts as one
-    /// origin. Default 64.
+    /// The maximum number of connections to one origin, lent and idle together. A proxy that forwards requests counts
+    /// as one origin. Default 64, at least 1.
     public var connectionsPerOrigin = 64
     /// How many requests may wait for a connection to one origin. Default 10,000; further requests fail with `poolExhausted`.
     public var waitersPerOrigin = 10_000
@@ -15,18 +15,21 @@ public struct EngineConfiguration: Sendable {
     package var limitsTurns = true
     /// The maximum number of idle connections in all. Default 1,024; further ones are closed.
     public var maxIdleConnections = 1_024
-    /// How long an idle connection is kept. Default 60 s.
+    /// How long an idle connection is kept. A new connection waits at least 10 s for its first request, because the
+    /// task that opened it may run on another thread. Default 60 s.
     public var keepIdle = Duration.seconds(60)
     /// How long a connection is used for new requests after it was dialled. An older one finishes its requests and closes, so
     /// that changes of addresses take effect. Default one hour; nil: no limit.
     public var maxAge: Duration? = .seconds(3600)
-    /// The maximum size of a response's head, and of its trailers, in bytes. Default 64 KiB.
+    /// The maximum size of a response's head, and of its trailers, in bytes. Default 64 KiB, at most 256 MiB. A larger
+    /// head fails with `responseTooLarge`.
     public var maxHeadBytes = 64 * 1024
     /// The maximum number of fields in a response's head. Default 1,000, at most 65,000.
     package var maxHeadFields = 1_000
-    /// How many response bytes may wait for a slow reader before the socket is no longer read. Default 512 KiB. With less, a body
-    /// that arrives at more than 100 MB a second wakes the reader more often. Over HTTP/2 it is also the initial window of a
-    /// stream, which grows to four times that size while its reader keeps up.
+    /// How many response bytes may wait for a slow reader before the socket is no longer read. Default 512 KiB. With
+    /// less, a body that arrives at more than 100 MB a second wakes the reader more often. Over HTTP/2 it is also the
+    /// initial window of a stream, at least 65,535 bytes, which grows to four times that size while its reader keeps
+    /// up.
     public var bufferedBodyBytes = 512 * 1024
     /// How long an HTTP/2 connection with requests in progress may receive nothing before it is checked with PING. A connection
     /// that was idle for that long is checked together with its next request. Default 15 s; nil: never.

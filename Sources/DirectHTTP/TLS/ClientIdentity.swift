@@ -24,6 +24,14 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
     package var passphrase: String?
 
     /// Creates an identity. A PEM file with both certificate and key may be used for both parameters.
+    ///
+    /// Nothing is read here: a file that cannot be read, or a key that does not match, fails each connection with
+    /// `tlsFailed`.
+    ///
+    /// - Parameters:
+    ///   - chain: The client's certificate, then its issuers.
+    ///   - key: The private key of the first certificate.
+    ///   - passphrase: The passphrase of an encrypted PEM key; nil if the key is not encrypted.
     public init(chain: Source, key: Source, passphrase: String? = nil) {
         self.chain = chain
         self.key = key

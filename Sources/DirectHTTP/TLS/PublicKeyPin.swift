@@ -51,7 +51,13 @@ public struct PinnedHost: Hashable, Sendable {
     /// The accepted keys. Include a backup key in case the current one is lost (RFC 7469 §4.3). If empty, no key is accepted.
     package var pins: Set<PublicKeyPin>
 
-    /// Pins the keys of a host.
+    /// Pins the keys of a host (RFC 7469). Several entries for one host are joined.
+    ///
+    /// - Parameters:
+    ///   - host: The host; nil for every origin. Pins of every host do not apply to upstreams.
+    ///   - includesSubdomains: Whether the pins also apply to subdomains. Default true.
+    ///   - pins: The accepted keys. Include a backup key in case the current one is lost (§4.3). With an empty set, no
+    ///     key is accepted and every connection fails with `pinMismatch`.
     public init(_ host: Host?, includesSubdomains: Bool = true, pins: Set<PublicKeyPin>) {
         self.host = host
         self.includesSubdomains = includesSubdomains

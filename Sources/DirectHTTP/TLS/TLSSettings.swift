@@ -2,7 +2,7 @@
 
 /// The TLS settings: trust, versions and client certificate. The server name is not part of them; it is the origin's.
 public struct TLSSettings: Hashable, Sendable {
-    /// TLS versions that can be required.
+    /// The versions of TLS that ``TLSSettings/minVersion`` and ``TLSSettings/maxVersion`` choose from.
     public enum Version: Hashable, Sendable, Comparable {
         /// TLS 1.0 (RFC 2246), which RFC 8996 forbids. For old devices only.
         case tls10
