@@ -2,7 +2,7 @@
 
 import Names
 
-/// The error of a name without endpoints. `description` is one line; `failures` has the error of each upstream.
+/// The error of a name that could not be resolved. `description` is one line; `failures` has the error of each upstream.
 public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error, to branch on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {

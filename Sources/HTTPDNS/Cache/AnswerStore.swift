@@ -4,10 +4,13 @@ import Names
 
 /// Keeps answers beyond the life of a process.
 public protocol AnswerStore: Sendable {
-    /// The answers that were saved last. Unreadable answers are left out.
+    /// Returns the answers that were saved last. Unreadable answers are left out. Called by ``Resolver/restore()``. If
+    /// it throws, the resolver works without stored answers, reads again before each save, and overwrites the store
+    /// after five failed reads.
     func load() async throws -> [StoredAnswer]
 
-    /// Replaces all stored answers.
+    /// Replaces all stored answers. Called by ``Resolver/save()``, which ignores an error: the next save has all
+    /// answers again.
     func save(_ answers: [StoredAnswer]) async throws
 }
 
@@ -18,9 +21,9 @@ public struct StoredAnswer: Hashable, Sendable, Codable {
     public struct Part: Hashable, Sendable, Codable {
         /// The addresses as text.
         public var addresses: [String]
-        /// When the answer was received.
+        /// When the answer was received, in seconds since 1970.
         public var storedAt: Int64
-        /// When the TTL ends.
+        /// When the TTL ends, in seconds since 1970.
         public var expiresAt: Int64
 
         /// A part with addresses and times.

@@ -11,7 +11,13 @@ public struct Canary: Hashable, Sendable {
     /// A salt; another one selects other installations. Default: empty.
     package var salt: String
 
-    /// A canary with a percentage, for this installation.
+    /// Creates the rule for this installation. An installation that takes part at one percentage takes part at every
+    /// higher one.
+    ///
+    /// - Parameters:
+    ///   - percentage: The percentage of installations that take part, 0 to 100.
+    ///   - installation: A stable identifier of this installation. It is hashed and never sent.
+    ///   - salt: Selects other installations. Default empty.
     public init(percentage: Double, installation: String, salt: String = "") {
         self.percentage = percentage
         self.installation = installation

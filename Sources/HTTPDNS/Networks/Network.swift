@@ -2,7 +2,7 @@
 
 public import Names
 
-/// The machine's network, as far as a resolver needs to know it.
+/// The properties of the machine's network that a resolver uses.
 public struct Network: Hashable, Sendable, CustomStringConvertible {
     /// The identity of the network, such as `192.0.2.0/24 2001:db8::/64`. Answers are cached by it. Empty: unknown.
     public var id: String

@@ -2,7 +2,7 @@
 
 /// Reports the machine's network and its changes.
 public protocol NetworkMonitor: Sendable {
-    /// The current network. Called after each sign of a change; must send nothing.
+    /// The current network. Called at the start and after each possible change. It must not send packets.
     func current() -> Network
 
     /// Yields when the network may have changed, until the sequence is released. Signals that were not consumed are

@@ -9,8 +9,8 @@ public import Names
 extension Resolver {
     /// Looks up names in advance, eight at a time. Returns when all lookups have ended.
     ///
-    /// Names in the cache are skipped. If the first upstream that is up is a `BatchUpstream`, it is asked for several
-    /// names per question.
+    /// Names in the cache are skipped. If the first upstream that is up can answer several names per question (DNSPod,
+    /// Aliyun, Baidu), it is asked for several at once.
     ///
     /// - Parameters:
     ///   - hosts: The names to look up.

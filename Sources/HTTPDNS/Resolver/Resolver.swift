@@ -251,8 +251,9 @@ public final class Resolver: Sendable {
 
     // MARK: State
 
-    /// Turns the resolver on or off. While it is off, all names go to the system's resolver. Cached answers are kept
-    /// but not used until it is on again. A remote switch that is off has the same effect.
+    /// Whether the resolver asks its upstreams. Default true. If false, all names go to the system's resolver; cached
+    /// answers are kept for the time when it is true again. A remote switch that is off has the same effect but does
+    /// not change this value.
     public var isEnabled: Bool {
         get { state.withLockedValue { $0.machine.isEnabled } }
         set { handle(.switched(on: newValue), now: time.now()) }

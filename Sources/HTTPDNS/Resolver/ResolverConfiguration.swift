@@ -60,7 +60,8 @@ public struct ResolverConfiguration: Sendable {
         /// How long an answer for one family waits for the other's, and the first address for HTTPS records (RFC 8305
         /// §3). Default: 50 ms.
         public var resolutionDelay = Duration.milliseconds(50)
-        /// The maximum number of concurrent lookups; more fail with `tooManyLookups`. Default: 1,024.
+        /// The maximum number of concurrent lookups. Further ones get an answer past its TTL if there is one, or fail
+        /// with `tooManyLookups`. Default: 1,024.
         public var maxLookups = 1_024
         /// Consecutive failures after which an upstream counts as down. Default: 3.
         public var failuresUntilDown = 3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The error of an upstream that gave no usable answer. `description` is one line that names the fault.
+/// The reason why an upstream gave no usable answer. `description` is one line.
 public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error, to branch on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {

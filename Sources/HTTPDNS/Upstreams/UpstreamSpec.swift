@@ -42,6 +42,11 @@ public struct UpstreamSpec: Sendable, Hashable {
     }
 
     /// Aliyun, version 1 (`/d`; with a secret, the signed `/sign_d`).
+    ///
+    /// - Parameters:
+    ///   - account: The number of the account.
+    ///   - secret: The key that signs queries; nil: unsigned.
+    ///   - service: The addresses and the region.
     public static func aliyun(
         account: String,
         secret: String? = nil,
@@ -51,6 +56,12 @@ public struct UpstreamSpec: Sendable, Hashable {
     }
 
     /// Aliyun, version 2 (`/v2/d`).
+    ///
+    /// - Parameters:
+    ///   - account: The number of the account.
+    ///   - secret: The key that signs queries; nil: unsigned.
+    ///   - encryption: The encryption of queries and answers; nil: none.
+    ///   - service: The addresses and the region.
     public static func aliyun2(
         account: String,
         secret: String? = nil,
@@ -97,7 +108,7 @@ public struct UpstreamSpec: Sendable, Hashable {
     /// - Parameters:
     ///   - url: The URL of the service. The certificate must match its host.
     ///   - addresses: The addresses of the service, so that its name needs no lookup. Not needed if the host is an address.
-    ///   - post: Whether to send queries by POST instead of GET.
+    ///   - post: Whether to send queries by POST instead of GET. Proxies can cache GET. Default false.
     public static func doh(_ url: HTTPURL, at addresses: [IPAddress] = [], post: Bool = false) -> UpstreamSpec {
         UpstreamSpec(kind: .doh(url, addresses, post: post))
     }
@@ -133,7 +144,8 @@ public struct UpstreamSpec: Sendable, Hashable {
     /// A file in the format of hosts(5). It is read again when it changes.
     public static func hosts(file path: String) -> UpstreamSpec { UpstreamSpec(kind: .hostsFile(path)) }
 
-    /// The default upstreams: two public DoH services by address, DNSPod, and the system's resolver.
+    /// The default upstreams, in this order: DoH at 1.1.1.1 (Cloudflare) and at 223.5.5.5 (AliDNS), DNSPod over plain
+    /// HTTP (``DNSPodForm/plain``: an attacker on the path can read and change answers), and the system's resolver.
     public static let standard: [UpstreamSpec] =
         ["https://1.1.1.1/dns-query", "https://223.5.5.5/dns-query"].compactMap { try? HTTPURL($0) }.map { .doh($0) }
         + [.dnspod(), .system]

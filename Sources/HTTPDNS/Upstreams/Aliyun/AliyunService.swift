@@ -16,7 +16,13 @@ public struct AliyunService: Hashable, Sendable {
     /// The region whose addresses are requested: `cn`, `hk`, `sg`, `us`, `de` or `global`. Default: `global`.
     public var region = "global"
 
-    /// The defaults, or custom addresses.
+    /// Creates the settings.
+    ///
+    /// - Parameters:
+    ///   - addresses: The addresses for the first questions and for the scheduling call; empty: the published ones for
+    ///     mainland China.
+    ///   - port: The port; nil: 443 with TLS, 80 without.
+    ///   - isSecure: Whether to use TLS. Default true.
     public init(at addresses: [IPAddress] = [], port: UInt16? = nil, isSecure: Bool = true) {
         self.addresses = addresses.isEmpty ? Self.bootAddresses : addresses
         self.port = port

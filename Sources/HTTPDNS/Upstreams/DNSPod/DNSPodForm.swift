@@ -12,10 +12,14 @@ public struct DNSPodForm: Hashable, Sendable {
 
     let kind: Kind
 
-    /// Unencrypted, without an account. An attacker on the path can read and change answers.
+    /// Over HTTP, unencrypted and without an account. An attacker on the path can read and change answers.
     public static let plain = DNSPodForm(kind: .plain)
 
-    /// The name is encrypted with AES-128 and the account's key of 16 characters; shorter keys are padded with `0`.
+    /// Over HTTP. The name and the answer are encrypted with AES-128.
+    ///
+    /// - Parameters:
+    ///   - id: The number of the account.
+    ///   - key: The account's key. Its first 16 octets are used; a shorter key is padded with `0`.
     public static func aes(id: String, key: String) -> DNSPodForm {
         let octets = Array(key.utf8.prefix(16))
         return DNSPodForm(

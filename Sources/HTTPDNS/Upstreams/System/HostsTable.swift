@@ -15,7 +15,8 @@ public struct HostsTable: Hashable, Sendable {
     public init() {}
 
     /// Parses a text in the format of hosts(5): each line has an address and then names; `#` starts a comment. Lines
-    /// without an address or a name, and invalid names, are ignored. Names are compared in canonical form.
+    /// without an address or a name, and invalid names, are ignored. Names are compared in canonical form. The zone of
+    /// an address is ignored. At most 1,000,000 names are read; further ones are ignored.
     public init(parsing text: some StringProtocol) {
         for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
             let words = line.prefix { $0 != UInt8(ascii: "#") }.split { $0 == 0x20 || $0 == 0x09 }
@@ -29,7 +30,7 @@ public struct HostsTable: Hashable, Sendable {
         }
     }
 
-    /// Adds an address for a name.
+    /// Adds an address for a name. A name keeps at most 1,000 addresses; further ones and duplicates are ignored.
     public mutating func add(_ address: IPAddress, for host: Host) {
         let name = Self.key(host)
         let known = addresses[name] ?? []
