@@ -2,7 +2,7 @@
 
 /// The error of a test double. `description` names, in one line, the condition it waited for or the invalid input.
 public struct TestingError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of error, for use in a switch or comparison.
+    /// The kind of error. Only ``timedOut`` and ``closed`` are for comparison; the message describes the others.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs.
         public let description: String

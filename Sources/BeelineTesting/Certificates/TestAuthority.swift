@@ -36,6 +36,7 @@ public final class TestAuthority: Sendable {
     /// Creates an authority with its own key. Two authorities never trust each other, even if they have the same name.
     ///
     /// - Parameter name: The root's common name, which clients show in messages.
+    /// - Throws: The error of the certificate library, for a name that a certificate cannot have.
     public init(name: String = "Beeline test authority") throws {
         signer = try Signer(name: name, issuer: nil)
         unsentIntermediate = try Signer(name: "\(name), intermediate", issuer: signer)
@@ -51,11 +52,14 @@ public final class TestAuthority: Sendable {
     /// - Parameters:
     ///   - names: The subject alternative names: domains (the first label may be the wildcard `*`) and IP addresses.
     ///   - flaw: The defect. Default: none.
+    /// - Throws: The error of the certificate library, for a name that a certificate cannot have.
     public func certificate(for names: String..., flaw: CertificateFlaw = .none) throws -> TestCertificate {
         try certificate(for: names, flaw: flaw)
     }
 
     /// Signs a certificate for an array of server names.
+    ///
+    /// - Throws: The error of the certificate library, for a name that a certificate cannot have.
     public func certificate(for names: [String], flaw: CertificateFlaw = .none) throws -> TestCertificate {
         let key = P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName(names.first ?? "no name") }

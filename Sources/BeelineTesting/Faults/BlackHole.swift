@@ -23,7 +23,7 @@ public final class BlackHole: Sendable {
     /// - Parameters:
     ///   - address: A loopback address.
     ///   - port: The port; 0 chooses a free one.
-    /// - Throws: ``TestingError`` with code `badAddress`, or the error of the socket.
+    /// - Throws: ``TestingError`` if `address` is not a loopback address, or the error of the socket.
     public init(address: String = "127.0.0.1", port: UInt16 = 0) throws {
         let wanted = try Endpoint(loopback: address, port: port)
         let listener = try PosixSocket(wanted.address.family)

@@ -21,7 +21,7 @@ public final class RefusedEndpoint: Sendable {
     /// - Parameters:
     ///   - address: A loopback address.
     ///   - port: The port; 0 chooses a free one.
-    /// - Throws: ``TestingError`` with code `badAddress`, or the error of the socket.
+    /// - Throws: ``TestingError`` if `address` is not a loopback address, or the error of the socket.
     public init(address: String = "127.0.0.1", port: UInt16 = 0) throws {
         let wanted = try Endpoint(loopback: address, port: port)
         socket = try PosixSocket(wanted.address.family)

@@ -37,7 +37,8 @@ public final class LoopbackOrigin: Sendable {
     ///     closes an HTTP/1.1 connection. If it returns nil, the server continues, and sends `100 Continue` if the client
     ///     expects it (RFC 9110 §10.1.1). While it runs, the server does not read the body, so the client's upload stalls.
     ///   - handler: Answers a request after its body is read.
-    /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
+    /// - Throws: ``TestingError`` if an address is not a loopback address of this machine, or no port is free on all of
+    ///   them.
     public static func start(
         addresses: [String] = ["127.0.0.1"],
         port: UInt16 = 0,

@@ -18,7 +18,7 @@ public struct ReceivedRequest: Sendable {
     public var authority: String?
     /// The raw head, decoded as Latin-1; empty for HTTP/2.
     package var rawHead = ""
-    /// The body, cut at the server's limit. `bodySize` and `bodyHash` cover the whole body.
+    /// The body. At most 1 MiB is kept; the rest is read and discarded.
     public var body: [UInt8] = []
     /// The size of the whole body, in bytes.
     package var bodySize = 0

@@ -41,6 +41,12 @@ public final class ScriptedUpstream: Upstream {
     private let state: NIOLockedValueBox<State>
 
     /// Creates an upstream that plays these steps in order.
+    ///
+    /// - Parameters:
+    ///   - name: The name in resolutions and errors.
+    ///   - kind: The kind of upstream to simulate.
+    ///   - oneFamily: The value of ``answersOneFamily``. Default false.
+    ///   - steps: The steps.
     public init(_ name: String, kind: UpstreamKind = .service, oneFamily: Bool = false, _ steps: Step...) {
         self.name = name
         self.kind = kind
@@ -50,6 +56,12 @@ public final class ScriptedUpstream: Upstream {
     }
 
     /// Creates an upstream that calls `step` for each question.
+    ///
+    /// - Parameters:
+    ///   - name: The name in resolutions and errors.
+    ///   - kind: The kind of upstream to simulate.
+    ///   - oneFamily: The value of ``answersOneFamily``. Default false.
+    ///   - step: Returns the response to a question.
     public init(
         _ name: String,
         kind: UpstreamKind = .service,

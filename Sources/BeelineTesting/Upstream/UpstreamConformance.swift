@@ -29,6 +29,13 @@ public struct UpstreamConformance: Sendable {
     package var cancellationLimit = Duration.seconds(2)
 
     /// Creates a suite for a service with these names.
+    ///
+    /// - Parameters:
+    ///   - known: A name that the service resolves.
+    ///   - v4: The name's IPv4 addresses, in any order; nil: the upstream does not support IPv4.
+    ///   - v6: The name's IPv6 addresses, in any order; nil: the upstream does not support IPv6.
+    ///   - unknown: A name that does not exist, or that the service has no data for.
+    ///   - silent: A name that the service never answers; nil: cancellation is not checked.
     public init(known: Host, v4: [IPAddress]?, v6: [IPAddress]? = nil, unknown: Host, silent: Host? = nil) {
         self.known = known
         self.v4 = v4
@@ -39,7 +46,7 @@ public struct UpstreamConformance: Sendable {
 
     /// Checks an upstream.
     ///
-    /// - Throws: ``TestingError`` with code `violation` that names the violated requirement, or the upstream's own error.
+    /// - Throws: ``TestingError`` that names the violated requirement, or the upstream's own error.
     public func check(_ upstream: any Upstream) async throws {
         try require(!upstream.name.isEmpty, "an upstream has a name")
         try await checkKnown(upstream)

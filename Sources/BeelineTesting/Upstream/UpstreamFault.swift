@@ -3,8 +3,6 @@
 public import HTTPTypes
 
 /// A wrong answer of an ``UpstreamServer`` for a name.
-///
-/// The faults of the DNS message apply only to the wire format of DoH (RFC 8484). Other formats ignore them.
 public struct UpstreamFault: Sendable, CustomStringConvertible {
     enum Kind: Sendable {
         case reply(Reply)
@@ -121,6 +119,7 @@ public struct UpstreamFault: Sendable, CustomStringConvertible {
         .status(.tooManyRequests), .reply(.redirect(to: "http://192.0.2.1/d?dn=captured.test")),
     ]
 
+    /// Applies only to the wire format of DoH (RFC 8484). Other formats ignore it.
     private static func message(_ fault: MessageFault) -> UpstreamFault {
         .init(kind: .message(fault), description: fault.rawValue)
     }

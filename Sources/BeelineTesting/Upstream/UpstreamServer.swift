@@ -58,7 +58,8 @@ public final class UpstreamServer: Sendable {
     ///   - addresses: The loopback addresses. All use the same port.
     ///   - port: The port. Default 0: a free port.
     ///   - tls: The TLS settings, which DoH needs; nil: no TLS.
-    /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
+    /// - Throws: ``TestingError`` if an address is not a loopback address of this machine, or no port is free on all of
+    ///   them.
     public static func start(
         zone: Zone = Zone(),
         addresses: [String] = ["127.0.0.1"],

@@ -10,7 +10,7 @@ public import Names
 /// try zone.set("www.a.test", to: ["127.0.0.1", "127.0.0.2", "::1"], ttl: 60)
 /// zone.set("alias.test", .alias(of: "www.a.test", ttl: 30))
 /// zone.set("broken.test", .failure)
-/// zone.set("www.a.test", fault: .wrongID)
+/// zone.set("www.a.test", fault: .hugeBody)
 /// ```
 ///
 /// Comparison of names ignores case and a trailing dot. A name that is not in the zone does not exist (NXDOMAIN).
@@ -27,12 +27,12 @@ public final class Zone: Sendable {
         let kind: Kind
         let ttl: UInt32
 
-        /// Addresses of either family, in this order.
+        /// Addresses of either family, in this order. The TTL is in seconds.
         public static func addresses(_ addresses: [IPAddress], ttl: UInt32 = 60) -> Entry {
             Entry(kind: .addresses(addresses), ttl: ttl)
         }
 
-        /// An alias (CNAME). The same answer also contains the target's data.
+        /// An alias (CNAME). The same answer also contains the target's data. The TTL is in seconds.
         public static func alias(of name: String, ttl: UInt32 = 60) -> Entry {
             Entry(kind: .alias(Zone.key(name)), ttl: ttl)
         }
@@ -57,9 +57,9 @@ public final class Zone: Sendable {
     /// Creates an empty zone.
     public init() {}
 
-    /// Sets the addresses of a name.
+    /// Sets the addresses of a name. The TTL is in seconds.
     ///
-    /// - Throws: ``TestingError`` with code `badAddress` for an invalid address.
+    /// - Throws: ``TestingError`` if an address is not valid.
     public func set(_ name: String, to addresses: [String], ttl: UInt32 = 60) throws {
         let addresses = try addresses.map { text in
             guard let address = IPAddress(text) else {
