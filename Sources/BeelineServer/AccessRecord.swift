@@ -41,7 +41,9 @@ public struct AccessRecord: Sendable {
     public var status: Int
     /// The outcome: the name of the DNS response code, or the error code of the form.
     public var outcome: String
-    /// The source of the answer: `zone`, `cached`, `fresh`, `stale`, `system`, `fixed`.
+    /// The source of the answer: `zone`; a `Resolution.Source`; `upstream` for a confirmed absence; `busy` or `loop`
+    /// for a question that was not looked up; the code of a `ResolutionError`; `-` if there is none. Treat unknown
+    /// values as text.
     public var source: String
     /// The size of the reply's body in octets.
     public var octets: Int

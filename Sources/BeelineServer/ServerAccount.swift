@@ -44,7 +44,7 @@ public struct ServerAccount: Sendable {
 }
 
 extension ServerAccount: CustomReflectable {
-    /// What `print` and `dump` show: everything but the secrets.
+    /// The properties that `print` and `dump` show, without the secrets.
     public var customMirror: Mirror {
         Mirror(self, children: ["id": id, "quota": quota as Any], displayStyle: .struct)
     }

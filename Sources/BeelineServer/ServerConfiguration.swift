@@ -110,7 +110,7 @@ public struct ServerConfiguration: Sendable {
     /// The time that a connection may stay open without a request. Default: 60 s.
     public var idleTimeout = Duration.seconds(60)
     /// The time from the call of ``HTTPDNSServer/stop()`` until new connections are refused. Meanwhile `/ready` answers 503 and
-    /// everything else works, so that a load balancer can take the server out of its list. Default: none.
+    /// everything else works, so that a load balancer can take the server out of its list. Default: 0 s.
     public var drainDelay = Duration.zero
     /// The time that ``HTTPDNSServer/stop()`` waits for pending answers after new connections are refused. Default: 5 s.
     public var drainTime = Duration.seconds(5)

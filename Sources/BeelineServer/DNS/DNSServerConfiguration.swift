@@ -11,7 +11,8 @@ public struct DNSServerConfiguration: Sendable {
 
         /// The name does not exist (NXDOMAIN).
         public static let noSuchName = BlockedAnswer(hasAddress: false)
-        /// The addresses 0.0.0.0 and ::, where nothing listens.
+        /// The unspecified addresses 0.0.0.0 and ::. On most systems a connection to them reaches the client's own
+        /// machine, so that it is usually refused at once; use ``noSuchName`` if a server listens there.
         public static let unspecifiedAddress = BlockedAnswer(hasAddress: true)
     }
 
@@ -31,9 +32,11 @@ public struct DNSServerConfiguration: Sendable {
     /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.
     public var zones: [String] = []
     /// The files of blocked names and of names with other addresses, in the formats of hosts(5) and dnsmasq. `0.0.0.0
-    /// ads.example` and `address=/ads.example/` block a name and a domain. `192.0.2.7 printer.lan` and
-    /// `address=/lab.example/192.0.2.8` give them an address. The lists take precedence over everything else, and are
-    /// read again when they change. Default: none.
+    /// ads.example` and `address=/ads.example/` block a name and a domain; blocked names are answered as
+    /// ``blockedAnswer`` says. `192.0.2.7 printer.lan` and `address=/lab.example/192.0.2.8` give them an address.
+    /// `local=/corp.lan/` and `server=/corp.lan/` deny the names of a domain that are not in the lists. Other lines are
+    /// ignored. The lists take precedence over everything else, and are read again when they change. 1,000,000 names or
+    /// more are refused with `badList`. Default: none.
     public var lists: [String] = []
     /// The answer for blocked names. Default: ``BlockedAnswer/noSuchName``.
     public var blockedAnswer = BlockedAnswer.noSuchName
@@ -47,7 +50,8 @@ public struct DNSServerConfiguration: Sendable {
     /// ``ServerConfiguration/proxyProtocol``. The header is not supported over UDP. Default: none.
     public var proxyProtocol: [IPNetwork] = []
     /// The largest reply over UDP, in octets, even if the client accepts more. A larger reply is truncated, and the
-    /// client asks again over TCP. At least 512. Default: 1,232, which is not fragmented.
+    /// client asks again over TCP. 512 to 65,535; values outside count as the nearer bound. Default: 1,232, which is
+    /// not fragmented.
     public var maxDatagram = 1_232
     /// Sustained questions per second of one client. An IPv6 /64 counts as one client. Clients with a loopback address
     /// have no limit. Over UDP, half of the questions above the limit get a truncated reply and the others get none. A
