@@ -27,7 +27,7 @@ public struct BrowserConfiguration: Sendable {
     public var startLimit = Duration.seconds(60)
     /// The time limit for one command, including the load of a page. Default 60 s.
     public var commandLimit = Duration.seconds(60)
-    /// How often to check for cookie changes while a caller follows them. Default 500 ms.
+    /// How often to check for cookie changes while a caller follows them. Default 500 ms, at least 100 ms.
     public var cookieInterval = Duration.milliseconds(500)
 
     /// Creates a configuration with the default values.

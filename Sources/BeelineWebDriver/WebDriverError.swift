@@ -14,7 +14,7 @@ public struct WebDriverError: Error, Sendable, CustomStringConvertible {
         public static let refused = Code(description: "refused")
         /// A command took too long.
         public static let timedOut = Code(description: "timedOut")
-        /// The browser has ended.
+        /// The browser has ended, or the calling task was cancelled.
         public static let ended = Code(description: "ended")
     }
 
