@@ -156,7 +156,7 @@ public final class BeelineProxy: Sendable {
 
     /// Stops accepting connections, waits for tunnels and exchanges to end, and closes those that remain after `limit`.
     ///
-    /// - Parameter limit: the time to wait. Default: none.
+    /// - Parameter limit: The longest time to wait. Default zero: everything is closed at once.
     public func stop(within limit: Duration = .zero) async {
         let deadline = NIODeadline.now() + TimeAmount(limit: limit)
         try? await loop.flatSubmit { [server] in server.value.drain(until: deadline) }.get()

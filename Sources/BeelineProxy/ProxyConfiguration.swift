@@ -25,7 +25,7 @@ public struct ProxyConfiguration: Sendable {
     public var blankPagePath: String?
     /// The hosts that the gateway serves, including their subdomains; see ``Gateway``. Default: none, and no gateway.
     public var gatewayHosts: DomainSet = []
-    /// Receives events, on the proxy's event loop. It must not block.
+    /// Called with each event, on the proxy's event loop. It must not block. Default nil.
     public var onEvent: (@Sendable (ProxyEvent) -> Void)?
 
     /// Creates the default configuration.

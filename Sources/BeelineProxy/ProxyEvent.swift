@@ -14,7 +14,8 @@ public enum ProxyEvent: Sendable {
         case forward = "HTTP"
     }
 
-    /// A connection to an origin was established; `after` is the time it took.
+    /// A connection to an origin was established; `after` is the time from the request to the connection, with name
+    /// resolution.
     case connected(Kind, Destination, Endpoint, after: Duration)
     /// A tunnel ended; `sent` and `received` are the bytes to and from the origin.
     case ended(Destination, sent: Int, received: Int)
