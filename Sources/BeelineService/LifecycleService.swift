@@ -27,7 +27,7 @@ public struct LifecycleService: Service {
     ///
     /// - Parameters:
     ///   - client: The client.
-    ///   - grace: How long responses in progress may take to finish at the shutdown. Default: none.
+    ///   - grace: How long responses in progress may take to finish at the shutdown. Default zero: they are cut off.
     public init(_ client: BeelineClient, grace: Duration = .zero) {
         work = { await client.run() }
         end = { await client.shutDown(after: grace) }
@@ -72,7 +72,7 @@ public struct LifecycleService: Service {
     /// - Parameters:
     ///   - configuration: Where the proxy listens, and what it allows.
     ///   - client: The client that resolves and connects.
-    ///   - grace: How long tunnels may take to end at the shutdown. Default: none.
+    ///   - grace: How long tunnels may take to end at the shutdown. Default zero: they are cut off.
     ///   - onStart: Called with the proxy once it listens.
     public init(
         _ configuration: ProxyConfiguration = ProxyConfiguration(),
