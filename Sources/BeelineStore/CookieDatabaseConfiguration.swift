@@ -15,8 +15,8 @@ public struct CookieDatabaseConfiguration: Sendable {
     /// changes, the whole jar is compared with the file when it can be written again.
     package var maxPendingChanges = 20_000
 
-    /// How often the file is checked for changes of other processes; default 1 second. Nil: only on writes and `refresh()`. A
-    /// check of an unchanged file does not read from the disk.
+    /// How often the file is checked for changes of other processes; default 1 second, at least 10 ms. Nil: only on
+    /// writes and `refresh()`. A check of an unchanged file does not read from the disk.
     public var refreshInterval: Duration? = .seconds(1)
     /// How often changes of access times alone are written; default 1 minute. `flush()` and `close()` write them too.
     package var accessInterval: Duration = .seconds(60)
