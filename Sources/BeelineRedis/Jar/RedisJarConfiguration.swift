@@ -37,7 +37,7 @@ public struct RedisJarConfiguration: Sendable {
     /// How long reading the records of the whole jar may take. Default: 10 minutes.
     package var surveyLimit = Duration.seconds(600)
     /// How long the lease of a login lasts after its process has ended. The lease is renewed each third of this time.
-    /// Default: 10 seconds; at least 100 ms.
+    /// Default: 10 seconds; 100 ms to 1 day.
     public var leaseLifetime = Duration.seconds(10)
     /// How often a process that waits for another's login checks whether the lease has ended. Default: 250 ms.
     package var leasePolling = Duration.milliseconds(250)

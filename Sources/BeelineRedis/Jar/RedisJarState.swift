@@ -10,7 +10,7 @@ public struct RedisJarState: Hashable, Sendable {
     public var unwrittenChanges: Int
     /// The number of records on the server that this process could not read, since it last read the whole jar.
     public var unreadableRecords: Int
-    /// Why the server cannot be used; nil if it can.
+    /// The reason why the server cannot be used; nil if it can be used.
     public var failure: String?
 }
 #endif
