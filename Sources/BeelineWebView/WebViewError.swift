@@ -15,7 +15,7 @@ public struct WebViewError: Error, Sendable, CustomStringConvertible {
         public static let failed = Code(description: "failed")
         /// The calling task was cancelled.
         public static let cancelled = Code(description: "cancelled")
-        /// The following of the store has stopped.
+        /// The store and the jar are no longer kept in sync.
         public static let stopped = Code(description: "stopped")
     }
 

@@ -3,7 +3,8 @@
 public import CookieJar
 public import Names
 
-/// The result of a hand-over.
+/// The result of copying the cookies of a page's site to a store; see
+/// ``WebCookieStore/handOver(from:for:within:clock:)``.
 public struct HandOver: Hashable, Sendable {
     /// A cookie that the store does not show as it is in the jar.
     public struct Refusal: Hashable, Sendable {
@@ -34,8 +35,9 @@ extension WebCookieStore {
     ///
     /// It copies all cookies of the site (its registrable domain and all subdomains, with any path) and the Partitioned cookies
     /// that other sites have set within its pages. It returns once the store *shows* each of them as it is in the jar:
-    /// HttpOnly, Secure, SameSite, expiry and partition. Cookies that the store refuses keep no other cookie out: they are in
-    /// the result. Without cookies, it makes no call to the store. If both sides have a cookie, that of the jar wins.
+    /// HttpOnly, Secure, SameSite, expiry and partition. A cookie that the store refuses does not stop the others; the
+    /// result lists it. If the site has no cookies, the store is not called. If both sides have a cookie, the jar's replaces
+    /// the store's.
     ///
     /// - Parameters:
     ///   - jar: The jar.

@@ -23,7 +23,7 @@ public final class WebCookieFollowing: Sendable {
         case store
     }
 
-    /// The configuration of a following.
+    /// How a store and a jar are kept in sync.
     public struct Configuration: Sendable {
         /// The side that wins if a cookie differs on both sides and the later change is not known, as at the start. Default:
         /// the jar.
@@ -121,7 +121,7 @@ extension WebCookieStore {
     ///   - jar: The jar.
     ///   - configuration: The configuration.
     ///   - clock: The clock for intervals and delays.
-    /// - Returns: The following. It ends with `stop()` or when it is deallocated.
+    /// - Returns: The object that keeps both in sync until `stop()` or its deallocation.
     public func follow(
         _ jar: CookieJar,
         configuration: WebCookieFollowing.Configuration = WebCookieFollowing.Configuration(),
