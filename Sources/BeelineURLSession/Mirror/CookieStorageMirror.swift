@@ -52,7 +52,8 @@ public final class CookieStorageMirror: Sendable {
         /// Tells which cookies of a storage's file were in the jar at the last sync. With a record, ``beginsFromJar`` deletes
         /// only those: the program has set the others since then. Default nil.
         package var record: MirrorRecord?
-        /// How often ``run()`` checks the storage. Default 1 s. Foundation reports changes only on Apple platforms.
+        /// How often ``run()`` checks the storage for changes. Default 1 s. On Apple platforms Foundation also reports
+        /// changes at once.
         public var interval: Duration = .seconds(1)
         /// Whether the storage may have a cookie of the jar; default all. It must return the same result for a cookie each
         /// time.
