@@ -34,7 +34,7 @@ extension BeelineClient {
 
     /// Sends a GET request.
     ///
-    /// - Throws: ``BeelineError``.
+    /// - Throws: ``BeelineError``; `malformedURL` or `unsupportedScheme` if `url` is not a valid HTTP URL.
     public func get(
         _ url: String,
         fields: HTTPFields = [:],
@@ -45,7 +45,7 @@ extension BeelineClient {
 
     /// Sends a HEAD request (RFC 9110 §9.3.2).
     ///
-    /// - Throws: ``BeelineError``.
+    /// - Throws: ``BeelineError``; `malformedURL` or `unsupportedScheme` if `url` is not a valid HTTP URL.
     public func head(
         _ url: String,
         fields: HTTPFields = [:],
@@ -57,7 +57,7 @@ extension BeelineClient {
     /// Sends a POST request with a body. The server may answer before it has read the body; read or discard the response's
     /// body, because dropping the response ends the upload.
     ///
-    /// - Throws: ``BeelineError``.
+    /// - Throws: ``BeelineError``; `malformedURL` or `unsupportedScheme` if `url` is not a valid HTTP URL.
     public func post(
         _ url: String,
         fields: HTTPFields = [:],
@@ -70,7 +70,7 @@ extension BeelineClient {
     /// Sends a PUT request with a body. The server may answer before it has read the body; read or discard the response's
     /// body, because dropping the response ends the upload.
     ///
-    /// - Throws: ``BeelineError``.
+    /// - Throws: ``BeelineError``; `malformedURL` or `unsupportedScheme` if `url` is not a valid HTTP URL.
     public func put(
         _ url: String,
         fields: HTTPFields = [:],
@@ -83,7 +83,7 @@ extension BeelineClient {
     /// Sends a PATCH request with a body. The server may answer before it has read the body; read or discard the response's
     /// body, because dropping the response ends the upload.
     ///
-    /// - Throws: ``BeelineError``.
+    /// - Throws: ``BeelineError``; `malformedURL` or `unsupportedScheme` if `url` is not a valid HTTP URL.
     public func patch(
         _ url: String,
         fields: HTTPFields = [:],
@@ -95,7 +95,7 @@ extension BeelineClient {
 
     /// Sends a DELETE request.
     ///
-    /// - Throws: ``BeelineError``.
+    /// - Throws: ``BeelineError``; `malformedURL` or `unsupportedScheme` if `url` is not a valid HTTP URL.
     public func delete(
         _ url: String,
         fields: HTTPFields = [:],
@@ -107,7 +107,7 @@ extension BeelineClient {
 
     /// Sends a request with any method.
     ///
-    /// - Throws: ``BeelineError``.
+    /// - Throws: ``BeelineError``; `malformedURL` or `unsupportedScheme` if `url` is not a valid HTTP URL.
     public func send(
         _ method: HTTPRequest.Method,
         _ url: String,

@@ -5,7 +5,8 @@ public import HTTPTypes
 extension BeelineClient {
     /// Sends a POST request with a JSON body.
     ///
-    /// - Throws: ``BeelineError``; `encodingFailed` if the value cannot be encoded as JSON.
+    /// - Throws: ``BeelineError``; `encodingFailed` if the value cannot be encoded as JSON, `malformedURL` or
+    ///   `unsupportedScheme` if `url` is not a valid HTTP URL.
     public func post(
         _ url: String,
         json value: some Encodable,
@@ -17,7 +18,8 @@ extension BeelineClient {
 
     /// Sends a PUT request with a JSON body.
     ///
-    /// - Throws: ``BeelineError``; `encodingFailed` if the value cannot be encoded as JSON.
+    /// - Throws: ``BeelineError``; `encodingFailed` if the value cannot be encoded as JSON, `malformedURL` or
+    ///   `unsupportedScheme` if `url` is not a valid HTTP URL.
     public func put(
         _ url: String,
         json value: some Encodable,
@@ -29,7 +31,8 @@ extension BeelineClient {
 
     /// Sends a PATCH request with a JSON body.
     ///
-    /// - Throws: ``BeelineError``; `encodingFailed` if the value cannot be encoded as JSON.
+    /// - Throws: ``BeelineError``; `encodingFailed` if the value cannot be encoded as JSON, `malformedURL` or
+    ///   `unsupportedScheme` if `url` is not a valid HTTP URL.
     public func patch(
         _ url: String,
         json value: some Encodable,

@@ -97,7 +97,8 @@ public final class BeelineClient: Sendable {
     ///
     /// Such a task must not block, because it would block every connection on that event loop.
     ///
-    /// - Returns: The executor; `nil` (no preference) if the client has interceptors or credentials, because these may block.
+    /// - Returns: The executor; `nil` (no preference) if ``ClientConfiguration/interceptors`` or
+    ///   ``ClientConfiguration/credentials`` are not empty, because these may block.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     public func executor(for origin: Origin) -> (any TaskExecutor)? {
         guard configuration.interceptors.isEmpty, configuration.credentials.isEmpty else { return nil }

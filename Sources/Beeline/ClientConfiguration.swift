@@ -39,7 +39,8 @@ public struct ClientConfiguration: Sendable {
     /// The TLS settings, for origins and upstreams. The client certificate and pins that cover every host do not apply to
     /// upstreams.
     public var tls = TLSSettings()
-    /// The time limits of a call, including its interceptors, redirects, tries and the waits between them.
+    /// The time limits of a call, including its interceptors, redirects, tries and the waits between them. Default
+    /// those of `TimeLimits()`: 10 s to connect, 60 s without data, no limit in all.
     public var limits = TimeLimits()
     /// The retry policy. Default no retries.
     public var retry = RetryPolicy.none

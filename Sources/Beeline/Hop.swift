@@ -21,7 +21,8 @@ public struct Hop: Sendable {
     public let endpoint: Endpoint
     /// The local endpoint of the socket; `nil` for a Unix domain socket, and if no server answered.
     public let localEndpoint: Endpoint?
-    /// How the endpoint was resolved when it was dialled; `nil` for a proxy or a pinned host.
+    /// How the endpoint was resolved when it was dialled. `nil` if nothing was resolved: for a proxy, a Unix domain
+    /// socket, a host with fixed addresses, or a response of an ``Interceptor``.
     public let resolution: Resolution?
     /// The proxy; `nil` if the connection was direct.
     public var proxy: Proxy? { route.proxy }

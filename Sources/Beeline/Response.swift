@@ -61,12 +61,14 @@ public struct Response: Sendable {
     /// The endpoint of the last hop: that of the origin or of the proxy.
     public var endpoint: Endpoint { hop.endpoint }
 
-    /// How the endpoint was resolved when it was dialled; `nil` for a proxy or a pinned host.
+    /// How the endpoint was resolved when it was dialled. `nil` if nothing was resolved: for a proxy, a Unix domain
+    /// socket, a host with fixed addresses, or a response of an ``Interceptor``.
     public var resolution: Resolution? { hop.resolution }
 
     /// Reads the whole body into memory.
     ///
-    /// - Parameter limit: The maximum size in bytes, after content decoding; a larger body throws `responseTooLarge`.
+    /// - Parameter limit: The maximum number of bytes after content decoding, at most 2 GiB. A larger body throws
+    ///   `responseTooLarge`.
     public func collect(upTo limit: Int) async throws(BeelineError) -> ByteBuffer {
         do {
             return try await body.collect(upTo: limit)

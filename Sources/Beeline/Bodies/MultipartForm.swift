@@ -49,7 +49,8 @@ public struct MultipartForm: Sendable {
         parts.append(Part(name, .bytes(value.utf8)))
     }
 
-    /// Adds a file. The file is read while it is sent.
+    /// Adds a file. The file is read while it is sent. A file that cannot be read fails the request with
+    /// `bodySourceFailed`, not this call.
     ///
     /// - Parameters:
     ///   - name: The name of the field.

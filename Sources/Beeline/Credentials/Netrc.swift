@@ -40,8 +40,8 @@ public struct Netrc: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses a file.
     ///
-    /// - Throws: ``BeelineError`` with code `malformedNetrc` if a token has no value, a quote is not closed, or a limit is exceeded.
-    ///   The message has a line number and no secret.
+    /// - Throws: ``BeelineError`` with code `malformedNetrc` if a token has no value, a quote is not closed, or the file has
+    ///   more than 1 MiB or 10,000 entries. The message has a line number and no secret.
     public init(parsing text: String) throws(BeelineError) {
         guard text.utf8.count <= Self.maxBytes else {
             throw BeelineError(.malformedNetrc, "the netrc file has more than \(Self.maxBytes) bytes")

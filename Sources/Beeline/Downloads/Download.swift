@@ -11,7 +11,7 @@ public struct Download: Sendable {
     public let size: Int64
     /// How many of these bytes existed before this call.
     public let resumedFrom: Int64
-    /// How often the download resumed after an interruption, within this call.
+    /// The number of times that this call resumed the download after an interruption.
     public let resumes: Int
     /// The head of the last response.
     public let head: HTTPResponse

@@ -20,9 +20,10 @@
 /// Opening a WebSocket is a call like any other. A response with status 101 from `next` carries the WebSocket; a response that
 /// an interceptor creates does not.
 ///
-/// An interceptor may call `next` several times in sequence, at most 32 times for a call. It may also answer without
-/// `next`, with ``Response/init(answering:status:fields:body:receivedAt:)``. The time limit of the whole call starts
-/// before the first interceptor and applies to `next`. One interceptor serves many calls at the same time.
+/// An interceptor may call `next` several times in sequence. The interceptors of one call may send at most 32 requests
+/// together. An interceptor may also answer without `next`, with
+/// ``Response/init(answering:status:fields:body:receivedAt:)``. The time limit of the whole call starts before the first
+/// interceptor and applies to `next`. One interceptor serves many calls at the same time.
 public protocol Interceptor: Sendable {
     /// Performs a request, with `next` or without.
     ///
@@ -44,9 +45,10 @@ public struct InterceptorNext: Sendable {
 
     init(_ body: @escaping @Sendable (ClientRequest) async throws(BeelineError) -> Response) { self.body = body }
 
-    /// Passes the request on.
+    /// Passes the request to the next interceptor, or sends it.
     ///
-    /// - Throws: ``BeelineError``.
+    /// - Throws: ``BeelineError``; `interceptorFailed` if the interceptors of one call send more than 32 requests
+    ///   together.
     public func callAsFunction(_ request: ClientRequest) async throws(BeelineError) -> Response {
         try await body(request)
     }

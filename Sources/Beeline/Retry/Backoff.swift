@@ -4,11 +4,12 @@
 public struct Backoff: Hashable, Sendable {
     /// The wait before the second try. Default 200 ms.
     public var first = Duration.milliseconds(200)
-    /// The factor from each wait to the next. Default 2.
+    /// The factor from each wait to the next. With 1 or less, all waits are equal. Default 2.
     public var factor = 2.0
     /// The longest wait. Default 20 s.
     public var longest = Duration.seconds(20)
-    /// The random share of a wait, 0…1: with 0.5, a wait of 1 s takes 0.5 s to 1 s. Default 0.5.
+    /// The random share of a wait, 0…1: with 0.5, a wait of 1 s takes 0.5 s to 1 s. Values outside count as the nearer
+    /// bound. Default 0.5.
     public var jitter = 0.5
 
     /// Creates a backoff with default values.

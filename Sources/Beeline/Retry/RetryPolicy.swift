@@ -24,7 +24,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// Three tries, after errors that may be temporary.
     public static let standard = RetryPolicy()
 
-    /// The total number of tries, including the first. Default 3.
+    /// The total number of tries, including the first. With 1 or less, nothing is tried again. Default 3.
     public var tries = 3
     /// The waits between tries.
     public var backoff = Backoff()
