@@ -55,7 +55,7 @@ extension BeelineClient {
     ) async throws(BeelineError) -> WebSocket {
         let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil, headerFields: fields)
         var options = options
-        options.redirects = RedirectPolicy.none
+        options.redirects = .off
         let call = Call(self, upgrade: Call.Upgrade(subprotocols: subprotocols, settings: settings))
         let response = try await call.run(ClientRequest(head, to: url, options: options))
         guard let socket = response.webSocket else {

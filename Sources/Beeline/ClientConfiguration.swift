@@ -43,7 +43,7 @@ public struct ClientConfiguration: Sendable {
     /// those of `TimeLimits()`: 10 s to connect, 60 s without data, no limit in all.
     public var limits = TimeLimits()
     /// The retry policy. Default no retries.
-    public var retry = RetryPolicy.none
+    public var retry = RetryPolicy.off
     /// When to send a second, equal request because the response is slow. Default `nil`: never.
     public var hedge: HedgePolicy?
     /// The credentials for each origin. Default none.

@@ -5,9 +5,14 @@ public import Names
 /// How the client handles a redirect (RFC 9110 §15.4).
 public enum RedirectPolicy: Sendable, Hashable {
     /// Returns the redirect as the response.
-    case none
+    case off
     /// Follows up to `limit` redirects. One more throws `tooManyRedirects`.
     case follow(limit: Int)
+
+    // Swift reads `options.redirects = .none` as nil. Because of this name, the compiler warns of it.
+    /// The earlier name of ``off``.
+    @available(*, deprecated, message: "in RequestOptions, `.none` means nil: as configured", renamed: "off")
+    public static var none: RedirectPolicy { .off }
 }
 
 /// The allowed method, fields and URLs of redirected requests. After a redirect from `https` to `http`, a request has no

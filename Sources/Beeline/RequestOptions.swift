@@ -9,7 +9,7 @@ public import Names
 public struct RequestOptions: Sendable {
     /// The time limits of the call, including its interceptors, redirects, tries and the waits between them.
     public var limits: TimeLimits?
-    /// The retry policy.
+    /// The retry policy. ``RetryPolicy/off`` turns off the configured retries.
     public var retry: RetryPolicy?
     /// When to send a second, equal request because the response is slow. A policy without methods turns hedging off.
     public var hedge: HedgePolicy?
@@ -21,7 +21,7 @@ public struct RequestOptions: Sendable {
     /// How long the body waits for the server's permission (`Expect: 100-continue`, RFC 9110 §10.1.1); `nil` sends the body at
     /// once. If the server refuses the expectation (417), the client sends the request again without it.
     public var expectContinue: Duration?
-    /// The redirect policy.
+    /// The redirect policy. With ``RedirectPolicy/off``, a redirect is the response.
     public var redirects: RedirectPolicy?
     /// The allowed method, fields and URLs of redirected requests.
     public var redirectRules: RedirectRules?

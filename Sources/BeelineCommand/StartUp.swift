@@ -31,7 +31,7 @@ extension FetchPlan {
 
     /// Whether all URLs have addresses, no redirect is followed, and no rule of `--connect-to` leads elsewhere.
     static func asksNoNames(_ client: ClientConfiguration, urls: [URLArgument], plan: URLPlan) -> Bool {
-        client.redirects == RedirectPolicy.none && client.connectTo.isEmpty
+        client.redirects == .off && client.connectTo.isEmpty
             && urls.allSatisfy { (try? plan.url($0.text, upload: nil))?.host.address != nil }
     }
 }

@@ -157,7 +157,7 @@ struct DownloadTests {
     @Test("a failed request for the rest counts as a resume, because the network may be away for several waits")
     func absentServer() async throws {
         var lab = try await Lab()
-        lab.options.request.retry = RetryPolicy.none
+        lab.options.request.retry = .off
         lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, absences: 3) }
         let download = try await lab.download()
         #expect(download.resumes == 4 && download.size == 500_000 && download.resumedFrom == 0)

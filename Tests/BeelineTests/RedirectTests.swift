@@ -262,7 +262,7 @@ struct RedirectTests {
     func notFollowed() async throws {
         let lab = try await ClientLab(handler: Self.handler)
         var options = RequestOptions()
-        options.redirects = RedirectPolicy.none
+        options.redirects = .off
         let response = try await lab.client.get(lab.url("a.test", "/go?to=/end"), options: options)
         #expect(response.status == .found)
         #expect(response.hop.cookiesReceived.map(\.outcome) == [.kept])

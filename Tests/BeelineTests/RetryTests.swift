@@ -168,6 +168,19 @@ struct RetryTests {
         await lab.stop()
     }
 
+    @Test("a request turns off the retries of the configuration")
+    func off() async throws {
+        let lab = try await ClientLab(configure: { $0.retry = .standard }) { _ in
+            .text("not yet", status: .serviceUnavailable)
+        }
+        var options = RequestOptions()
+        options.retry = .off
+        let response = try await lab.client.get(lab.url("a.test"), options: options)
+        #expect(response.status == .serviceUnavailable && response.tries == 1)
+        #expect(lab.site.requests.count == 1)
+        await lab.stop()
+    }
+
     @Test("the response is returned at once if no time is left for another attempt")
     func deadline() async throws {
         let clock = ManualClock()

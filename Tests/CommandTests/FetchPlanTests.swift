@@ -36,7 +36,7 @@ struct FetchPlanTests {
         let plan = try plan("http://a.test/")
         let client = plan.client
         #expect(client.upstreams == UpstreamSpec.standard)
-        #expect(client.redirects == .none && !client.decodesContent && client.isHTTPDNSEnabled)
+        #expect(client.redirects == .off && !client.decodesContent && client.isHTTPDNSEnabled)
         #expect(client.limits.connect == .seconds(10) && client.limits.idle == nil && client.limits.total == nil)
         #expect(plan.hasCookies && client.pinned.isEmpty && client.tls == TLSSettings())
         #expect(client.proxies == .none)

@@ -58,7 +58,7 @@ struct NetworkOptionTests {
         let follow = try plan("-X", "PUT", "--follow", "--max-redirs", "-1").client
         #expect(!follow.redirectRules.keepsMethod && follow.redirects == .follow(limit: .max))
         let trusted = try plan("--location-trusted")
-        #expect(try trusted.transfers()[0].options.credentialsFollowRedirects && trusted.client.redirects != .none)
+        #expect(try trusted.transfers()[0].options.credentialsFollowRedirects && trusted.client.redirects != .off)
         #expect(try !plan("-L").transfers()[0].options.credentialsFollowRedirects)
     }
 

@@ -15,11 +15,16 @@ public import HTTPTypes
 /// of the whole call includes all tries and waits: no wait starts that would end after it.
 public struct RetryPolicy: Hashable, Sendable {
     /// No retries.
-    public static let none: RetryPolicy = {
+    public static let off: RetryPolicy = {
         var policy = RetryPolicy()
         policy.tries = 1
         return policy
     }()
+
+    // Swift reads `options.retry = .none` as nil. Because of this name, the compiler warns of it.
+    /// The earlier name of ``off``.
+    @available(*, deprecated, message: "in RequestOptions, `.none` means nil: as configured", renamed: "off")
+    public static var none: RetryPolicy { .off }
 
     /// Three tries, after errors that may be temporary.
     public static let standard = RetryPolicy()

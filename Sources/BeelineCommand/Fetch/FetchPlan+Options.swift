@@ -19,7 +19,7 @@ extension FetchPlan {
     /// Whether every URL connects to its own host and port, so that the rules of `--connect-to` have no effect. The
     /// part then shares the connections of parts without rules, as in curl. False if a redirect may lead elsewhere.
     static func staysInPlace(_ client: ClientConfiguration, urls: [URLArgument], plan: URLPlan) -> Bool {
-        guard client.redirects == RedirectPolicy.none else { return false }
+        guard client.redirects == .off else { return false }
         return urls.allSatisfy { url in
             guard let origin = (try? plan.url(url.text, upload: nil))?.origin else { return false }
             // HSTS may change the scheme, and with it the standard port.

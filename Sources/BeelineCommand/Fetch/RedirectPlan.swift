@@ -18,7 +18,7 @@ extension ClientConfiguration {
         sendsReferer: Bool
     ) {
         let limit = connection.maxRedirs
-        redirects = connection.location ? .follow(limit: limit < 0 ? .max : limit) : .none
+        redirects = connection.location ? .follow(limit: limit < 0 ? .max : limit) : .off
         redirectRules.keepsReferer = true
         redirectRules.keepsPost = options.keepsPost
         redirectRules.keepsMethod = hasMethod && !options.obeysStatus

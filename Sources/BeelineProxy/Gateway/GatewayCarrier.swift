@@ -33,7 +33,7 @@ struct GatewayCarrier: Sendable {
     func carry(_ send: Send) async throws(Refusal) {
         var options = RequestOptions()
         // Redirects go to the player, so that relative links resolve against the right URL.
-        options.redirects = RedirectPolicy.none
+        options.redirects = .off
         options.screen = screen
         do {
             var response = try await client.send(request, to: url, body: body, options: options)
