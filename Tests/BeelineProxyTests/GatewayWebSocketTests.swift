@@ -105,7 +105,7 @@ struct GatewayWebSocketTests {
         }
 
         func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
-            let record = ServiceRecord(text: "1 a.test. ech=\(Base64.encode(list))")
+            let record = HTTPSRecord(text: "1 a.test. ech=\(Base64.encode(list))")
             return ServiceReply(record.map { [$0] } ?? [], owner: question.name, ttl: .seconds(60))
         }
     }

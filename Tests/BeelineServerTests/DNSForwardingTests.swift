@@ -105,7 +105,7 @@ struct DNSForwardingTests {
 
     @Test("hints of HTTPS records are checked as addresses are", arguments: ["127.0.0.1", "198.51.100.1"])
     func hints(_ hint: String) async throws {
-        let service = try #require(ServiceRecord(text: "1 . ipv4hint=\(hint)"))
+        let service = try #require(HTTPSRecord(text: "1 . ipv4hint=\(hint)"))
         let double = MessageDouble { query in
             MessageDouble.reply(query, [DNSRecord(query.question.name, ttl: 60, .other(.https, service.octets))])
         }

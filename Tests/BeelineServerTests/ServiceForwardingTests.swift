@@ -19,7 +19,7 @@ private struct OneRecordUpstream: MessageUpstream {
         if "\(name)" == "broken.test" { throw UpstreamError(.lookupFailed, "SERVFAIL") }
         var message = DNSMessage(questions: [query.question])
         message.flags.isResponse = true
-        if "\(name)" == "www.a.test", let record = ServiceRecord(text: "1 . alpn=h2 port=8443") {
+        if "\(name)" == "www.a.test", let record = HTTPSRecord(text: "1 . alpn=h2 port=8443") {
             message.answers = [DNSRecord(name, ttl: 60, .other(.https, record.octets))]
         }
         return message

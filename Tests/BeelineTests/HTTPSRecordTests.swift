@@ -41,7 +41,7 @@ private final class RecordUpstream: ServiceUpstream {
         }
         if fails { throw UpstreamError(.serverFailure, "no records now") }
         let texts = records.withLockedValue { $0["\(question.name)"] } ?? []
-        let found = texts.compactMap { ServiceRecord(text: $0) }
+        let found = texts.compactMap { HTTPSRecord(text: $0) }
         return ServiceReply(found, owner: question.name, ttl: .seconds(60))
     }
 }
@@ -95,7 +95,7 @@ struct HTTPSRecordTests {
             _ = client.jar?.store("id=7; Secure", from: try HTTPURL("https://a.test/"))
             let response = try await client.get("https://a.test/")
             #expect(response.hop.endpoint.port == port && "\(response.url)" == "https://a.test/")
-            #expect(response.hop.resolution?.services.first?.port == port)
+            #expect(response.hop.resolution?.httpsRecords.first?.port == port)
             #expect(try await response.text() == "a.test|id=7")
         }
     }

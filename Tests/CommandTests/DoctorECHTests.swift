@@ -16,7 +16,7 @@ private struct RecordUpstream: ServiceUpstream {
     }
 
     func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
-        let record = record.flatMap { ServiceRecord(text: $0) }
+        let record = record.flatMap { HTTPSRecord(text: $0) }
         return ServiceReply(record.map { [$0] } ?? [], owner: question.name, ttl: .seconds(60))
     }
 }

@@ -25,9 +25,9 @@ struct ECHPlanTests {
     @Test("the offer follows from the setting, the record and earlier rejections")
     func offers() throws {
         let list = try ECHConfigList(bytes)
-        let record = EndpointService(echConfigurations: bytes)
-        let plain = EndpointService(echConfigurations: bytes, isAuthenticated: false)
-        let broken = EndpointService(echConfigurations: [1, 2])
+        let record = EndpointService(echConfigList: bytes)
+        let plain = EndpointService(echConfigList: bytes, isAuthenticated: false)
+        let broken = EndpointService(echConfigList: [1, 2])
         func offer(
             _ ech: TLSSettings.ECH,
             _ service: EndpointService?,
@@ -58,7 +58,7 @@ struct ECHPlanTests {
     /// A rejection without a verified certificate cannot be believed, so that `-k` failed behind a device that intercepts TLS.
     @Test("an optional ECH is not offered without verification")
     func unverified() throws {
-        let record = EndpointService(echConfigurations: bytes)
+        let record = EndpointService(echConfigList: bytes)
         let list = try ECHConfigList(bytes)
         for (ech, offer) in [
             (TLSSettings.ECH.automatic, ECHPlan.Offer.nothing), (.required, .list(list)),
@@ -84,7 +84,7 @@ struct ECHPlanTests {
 
     @Test("retry configurations are used once")
     func retry() throws {
-        let record = EndpointService(echConfigurations: bytes)
+        let record = EndpointService(echConfigList: bytes)
         for ech in [TLSSettings.ECH.automatic, .required] {
             var plan = ECHPlan(settings(ech), service: record)
             #expect(plan.handle(rejection(newer)) == .retry)
@@ -102,7 +102,7 @@ struct ECHPlanTests {
         arguments: [[UInt8]]([[], [0, 6, 0xfe, 0x0a, 0, 2, 1, 1]])
     )
     func turnOff(_ retry: [UInt8]) throws {
-        let record = EndpointService(echConfigurations: bytes)
+        let record = EndpointService(echConfigList: bytes)
         var plan = ECHPlan(settings(.automatic), service: record)
         #expect(plan.handle(rejection(retry)) == .turnOff)
         #expect(plan.offer == .nothing)
@@ -120,7 +120,7 @@ struct ECHPlanTests {
     func unusableRetry() {
         let unusable = ECHConfigListTests.list(ECHConfigListTests.configuration(name: "10.1.1.1"))
         for retry in [unusable, [0, 2, 1, 1], [0, 0], [7]] {
-            var plan = ECHPlan(settings(.automatic), service: EndpointService(echConfigurations: bytes))
+            var plan = ECHPlan(settings(.automatic), service: EndpointService(echConfigList: bytes))
             #expect(plan.handle(rejection(retry)) == .fail("rejected ECH and sent configurations that cannot be used"))
         }
     }

@@ -51,7 +51,7 @@ struct ECHTests {
         /// The endpoints as an HTTPS record describes them.
         func endpoints(_ configurations: [UInt8]?, isAuthenticated: Bool = true) -> EndpointList {
             var list = EndpointList(origin.endpoints)
-            let service = EndpointService(echConfigurations: configurations, isAuthenticated: isAuthenticated)
+            let service = EndpointService(echConfigList: configurations, isAuthenticated: isAuthenticated)
             list.services = Dictionary(uniqueKeysWithValues: list.endpoints.map { ($0, service) })
             return list
         }
@@ -185,7 +185,7 @@ struct ECHTests {
             accepted.withLockedValue { $0 += 1 }
         }
         var list = EndpointList([server.endpoint])
-        list.services = [server.endpoint: EndpointService(echConfigurations: keys.configurations)]
+        list.services = [server.endpoint: EndpointService(echConfigList: keys.configurations)]
         let engine = Engine()
         let request = try PreparedRequest(.get, HTTPURL("https://a.test/"))
         let source = list
@@ -216,7 +216,7 @@ struct ECHTests {
             while try await connection.receive() != nil {}
         }
         var list = EndpointList([server.endpoint])
-        list.services = [server.endpoint: EndpointService(echConfigurations: keys.configurations)]
+        list.services = [server.endpoint: EndpointService(echConfigList: keys.configurations)]
         var configuration = EngineConfiguration()
         configuration.dial.stagger = .milliseconds(1)
         let engine = Engine(configuration: configuration)
@@ -333,7 +333,7 @@ struct ECHTests {
         let refused = try RefusedEndpoint()
         let keys = try ServerECH(publicName: Self.cover)
         var list = EndpointList([refused.endpoint, Endpoint(refused.endpoint.address, port: 9)])
-        list.services = [refused.endpoint: EndpointService(echConfigurations: keys.configurations)]
+        list.services = [refused.endpoint: EndpointService(echConfigList: keys.configurations)]
         var tls = TLSSettings()
         tls.ech = .required
         let engine = Engine()
@@ -404,7 +404,7 @@ struct ECHTests {
         let place = Origin(scheme: .http, host: try Host("proxy.test"), port: server.endpoint.port)
         let proxy = Proxy(kind == .http ? .http : .socks5, origin: place)
         var list = EndpointList([server.endpoint])
-        let record = EndpointService(echConfigurations: site.keys.configurations)
+        let record = EndpointService(echConfigList: site.keys.configurations)
         list.services = [server.endpoint: record]
         let configured = site.tls(.configured(try ECHConfigList(site.keys.configurations)))
         let answer = try await site.get(list, configured, route: .proxy(proxy))

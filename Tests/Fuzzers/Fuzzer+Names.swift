@@ -49,12 +49,12 @@ extension Fuzzer {
                     + (100..<140).flatMap { [0, UInt8($0), 0, 0] },
             ]
         ) { bytes in
-            guard let record = ServiceRecord(octets: bytes) else { return }
+            guard let record = HTTPSRecord(octets: bytes) else { return }
             if record.octets != bytes, !record.isAlias { violation("a record is not written as it was read") }
             _ = ServiceRoute(record, target: nil)
             let text = record.description
             // Some octets of a name cannot be read from text.
-            guard let again = ServiceRecord(text: text), again.targetName == record.targetName else { return }
+            guard let again = HTTPSRecord(text: text), again.targetName == record.targetName else { return }
             if again != record { violation("a record is not read again from its text") }
         },
         Fuzzer("json", texts: [#"{"a":[1,-2.5e3,true,null,"\u00e9\ud83c\udf6a"],"b":{}}"#, "[[[[]]]]"]) { bytes in

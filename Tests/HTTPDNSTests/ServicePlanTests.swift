@@ -16,7 +16,7 @@ struct ServicePlanTests {
         random: [Double] = [0.1, 0.2, 0.3]
     ) -> [String]? {
         var random = random[...]
-        let routes = texts.compactMap { ServiceRecord(text: $0) }.compactMap { record in
+        let routes = texts.compactMap { HTTPSRecord(text: $0) }.compactMap { record in
             ServiceRoute(record, target: record.target == "." ? nil : try? Host(record.target))
         }
         let origin = Origin(scheme: .https, host: host("w.test.example"))

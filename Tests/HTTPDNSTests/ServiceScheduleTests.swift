@@ -26,7 +26,7 @@ struct ServiceScheduleTests {
             switch action {
             case .ask(let upstream, let asked):
                 questions += 1
-                let records = (zone["\(asked)"] ?? []).compactMap { ServiceRecord(text: $0) }
+                let records = (zone["\(asked)"] ?? []).compactMap { HTTPSRecord(text: $0) }
                 let reply = ServiceReply(records, owner: asked, ttl: .seconds(60 - questions))
                 actions = schedule.event(.answered(upstream: upstream, reply), chance: 0, now: .past)
             case .cancel: actions.removeFirst()

@@ -153,10 +153,10 @@ struct ServiceServersTests {
         for (url, endpoints, records) in Self.expected {
             let resolution = try await resolver.resolve(try HTTPURL(url).origin)
             #expect(resolution.endpoints.map(\.description) == endpoints, "\(url)")
-            #expect(resolution.services.count == records, "\(url)")
+            #expect(resolution.httpsRecords.count == records, "\(url)")
         }
         let known = try await resolver.resolve(try HTTPURL("https://www.corp.test").origin)
-        #expect(known.source == .cached && known.services.first?.echConfigurations == [0, 3, 1, 2, 3])
+        #expect(known.source == .cached && known.httpsRecords.first?.echConfigList == [0, 3, 1, 2, 3])
         #expect(known.endpointServices[known.endpoints[0]]?.applicationProtocols == ["h2", "http/1.1"])
         await resolver.shutDown()
     }

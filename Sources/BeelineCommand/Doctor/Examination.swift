@@ -189,10 +189,10 @@ struct Examination: Sendable {
     private func finding(_ outcome: ECHOutcome, list: EndpointList, record: Record) -> Diagnosis.ECHFinding {
         guard outcome == .notOffered else { return .outcome(outcome) }
         if tls.ech == .off { return .notOffered(.off) }
-        if list.endpoints.contains(where: { list.services[$0]?.echConfigurations != nil }) {
+        if list.endpoints.contains(where: { list.services[$0]?.echConfigList != nil }) {
             return .notOffered(.unusable)
         }
-        if record.services.values.contains(where: { $0.echConfigurations != nil }) { return .notOffered(.elsewhere) }
+        if record.services.values.contains(where: { $0.echConfigList != nil }) { return .notOffered(.elsewhere) }
         return .notOffered(record.isAsked ? .nonePublished : .notAsked)
     }
 

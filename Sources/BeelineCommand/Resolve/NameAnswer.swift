@@ -16,7 +16,7 @@ struct NameAnswer: Hashable, Sendable {
     /// The TTL of each address; nil if it does not expire.
     private(set) var ttls: [Duration?] = []
     /// The HTTPS records; empty if there are none, or the upstream carries none.
-    private(set) var services: [ServiceRecord] = []
+    private(set) var services: [HTTPSRecord] = []
     /// The age of the answer.
     private(set) var age = Duration.zero
     /// The source, such as `fresh` or `cached`; nil without an answer.
@@ -39,7 +39,7 @@ struct NameAnswer: Hashable, Sendable {
         addresses = resolution.addresses
         let isKept = resolution.source != .literal
         ttls = resolution.addresses.map { _ in isKept ? resolution.ttl : nil }
-        services = resolution.services
+        services = resolution.httpsRecords
         age = resolution.age
         source = resolution.source
         upstream = isKept ? resolution.upstream : nil

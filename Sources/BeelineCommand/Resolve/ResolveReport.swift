@@ -80,13 +80,13 @@ struct ResolveReport: Encodable {
         /// The record in the format of master files.
         var record: String
 
-        init(_ record: ServiceRecord) {
+        init(_ record: HTTPSRecord) {
             priority = record.priority
             target = record.target
             alpn = record.applicationProtocols
             port = record.port
             hints = record.hints.map(\.description)
-            ech = record.echConfigurations.map { Base64.encode($0) }
+            ech = record.echConfigList.map { Base64.encode($0) }
             self.record = record.description
         }
     }

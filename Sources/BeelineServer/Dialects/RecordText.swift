@@ -26,7 +26,7 @@ enum RecordText {
             case 15: numbered(octets, 1)
             case 33: numbered(octets, 3)
             case 16: strings(octets)
-            case 64, 65: ServiceRecord(octets: octets)?.description
+            case 64, 65: HTTPSRecord(octets: octets)?.description
             case 257: authorization(octets)
             default: nil
             }

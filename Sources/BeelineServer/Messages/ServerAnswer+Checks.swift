@@ -46,7 +46,7 @@ extension AnswerCheck {
             answer[address.family] = .addresses([address], ttl: nil)
             return (try? checked(answer)) != nil
         case .other(let type, let octets) where type == .svcb || type == .https:
-            guard let service = ServiceRecord(octets: octets) else { return false }
+            guard let service = HTTPSRecord(octets: octets) else { return false }
             return (try? check([service])) != nil
         default: return true
         }

@@ -91,7 +91,7 @@ extension TLSSettings {
     /// The configurations to use for an endpoint; nil if there are none or the settings exclude them.
     package func echList(for service: EndpointService?) -> ECHConfigList? {
         if case .configured(let list) = ech { return hasECH ? list : nil }
-        guard usesECHOfRecords, let service, let bytes = service.echConfigurations,
+        guard usesECHOfRecords, let service, let bytes = service.echConfigList,
             ech == .automatic || service.isAuthenticated
         else { return nil }
         // A malformed list is the same as none (RFC 9848 §4).

@@ -32,7 +32,7 @@ extension EndpointList {
         if let max = key.tls.maxVersion, max < .tls13 { return "ECH needs TLS 1.3, which the settings do not allow" }
         let configure = ECHRemedy.configure.rawValue
         if key.route != .direct { return "no HTTPS record describes a proxy or a Unix domain socket: \(configure)" }
-        let published = services.filter { $0.echConfigurations != nil }
+        let published = services.filter { $0.echConfigList != nil }
         if published.isEmpty {
             return
                 "no configuration is known: no HTTPS record was asked for or arrived in time, or the site publishes none: "

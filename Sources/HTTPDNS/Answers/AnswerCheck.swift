@@ -59,7 +59,7 @@ public struct AnswerCheck: Hashable, Sendable {
     /// Checks the hints of HTTPS records as A and AAAA records are checked.
     ///
     /// - Throws: ``UpstreamError`` with code `bogusAnswer` if an address is refused.
-    package func check(_ records: [ServiceRecord]) throws(UpstreamError) {
+    package func check(_ records: [HTTPSRecord]) throws(UpstreamError) {
         for record in records {
             for hint in record.hints { try check(hint) }
         }

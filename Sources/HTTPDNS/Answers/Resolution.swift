@@ -49,7 +49,7 @@ public struct Resolution: Hashable, Sendable {
 
     /// The HTTPS records of the name (RFC 9460), in the order of their priority. Empty if there are none, or if they did
     /// not arrive in time; see ``ResolverConfiguration/usesHTTPSRecords``.
-    public var services: [ServiceRecord] { answer?.records ?? [] }
+    public var httpsRecords: [HTTPSRecord] { answer?.records ?? [] }
 
     /// The data of the HTTPS records for some of the endpoints.
     package var endpointServices: [Endpoint: EndpointService] { plan?.services ?? [:] }

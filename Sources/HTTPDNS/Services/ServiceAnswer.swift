@@ -10,7 +10,7 @@ package final class ServiceAnswer: Hashable, Sendable {
     static let maxRecords = 16
 
     /// The records of the name itself, in the order of their priority.
-    package let records: [ServiceRecord]
+    package let records: [HTTPSRecord]
     /// The routes, after all aliases, in the order of their priority. Empty if there are no usable records.
     let routes: [ServiceRoute]
     /// The name of the upstream; empty if none has answered.
@@ -24,7 +24,7 @@ package final class ServiceAnswer: Hashable, Sendable {
     let failures: Int
 
     init(
-        records: [ServiceRecord],
+        records: [HTTPSRecord],
         routes: [ServiceRoute],
         upstream: String = "",
         expiresAt: Moment,
@@ -101,7 +101,7 @@ struct ServiceRoute: Hashable, Sendable {
     /// protocols (§7.1.2).
     ///
     /// - Parameter target: The host of the record's target; nil: the origin's own.
-    init?(_ record: ServiceRecord, target: Host?) {
+    init?(_ record: HTTPSRecord, target: Host?) {
         let parameters = record.parameters
         guard parameters.mandatory.allSatisfy(ServiceParameters.Key.understood.contains) else { return nil }
         if parameters[.alpn] != nil {
@@ -117,7 +117,7 @@ struct ServiceRoute: Hashable, Sendable {
         port = record.port
         guard port != 0 else { return nil }
         hints = Array(parameters.hints(.v6).prefix(Self.maxHints) + parameters.hints(.v4).prefix(Self.maxHints))
-        ech = record.echConfigurations
+        ech = record.echConfigList
         hasUsableECH = ech.map { (try? ECHConfigList($0)) != nil } ?? false
     }
 

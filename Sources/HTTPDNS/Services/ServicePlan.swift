@@ -55,7 +55,7 @@ package final class ServicePlan: Hashable, Sendable {
             let ordered = ranking.order(v4: addresses.v4, v6: addresses.v6, port: port, now: now).addresses
             let service = EndpointService(
                 applicationProtocols: route.protocols,
-                echConfigurations: route.ech,
+                echConfigList: route.ech,
                 isAuthenticated: route.isAuthenticated
             )
             for address in ordered where endpoints.count < Self.maxEndpoints {

@@ -31,7 +31,7 @@ struct ServiceSchedule {
     /// The result of the lookup.
     struct Outcome: Equatable {
         /// The records of the first name.
-        var records: [ServiceRecord] = []
+        var records: [HTTPSRecord] = []
         var routes: [ServiceRoute] = []
         /// The upstream of the last answer; nil if none has answered.
         var upstream: Int?
@@ -132,7 +132,7 @@ struct ServiceSchedule {
     }
 
     /// The usable routes of the records at the end of the chain.
-    private func routes(of records: [ServiceRecord], owner: DNSName) -> [ServiceRoute] {
+    private func routes(of records: [HTTPSRecord], owner: DNSName) -> [ServiceRoute] {
         if records.isEmpty { return aliasRoute }
         return records.compactMap { record in
             var target: Host?

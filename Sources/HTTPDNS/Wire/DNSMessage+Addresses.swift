@@ -35,9 +35,9 @@ extension DNSMessage {
     func services(answering question: DNSQuestion, id: UInt16) throws(UpstreamError) -> ServiceReply {
         try check(answering: question, id: id)
         let found = try follow(question)
-        var records: [ServiceRecord] = []
+        var records: [HTTPSRecord] = []
         for case .other(question.type, let octets) in found.records.map(\.data) {
-            guard let record = ServiceRecord(octets: octets) else {
+            guard let record = HTTPSRecord(octets: octets) else {
                 return ServiceReply(owner: found.last, ttl: .seconds(found.ttl))
             }
             records.append(record)

@@ -106,7 +106,7 @@ struct MachineScript {
             return isDue ? .servicesMissed(request) : nil
         case .services(let upstream, let texts, let ttl):
             guard let question = takeServiceQuestion(upstream) else { return nil }
-            let records = texts.compactMap { ServiceRecord(text: $0) }
+            let records = texts.compactMap { HTTPSRecord(text: $0) }
             #expect(records.count == texts.count)
             let reply = ServiceReply(records, owner: question.question.name, ttl: ttl.map { .seconds($0) })
             return .servicesAnswered(question.id, .success(reply))

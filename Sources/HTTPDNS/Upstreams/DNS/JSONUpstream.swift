@@ -150,7 +150,7 @@ extension DNSRecord {
             )
         case .https, .svcb:
             // Malformed text becomes empty content, which is malformed too, so that all records are refused.
-            content = .other(type, ServiceRecord(text: data)?.octets ?? [])
+            content = .other(type, HTTPSRecord(text: data)?.octets ?? [])
         default:
             content = .other(type, [])
         }

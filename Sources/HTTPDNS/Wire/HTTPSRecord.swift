@@ -3,7 +3,7 @@
 public import Names
 
 /// An HTTPS or SVCB record: where and how a service is reached (RFC 9460).
-public struct ServiceRecord: Hashable, Sendable, CustomStringConvertible {
+public struct HTTPSRecord: Hashable, Sendable, CustomStringConvertible {
     /// The order in which records are tried, the lowest first. 0: the name is an alias of ``target``, and the record
     /// has no other content (§2.4.2).
     public let priority: UInt16
@@ -66,7 +66,7 @@ public struct ServiceRecord: Hashable, Sendable, CustomStringConvertible {
     public var hints: [IPAddress] { parameters.hints(.v6) + parameters.hints(.v4) }
 
     /// The `ECHConfigList` for Encrypted Client Hello (RFC 9848), not checked; nil if there is none.
-    public var echConfigurations: [UInt8]? { parameters[.ech] }
+    public var echConfigList: [UInt8]? { parameters[.ech] }
 
     /// The text form, such as `1 . alpn=h2`.
     public var description: String {
@@ -78,7 +78,7 @@ public struct ServiceRecord: Hashable, Sendable, CustomStringConvertible {
 /// The answer of an upstream to a question for SVCB or HTTPS records.
 package struct ServiceReply: Hashable, Sendable {
     /// The records; empty if there are none.
-    package var records: [ServiceRecord]
+    package var records: [HTTPSRecord]
     /// The name that has the records, after all CNAMEs.
     package var owner: DNSName
     /// How long the answer may be cached; nil: not confirmed (no SOA, RFC 2308 §5).
@@ -86,7 +86,7 @@ package struct ServiceReply: Hashable, Sendable {
     /// Whether the answer came over an authenticated connection.
     package var isAuthenticated = false
 
-    package init(_ records: [ServiceRecord] = [], owner: DNSName, ttl: Duration?) {
+    package init(_ records: [HTTPSRecord] = [], owner: DNSName, ttl: Duration?) {
         self.records = records
         self.owner = owner
         self.ttl = ttl

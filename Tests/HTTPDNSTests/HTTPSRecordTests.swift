@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPDNS
 
 @Suite("HTTPS and SVCB records")
-struct ServiceRecordTests {
+struct HTTPSRecordTests {
     /// The test vectors of RFC 9460 appendix D.1 and D.2: the text form, and the content in hexadecimal.
     static let vectors: [(text: String, hex: String)] = [
         ("0 foo.example.com.", "000003666f6f076578616d706c6503636f6d00"),
@@ -43,11 +43,11 @@ struct ServiceRecordTests {
     @Test("the vectors of RFC 9460 appendix D are read from text and octets, and written again", arguments: vectors)
     func vector(_ text: String, _ hex: String) throws {
         let octets = try #require(Hex.decode(hex))
-        let record = try #require(ServiceRecord(text: text))
+        let record = try #require(HTTPSRecord(text: text))
         #expect(record.octets == octets)
-        #expect(ServiceRecord(octets: octets) == record)
-        #expect(ServiceRecord(text: record.description) == record)
-        #expect(ServiceRecord(text: "\\# \(octets.count) \(hex)") == record)
+        #expect(HTTPSRecord(octets: octets) == record)
+        #expect(HTTPSRecord(text: record.description) == record)
+        #expect(HTTPSRecord(text: "\\# \(octets.count) \(hex)") == record)
     }
 
     @Test("mandatory keys are looked for in one pass, of which a message has room for ten thousand")
@@ -70,7 +70,7 @@ struct ServiceRecordTests {
         ]
     )
     func failures(_ words: String) {
-        #expect(ServiceRecord(text: "1 foo.example.com. \(words)") == nil)
+        #expect(HTTPSRecord(text: "1 foo.example.com. \(words)") == nil)
     }
 
     @Test(
@@ -93,7 +93,7 @@ struct ServiceRecordTests {
         ]
     )
     func malformed(_ reason: String, _ hex: String) throws {
-        #expect(ServiceRecord(octets: try #require(Hex.decode(hex))) == nil, "\(reason)")
+        #expect(HTTPSRecord(octets: try #require(Hex.decode(hex))) == nil, "\(reason)")
     }
 
     @Test("one malformed record makes the whole set absent")
@@ -113,22 +113,22 @@ struct ServiceRecordTests {
     func parametersOfAlias() throws {
         // 0 cdn.example. no-default-alpn
         let octets = try #require(Hex.decode("0000" + "0363646e076578616d706c6500" + "00020000"))
-        #expect(ServiceRecord(octets: octets) == ServiceRecord(text: "0 cdn.example."))
+        #expect(HTTPSRecord(octets: octets) == HTTPSRecord(text: "0 cdn.example."))
     }
 
     @Test("records with h3 only, and with a mandatory key that is not understood, are passed over")
     func passedOver() throws {
-        let isUsable = { (text: String) in ServiceRecord(text: text).flatMap { ServiceRoute($0, target: nil) } != nil }
+        let isUsable = { (text: String) in HTTPSRecord(text: text).flatMap { ServiceRoute($0, target: nil) } != nil }
         #expect(isUsable("1 . alpn=h3,h2") && isUsable("1 .") && isUsable("1 . alpn=h3"))
         #expect(!isUsable("1 . alpn=h3 no-default-alpn") && !isUsable("1 . mandatory=key9 key9=x"))
         #expect(isUsable("1 . key9=x") && isUsable("1 . mandatory=port port=8443"))
-        let record = try #require(ServiceRecord(text: "1 . alpn=h3,h2"))
+        let record = try #require(HTTPSRecord(text: "1 . alpn=h3,h2"))
         #expect(ServiceRoute(record, target: nil)?.protocols == ["h2", "http/1.1"])
     }
 
     @Test("hints are checked as addresses are")
     func hints() throws {
-        let record = try #require(ServiceRecord(text: "1 . ipv4hint=127.0.0.1"))
+        let record = try #require(HTTPSRecord(text: "1 . ipv4hint=127.0.0.1"))
         var check = AnswerCheck()
         #expect(throws: UpstreamError.self) { try check.check([record]) }
         check.allowsLocalAnswers = true
@@ -138,7 +138,7 @@ struct ServiceRecordTests {
     @Test("of many hints, 16 of each family are kept")
     func manyHints() throws {
         let hints = (1...100).map { "192.0.2.\($0)" }.joined(separator: ",")
-        let record = try #require(ServiceRecord(text: "1 . ipv4hint=\(hints)"))
+        let record = try #require(HTTPSRecord(text: "1 . ipv4hint=\(hints)"))
         #expect(ServiceRoute(record, target: nil)?.hints.count == ServiceRoute.maxHints)
     }
 
@@ -158,12 +158,12 @@ struct ServiceRecordTests {
         var reread = 0
         for _ in 0..<Fuzz.rounds {
             let octets = fuzz.mutate(seeds)
-            guard let record = ServiceRecord(octets: octets) else { continue }
+            guard let record = HTTPSRecord(octets: octets) else { continue }
             read += 1
             #expect(record.octets == octets || record.isAlias)
             _ = ServiceRoute(record, target: nil)
             // Names with escapes are not read from text.
-            guard let again = ServiceRecord(text: record.description), again.targetName == record.targetName else {
+            guard let again = HTTPSRecord(text: record.description), again.targetName == record.targetName else {
                 continue
             }
             #expect(again == record)
