@@ -177,7 +177,8 @@ struct CutConnectionTests {
         let jar = try await server.jar()
         let origin = try HTTPURL("https://shop.test/").origin
         for number in 0..<2 {
-            let outcome = try await jar.withLogin(for: origin, isLoggedIn: { $0.allCookies().count > number }) { copy in
+            let outcome = try await jar.ensureLoggedIn(to: origin, isLoggedIn: { $0.allCookies().count > number }) {
+                copy in
                 copy.insert(Cookie("n\(number)", "1", domain: "shop.test"))
             }
             #expect(outcome == .loggedIn)

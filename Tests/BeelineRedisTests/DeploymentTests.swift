@@ -183,7 +183,7 @@ struct DeploymentTests {
         jar.set("a", "1")
         try await jar.synchronize(within: .seconds(30))
         let origin = try HTTPURL("https://shop.test/").origin
-        let outcome = try await jar.withLogin(for: origin, isLoggedIn: { $0.allCookies().count > 1 }) { copy in
+        let outcome = try await jar.ensureLoggedIn(to: origin, isLoggedIn: { $0.allCookies().count > 1 }) { copy in
             copy.insert(Cookie("b", "2", domain: "shop.test"))
             copy.remove(Cookie("a", "", domain: "shop.test"))
             copy.insert(Cookie("c", "2", domain: "shop.test"))

@@ -27,7 +27,7 @@ struct JarEncryptionTests {
         try await two.has("secretname=secretvalue")
         let origin = try HTTPURL("https://shop.test/").origin
         await #expect(throws: RedisError.self) {
-            try await one.withLogin(for: origin, isLoggedIn: { _ in false }, logIn: { _ in })
+            try await one.ensureLoggedIn(to: origin, isLoggedIn: { _ in false }, logIn: { _ in })
         }
         var dump = try server.ask("--scan")
         for key in dump.split(separator: "\n") {

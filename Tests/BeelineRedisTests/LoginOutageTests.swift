@@ -64,7 +64,7 @@ struct LoginOutageTests {
         let holding = try await holder.beginEndlessLogin()
         let checks = NIOLockedValueBox(0)
         let origin = try HTTPURL("https://shop.test/").origin
-        async let outcome = waiter.withLogin(for: origin) { jar in
+        async let outcome = waiter.ensureLoggedIn(to: origin) { jar in
             checks.withLockedValue { $0 += 1 }
             return !jar.allCookies().isEmpty
         } logIn: { copy in

@@ -16,8 +16,8 @@ extension RedisJar {
         within limit: Duration = .seconds(60),
         _ body: @escaping @Sendable (CookieJar) async throws -> Void
     ) async throws -> LoginOutcome {
-        try await withLogin(
-            for: try HTTPURL("https://shop.test/").origin,
+        try await ensureLoggedIn(
+            to: try HTTPURL("https://shop.test/").origin,
             within: limit,
             isLoggedIn: { $0.allCookies().contains { $0.name == "session" && $0.value == value ?? $0.value } },
             logIn: body

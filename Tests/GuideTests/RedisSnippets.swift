@@ -23,7 +23,7 @@ func shareJar() async throws {
     let client = try BeelineClient(jar: shared.jar)
 
     let url = try HTTPURL("https://shop.example/account")
-    let outcome = try await shared.withLogin(for: url.origin) { jar in
+    let outcome = try await shared.ensureLoggedIn(to: url.origin) { jar in
         jar.cookies(for: url).contains { $0.name == "session" }
     } logIn: { jar in
         let client = try BeelineClient(jar: jar)

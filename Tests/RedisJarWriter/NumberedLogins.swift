@@ -29,7 +29,7 @@ struct NumberedLogins {
     func logIn(_ number: Int, with shared: RedisJar) async throws -> Bool {
         let login = "\(page)?number=\(number)&process=\(getpid())"
         do {
-            _ = try await shared.withLogin(for: origin, within: .seconds(120)) { jar in
+            _ = try await shared.ensureLoggedIn(to: origin, within: .seconds(120)) { jar in
                 let session = jar.allCookies().first { $0.name == "session" }
                 return session.flatMap { Int($0.value) } ?? 0 >= number
             } logIn: { jar in

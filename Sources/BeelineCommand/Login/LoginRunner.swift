@@ -24,7 +24,7 @@ struct LoginRunner: Sendable {
     func run(_ file: JarFile, bounds: CookieJarConfiguration) async throws -> Int32 {
         let shared = try await OpenJar.shared(file, bounds: bounds)
         do {
-            let outcome = try await shared.withLogin(for: url.origin, within: wait) { jar in
+            let outcome = try await shared.ensureLoggedIn(to: url.origin, within: wait) { jar in
                 jar.cookies(for: url).contains { $0.name == cookie }
             } logIn: { jar in
                 try await logIn(jar)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
-/// How a jar came to be logged in (``RedisJar/withLogin(for:within:isLoggedIn:logIn:)``).
+/// How a jar came to be logged in (``RedisJar/ensureLoggedIn(to:within:isLoggedIn:logIn:)``).
 public enum LoginOutcome: Hashable, Sendable {
     /// The jar was already logged in.
     case alreadyLoggedIn

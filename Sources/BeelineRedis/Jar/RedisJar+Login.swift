@@ -14,7 +14,7 @@ extension RedisJar {
     /// is written.
     ///
     /// ```swift
-    /// let outcome = try await shared.withLogin(for: url.origin) { jar in
+    /// let outcome = try await shared.ensureLoggedIn(to: url.origin) { jar in
     ///     jar.header(for: url)?.contains("session=") ?? false
     /// } logIn: { jar in
     ///     let client = try BeelineClient(jar: jar)
@@ -33,8 +33,8 @@ extension RedisJar {
     /// - Returns: Whether this process logged in.
     /// - Throws: The errors of the closures, `CancellationError`, and ``RedisError``: `unavailable` without the server,
     ///   `timedOut`, `leaseLost`, `notLoggedIn`, `tooManyChanges`, `closed`.
-    public func withLogin(
-        for origin: Origin,
+    public func ensureLoggedIn(
+        to origin: Origin,
         within limit: Duration = .seconds(60),
         isLoggedIn: (CookieJar) async throws -> Bool,
         logIn: @escaping @Sendable (CookieJar) async throws -> Void
