@@ -333,7 +333,7 @@ struct DeploymentTests {
         var configuration = RedisJarConfiguration(name: "shop")
         configuration.redis.password = "s3cret"
         configuration.redis.user = "me"
-        configuration.key = RedisJarKey([UInt8](repeating: 171, count: 32))
+        configuration.encryptionKey = RedisJarEncryptionKey([UInt8](repeating: 171, count: 32))
         var dumped = ""
         dump(configuration, to: &dumped)
         for text in ["\(configuration)", String(reflecting: configuration), "\(configuration.redis)", dumped] {

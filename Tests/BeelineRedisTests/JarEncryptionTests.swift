@@ -12,14 +12,14 @@ import Testing
 
 @Suite("Encrypted jars", .timeLimit(.minutes(2)))
 struct JarEncryptionTests {
-    private static let key = RedisJarKey((0..<32).map { UInt8($0) })
-    private static let other = RedisJarKey((1..<33).map { UInt8($0) })
+    private static let key = RedisJarEncryptionKey((0..<32).map { UInt8($0) })
+    private static let other = RedisJarEncryptionKey((1..<33).map { UInt8($0) })
 
     @Test("the server holds no name, domain or value", .enabled(if: !RedisServer.programs.isEmpty))
     func nothingReadable() async throws {
         let server = try RedisServer(try #require(RedisServer.programs.first))
-        let one = try await server.jar { $0.key = Self.key }
-        let two = try await server.jar { $0.key = Self.key }
+        let one = try await server.jar { $0.encryptionKey = Self.key }
+        let two = try await server.jar { $0.encryptionKey = Self.key }
         one.set("secretname", "secretvalue")
         one.set("deletedname", "deletedvalue")
         try await two.has("deletedname=deletedvalue", "secretname=secretvalue")
@@ -47,19 +47,19 @@ struct JarEncryptionTests {
     @Test("records of another key are reported and left alone", .enabled(if: !RedisServer.programs.isEmpty))
     func otherKey() async throws {
         let server = try RedisServer(try #require(RedisServer.programs.first))
-        let one = try await server.jar { $0.key = Self.key }
+        let one = try await server.jar { $0.encryptionKey = Self.key }
         one.set("a", "1")
         try await one.synchronize()
         let told = NIOLockedValueBox<[String]>([])
         let stranger = try await server.jar {
-            $0.key = Self.other
+            $0.encryptionKey = Self.other
             $0.onProblem = { problem in told.withLockedValue { $0.append(problem) } }
         }
         let plain = try await server.jar { $0.onProblem = { problem in told.withLockedValue { $0.append(problem) } } }
         stranger.set("a", "2")
         try await stranger.synchronize()
         #expect(stranger.pairs == ["a=2"] && stranger.state.unreadableRecords == 1 && plain.pairs.isEmpty)
-        let later = try await server.jar { $0.key = Self.key }
+        let later = try await server.jar { $0.encryptionKey = Self.key }
         try await later.has("a=1")
         #expect(told.withLockedValue { Set($0) }.count == 2)
         for jar in [one, stranger, plain, later] { try await jar.close() }
@@ -114,7 +114,7 @@ struct JarEncryptionTests {
             Data(octets), Data((hexadecimal + "\n").utf8), Data((Data(octets).base64EncodedString() + "\n").utf8),
         ] {
             try write(data)
-            #expect(try RedisJarKey(file: path).octets == octets)
+            #expect(try RedisJarEncryptionKey(file: path).octets == octets)
         }
         let refused: [(Data, Int)] = [
             (Data(octets), 0o604), (Data(octets.dropLast()), 0o600), (Data(), 0o600),
@@ -122,10 +122,10 @@ struct JarEncryptionTests {
         ]
         for (data, mode) in refused {
             try write(data, mode: mode)
-            #expect(throws: RedisError.self) { try RedisJarKey(file: path) }
+            #expect(throws: RedisError.self) { try RedisJarEncryptionKey(file: path) }
         }
-        #expect(throws: RedisError.self) { try RedisJarKey(file: folder.path) }
-        #expect(throws: RedisError.self) { try RedisJarKey(file: folder.path + "/none") }
+        #expect(throws: RedisError.self) { try RedisJarEncryptionKey(file: folder.path) }
+        #expect(throws: RedisError.self) { try RedisJarEncryptionKey(file: folder.path + "/none") }
     }
 }
 #endif

@@ -53,7 +53,9 @@ struct JarPeerTests {
     func wipe(_ lead: Int64) async throws {
         let server = try Self.server()
         let relay = try await Relay.start(to: server.port)
-        let jar = try await Self.jar(of: server, behind: relay) { $0.key = RedisJarKey((0..<32).map { UInt8($0) }) }
+        let jar = try await Self.jar(of: server, behind: relay) {
+            $0.encryptionKey = RedisJarEncryptionKey((0..<32).map { UInt8($0) })
+        }
         jar.set("a", "1")
         try await jar.synchronize(within: .seconds(30))
         try await Self.change(of: jar, behind: relay) {
@@ -72,7 +74,7 @@ struct JarPeerTests {
         let server = try Self.server()
         let relay = try await Relay.start(to: server.port)
         let jar = try await Self.jar(of: server, behind: relay) {
-            $0.key = RedisJarKey((0..<32).map { UInt8($0) })
+            $0.encryptionKey = RedisJarEncryptionKey((0..<32).map { UInt8($0) })
             $0.deletionLifetime = .milliseconds(1)
         }
         jar.set("a", "1")

@@ -99,7 +99,7 @@ struct JarValueTests {
         var configuration = RedisJarConfiguration(name: "shop")
         configuration.maxRecords = maxRecords
         let entry = PendingChanges.Entry(cookie: cookie, kind: .stored, updated: JarUpdate.maxVersion, order: 0)
-        for key in [nil, RedisJarKey(Array(repeating: 7, count: 32))] {
+        for key in [nil, RedisJarEncryptionKey(Array(repeating: 7, count: 32))] {
             let coding = JarCoding(place: "shop", cipher: key.map { JarCipher($0) })
             let sealed = coding.record(of: entry)
             let (field, record) = (try #require(sealed?.field), try #require(sealed?.record))

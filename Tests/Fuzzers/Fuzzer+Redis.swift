@@ -84,7 +84,7 @@ extension Fuzzer {
     private static let plain = JarCoding(place: "{beeline:jar:shop}:", cipher: nil)
     private static let encrypted = JarCoding(
         place: "{beeline:jar:shop}:",
-        cipher: RedisJarKey([UInt8](repeating: 7, count: 32)).map { JarCipher($0) }
+        cipher: RedisJarEncryptionKey([UInt8](repeating: 7, count: 32)).map { JarCipher($0) }
     )
 
     /// The replies that arrive in pieces, and whether the reader has refused the next one.

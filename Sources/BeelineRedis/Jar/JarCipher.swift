@@ -16,7 +16,7 @@ struct JarCipher: Sendable {
     private let records: SymmetricKey
     private let names: SymmetricKey
 
-    init(_ key: RedisJarKey) {
+    init(_ key: RedisJarEncryptionKey) {
         let key = SymmetricKey(data: key.octets)
         func derived(_ use: String) -> SymmetricKey {
             HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Array("beeline jar \(use)".utf8), outputByteCount: 32)

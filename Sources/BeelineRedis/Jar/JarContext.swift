@@ -58,11 +58,11 @@ struct JarContext: Sendable {
         }
         progress.update { values in
             values.unreadable += 1
-            if configuration.key == nil, coding.isEncrypted(record) { values.isEncrypted = true }
+            if configuration.encryptionKey == nil, coding.isEncrypted(record) { values.isEncrypted = true }
         }
         guard !lacksKey else { return nil }
         report(
-            configuration.key == nil
+            configuration.encryptionKey == nil
                 ? needsKey
                 : "the jar \(configuration.name) has cookies that its key does not decrypt; they are left alone"
         )

@@ -133,7 +133,7 @@ final class JarReader: Sendable {
         // A process that has seen all changes has seen all deletions. Before its first survey it has only cookies of
         // its own.
         guard before.place == nil, let followed = before.followed else { return false }
-        guard context.configuration.key != nil else { return pruned <= context.latestVersion }
+        guard context.configuration.encryptionKey != nil else { return pruned <= context.latestVersion }
         // The server can choose this number, which is not encrypted as a record is. Only a process that was away for
         // longer than deletions are kept must accept it.
         let absence = followed.duration(to: .now)

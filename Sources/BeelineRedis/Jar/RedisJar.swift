@@ -72,7 +72,7 @@ public final class RedisJar: Sendable {
             jar: jar,
             recorder: recorder,
             progress: JarProgress(),
-            coding: JarCoding(place: keys.base, cipher: configuration.key.map { JarCipher($0) }),
+            coding: JarCoding(place: keys.base, cipher: configuration.encryptionKey.map { JarCipher($0) }),
             keys: keys,
             configuration: configuration,
             clock: clock

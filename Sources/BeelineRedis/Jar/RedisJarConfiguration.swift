@@ -12,7 +12,7 @@ public struct RedisJarConfiguration: Sendable {
     public var redis: RedisConfiguration
     /// Encrypts the cookies on the server. All processes of a jar must have the same key. Nil: the cookies are readable
     /// there. Default: nil.
-    public var key: RedisJarKey?
+    public var encryptionKey: RedisJarEncryptionKey?
 
     /// The maximum number of cookies and deletion records on the server. Above it, the oldest deletion record is
     /// dropped, and if there is none, a new cookie stays local. Default: 20,000; at most a million.

@@ -158,7 +158,7 @@ extension RedisJarConfiguration {
             throw RedisError(.badURL, "the Redis URL names no jar; write redis://HOST[:PORT][/DATABASE]/NAME")
         }
         name = (rest + [last]).joined(separator: "/")
-        if let file = url.query["key-file"] { key = try RedisJarKey(file: file) }
+        if let file = url.query["key-file"] { encryptionKey = try RedisJarEncryptionKey(file: file) }
     }
 }
 #endif

@@ -10,7 +10,7 @@ import Foundation
 #endif
 
 /// The key that encrypts the cookies of a shared jar on the server: 32 octets.
-public struct RedisJarKey: Sendable {
+public struct RedisJarEncryptionKey: Sendable {
     let octets: [UInt8]
 
     /// Makes a key from 32 octets. Nil for another number of octets.
@@ -25,7 +25,7 @@ public struct RedisJarKey: Sendable {
     /// - Throws: ``RedisError`` with code `badKey` if the file cannot be read, is open to all users, or has no key.
     public init(file path: String) throws(RedisError) {
         let octets = try SecretFile.read(path, "key", code: .badKey)
-        guard let key = Self.parse(octets).flatMap(RedisJarKey.init) else {
+        guard let key = Self.parse(octets).flatMap(RedisJarEncryptionKey.init) else {
             throw RedisError(
                 .badKey,
                 "the key file \(path) has no key; it needs 32 octets, as from: openssl rand -hex 32"
@@ -42,7 +42,7 @@ public struct RedisJarKey: Sendable {
     }
 }
 
-extension RedisJarKey: CustomReflectable {
+extension RedisJarEncryptionKey: CustomReflectable {
     /// Hides the key from `print` and `dump`.
     public var customMirror: Mirror { Mirror(self, children: [:], displayStyle: .struct) }
 }
