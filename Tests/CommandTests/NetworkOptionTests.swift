@@ -282,7 +282,7 @@ struct NetworkOptionTests {
         #expect(try plan("-0").transfers()[0].options.wire.sendsHTTP10)
         #expect(try !plan("--http1.1").client.tls.offersHTTP2)
         let prior = try plan("--http2-prior-knowledge").client
-        #expect(prior.engine.assumesHTTP2 && prior.tls.requiresHTTP2)
+        #expect(prior.engine.usesHTTP2PriorKnowledge && prior.tls.requiresHTTP2)
         #expect(try plan("--request-target", "*").transfers()[0].options.wire.target == "*")
         #expect(try !plan("-H", "Host:").transfers()[0].options.wire.sendsHost)
         let waits = try plan("-d", "x", "-H", "Expect: 100-continue", "--expect100-timeout", "2").transfers()[0].options

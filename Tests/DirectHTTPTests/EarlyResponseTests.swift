@@ -51,7 +51,7 @@ struct EarlyResponseTests {
                 }
             }
             var configuration = EngineConfiguration()
-            configuration.assumesHTTP2 = http2
+            configuration.usesHTTP2PriorKnowledge = http2
             engine = Engine(configuration: configuration)
         }
 

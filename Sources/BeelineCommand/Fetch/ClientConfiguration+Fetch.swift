@@ -22,7 +22,7 @@ extension ClientConfiguration {
         switch command.message.version {
         case .negotiated: break
         case .http10, .http11: tls.offersHTTP2 = false
-        case .http2PriorKnowledge: (tls.requiresHTTP2, engine.assumesHTTP2) = (true, true)
+        case .http2PriorKnowledge: (tls.requiresHTTP2, engine.usesHTTP2PriorKnowledge) = (true, true)
         }
         try apply(command.socket)
         // curl's limits for the head of a response.

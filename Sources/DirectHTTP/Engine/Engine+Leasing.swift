@@ -96,7 +96,7 @@ extension Engine {
             let epoch = pool.epoch
             var dialer = try await dialer(for: key, from: source, avoiding: avoided, clock: clock)
             dialer.target.onTunnelHead = exchange.request.options.onTunnelHead
-            dialer.target.assumesHTTP2 = configuration.assumesHTTP2(for: key)
+            dialer.target.assumesHTTP2 = configuration.usesHTTP2PriorKnowledge(for: key)
             return try await onLoop { [dialer] () async throws(DirectHTTPError) in
                 let connection = try await open(by: dialer, from: source, epoch: epoch, clock: clock)
                 return await send(exchange, on: connection, isReused: false)

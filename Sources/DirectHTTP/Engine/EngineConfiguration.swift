@@ -38,7 +38,7 @@ public struct EngineConfiguration: Sendable {
     public var pingTimeout = Duration.seconds(5)
     /// Whether connections to `http` origins use HTTP/2 at once, without asking the server (RFC 9113 §3.3). It does not
     /// apply to a proxy that forwards requests, to WebSockets, or without ``TLSSettings/offersHTTP2``. Default false.
-    public var assumesHTTP2 = false
+    public var usesHTTP2PriorKnowledge = false
     /// How connections are opened.
     public var dial = DialSettings()
 
@@ -48,8 +48,8 @@ public struct EngineConfiguration: Sendable {
 
 extension EngineConfiguration {
     /// Whether connections for the key use HTTP/2 without asking the server.
-    func assumesHTTP2(for key: PoolKey) -> Bool {
-        assumesHTTP2 && key.tls.offersHTTP2 && key.origin.scheme == .http && key.forwarder == nil
+    func usesHTTP2PriorKnowledge(for key: PoolKey) -> Bool {
+        usesHTTP2PriorKnowledge && key.tls.offersHTTP2 && key.origin.scheme == .http && key.forwarder == nil
     }
 
     var headLimits: HTTP1ResponseReader.Limits {

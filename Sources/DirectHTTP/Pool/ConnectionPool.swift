@@ -113,7 +113,7 @@ final class ConnectionPool: Sendable {
             guard !shared.isShutDown else { return nil }
             if shared.sleep.hasSlept(now: now) { retired = shared.retire() }
             let mayAgreeOnHTTP2 = key.origin.scheme.isSecure && key.tls.offersHTTP2
-            let mayShare = mayAgreeOnHTTP2 || configuration.assumesHTTP2(for: key)
+            let mayShare = mayAgreeOnHTTP2 || configuration.usesHTTP2PriorKnowledge(for: key)
             return shared.pool.lease(
                 key,
                 fresh: fresh,

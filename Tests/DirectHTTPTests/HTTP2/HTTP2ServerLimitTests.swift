@@ -192,7 +192,7 @@ struct HTTP2ServerLimitTests {
             }
         }
         var configuration = EngineConfiguration()
-        configuration.assumesHTTP2 = true
+        configuration.usesHTTP2PriorKnowledge = true
         let engine = Engine(configuration: configuration)
         let request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -224,7 +224,7 @@ struct HTTP2ServerLimitTests {
             while try await connection.receiveFrame() != nil {}
         }
         var configuration = EngineConfiguration()
-        configuration.assumesHTTP2 = true
+        configuration.usesHTTP2PriorKnowledge = true
         let engine = Engine(configuration: configuration)
         let request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
         let response = try await engine.exchange(request, from: EndpointList(server.endpoints))
@@ -248,7 +248,7 @@ struct HTTP2ServerLimitTests {
             while try await connection.receiveFrame() != nil {}
         }
         var configuration = EngineConfiguration()
-        configuration.assumesHTTP2 = true
+        configuration.usesHTTP2PriorKnowledge = true
         let engine = Engine(configuration: configuration)
         let request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
         let response = try await engine.exchange(request, from: EndpointList(server.endpoints))
