@@ -81,7 +81,7 @@ struct DNSFloodTests {
     @Test("a question above the limit gets the answer past its TTL, or SERVFAIL", arguments: [DNSType.a, DNSLab.text])
     func withoutRoom(_ type: DNSType) async throws {
         let gate = Gate()
-        let lab = try Self.lab(gate) { $0.maxWaiting = 1 }
+        let lab = try Self.lab(gate) { $0.maxPendingQuestions = 1 }
         #expect(try await lab.ask(DNSLab.query("a.example", type)).answers.count == 1)
         let handling = lab.handle(DNSLab.query("slow.example", type))
         async let slow = lab.reply(handling)
@@ -99,7 +99,7 @@ struct DNSFloodTests {
     @Test("a flood gets a bounded number of refusals over UDP, and other clients and connections still get theirs")
     func refusals() async throws {
         let gate = Gate()
-        let lab = try Self.lab(gate) { $0.maxWaiting = 1 }
+        let lab = try Self.lab(gate) { $0.maxPendingQuestions = 1 }
         async let slow = lab.reply(lab.handle(DNSLab.query("slow.example", .a)))
         try await gate.arrivals(atLeast: 1)
         func refusals(

@@ -51,7 +51,7 @@ struct DNSMutationTests {
         let lab = try DNSLab([]) {
             $0.questionsPerSecond = nil
             // No question may wait for an upstream, so every reply comes at once.
-            $0.maxWaiting = 0
+            $0.maxPendingQuestions = 0
         }
         var random = SeededRandom(seed: 37)
         let query = DNSLab.query("www.example.com", DNSLab.text)

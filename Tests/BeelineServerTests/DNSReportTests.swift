@@ -55,7 +55,7 @@ struct DNSReportTests {
     @Test("questions by transport and code, caches and limits are in the metrics, by HTTP beside the DNS sockets")
     func metrics() async throws {
         let (server, resolver) = try Self.server(MessageDouble { MessageDouble.text($0, 200) }) {
-            $0.metrics = Endpoint(DNSLab.loopback, port: 0)
+            $0.listenMetrics = Endpoint(DNSLab.loopback, port: 0)
         }
         let endpoints = try await server.start()
         let metrics = try #require(endpoints.metrics)
@@ -101,7 +101,7 @@ struct DNSReportTests {
     func metricsInUse() async throws {
         let other = try await RawServer.start { connection in try await connection.hold() }
         let (server, resolver) = try Self.server(MessageDouble { MessageDouble.text($0) }) {
-            $0.metrics = other.endpoint
+            $0.listenMetrics = other.endpoint
         }
         let error = await #expect(throws: ServerError.self) { try await server.start() }
         #expect(error?.code == .cannotListen && error?.message.contains("\(other.endpoint)") == true)
@@ -115,12 +115,15 @@ struct DNSReportTests {
         let doubles = (0..<4).map { _ in MessageDouble { MessageDouble.text($0) } }
         let resolvers = doubles.map(Self.resolver)
         let (server, _) = try Self.server(doubles[0])
-        try server.reload(resolver: resolvers[0], domains: ["a.example": resolvers[1], "b.example": resolvers[2]])
+        try server.reload(
+            resolver: resolvers[0],
+            resolversByDomain: ["a.example": resolvers[1], "b.example": resolvers[2]]
+        )
         let endpoint = try await server.start().plain[0]
         let names = ["www.example.com", "x.a.example", "x.b.example"]
         for name in names { #expect(try await Self.ask(name, DNSLab.text, at: endpoint).answers.count == 1) }
         #expect(doubles.map(\.questions.count) == [1, 1, 1, 0])
-        try server.reload(domains: ["a.example": resolvers[1], "b.example": resolvers[3]])
+        try server.reload(resolversByDomain: ["a.example": resolvers[1], "b.example": resolvers[3]])
         for name in names { #expect(try await Self.ask(name, DNSLab.text, at: endpoint).answers.count == 1) }
         #expect(doubles.map(\.questions.count) == [1, 1, 1, 1])
         await server.stop()
@@ -144,7 +147,7 @@ struct DNSReportTests {
         let lists = try ListFolder("0.0.0.0 blocked.example")
         let zone = try ListFolder(Self.zone("192.0.2.1"))
         let (server, resolver) = try Self.server(MessageDouble { MessageDouble.text($0) }) {
-            ($0.lists, $0.zones) = ([lists.path], [zone.path])
+            ($0.listFiles, $0.zones) = ([lists.path], [zone.path])
         }
         let endpoint = try await server.start().plain[0]
         // The encoded reply is kept for a second.
@@ -179,7 +182,7 @@ struct DNSReportTests {
         let resolver = Resolver(settings)
         var configuration = DNSServerConfiguration()
         configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
-        configuration.metrics = Endpoint(DNSLab.loopback, port: 0)
+        configuration.listenMetrics = Endpoint(DNSLab.loopback, port: 0)
         configuration.drainTime = .seconds(60)
         let server = try DNSServer(configuration, resolver: resolver)
         let endpoints = try await server.start()
@@ -205,7 +208,7 @@ struct DNSReportTests {
     @Test("during the drain delay questions are answered, and /ready says that the server stops")
     func drainDelay() async throws {
         let (server, resolver) = try Self.server(MessageDouble { MessageDouble.text($0) }) {
-            $0.metrics = Endpoint(DNSLab.loopback, port: 0)
+            $0.listenMetrics = Endpoint(DNSLab.loopback, port: 0)
             $0.drainDelay = .seconds(2)
         }
         let endpoints = try await server.start()
@@ -226,8 +229,8 @@ struct DNSReportTests {
         let double = MessageDouble { MessageDouble.text($0) }
         let lists = try ListFolder("0.0.0.0 blocked.example")
         let (server, resolver) = try Self.server(double) {
-            $0.lists = [lists.path]
-            $0.metrics = Endpoint(DNSLab.loopback, port: 0)
+            $0.listFiles = [lists.path]
+            $0.listenMetrics = Endpoint(DNSLab.loopback, port: 0)
         }
         let endpoints = try await server.start()
         lists.remove()

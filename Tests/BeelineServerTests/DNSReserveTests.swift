@@ -21,7 +21,7 @@ struct DNSReserveTests {
     func places() async throws {
         let gate = Gate()
         let upstream = ScriptedUpstream("one") { _ in .hold(gate, Self.address) }
-        let lab = try DNSLab([upstream], limit: .seconds(60)) { $0.maxWaiting = 8 }
+        let lab = try DNSLab([upstream], limit: .seconds(60)) { $0.maxPendingQuestions = 8 }
         let handlings = (0..<8).map { lab.handle(DNSLab.query("n\($0).example", .a)) }
         #expect(handlings.map(Self.isAdmitted) == Array(repeating: true, count: 6) + [false, false])
         let stream = lab.handle(DNSLab.query("a.example", .a), over: .tcp)

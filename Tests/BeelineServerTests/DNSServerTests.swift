@@ -185,11 +185,11 @@ struct DNSServerTests {
     }
 
     @Test(
-        "maxDatagram bounds a reply over UDP, however much the client accepts",
+        "maxUDPPayloadBytes bounds a reply over UDP, however much the client accepts",
         arguments: [(1_232, 40), (600, 0), (0, 0)]
     )
     func largestDatagram(_ size: Int, _ count: Int) async throws {
-        let service = try service(MessageDouble { MessageDouble.text($0, 40) }) { $0.maxDatagram = size }
+        let service = try service(MessageDouble { MessageDouble.text($0, 40) }) { $0.maxUDPPayloadBytes = size }
         // The client accepts 4,096 octets, and about 720 are needed.
         let edns: [UInt8] = [0, 0, 41, 16, 0, 0, 0, 0, 0, 0, 0]
         let octets = try #require(await ask(service, query("a.example", Self.text, edns: edns)))

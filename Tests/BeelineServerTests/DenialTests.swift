@@ -86,7 +86,7 @@ struct DenialTests {
     @Test("a list blocks its names for a client that has a second upstream", arguments: ["0.0.0.0 ", "address=/"])
     func lists(_ prefix: String) async throws {
         let list = try ListFolder("\(prefix)ads.test\(prefix.hasSuffix("/") ? "/#" : "")\n")
-        let lab = try await Self.lab { $0.lists = [list.path] }
+        let lab = try await Self.lab { $0.listFiles = [list.path] }
         let second = Self.second()
         let client = try Self.client(of: lab, second)
         let error = await #expect(throws: ResolutionError.self) { try await client.resolve(Host("ads.test")) }

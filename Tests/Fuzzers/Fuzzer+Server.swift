@@ -107,7 +107,7 @@ extension Fuzzer {
     private static func makeDoor(maxWaiting: Int? = nil) -> DNSService {
         var configuration = DNSServerConfiguration()
         configuration.questionsPerSecond = nil
-        if let maxWaiting { configuration.maxWaiting = maxWaiting }
+        if let maxWaiting { configuration.maxPendingQuestions = maxWaiting }
         guard let files = try? ZoneFiles([]) else { violation("no zone files are an error") }
         let resolver = Resolver(ResolverConfiguration(upstreams: [], system: nil))
         return DNSService(configuration, answerer: Answerer(resolver: resolver, zones: files))

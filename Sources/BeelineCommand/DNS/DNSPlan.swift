@@ -51,12 +51,12 @@ struct DNSPlan: Sendable {
         accessLog = arguments.log.accessLog
         accessLogFormat = arguments.log.accessLogFormat
         configuration.listen = try Self.endpoints(arguments.listen, port: 53, option: "--listen")
-        configuration.metrics = try arguments.metrics.map { text throws(CommandFailure) in
+        configuration.listenMetrics = try arguments.metrics.map { text throws(CommandFailure) in
             try Self.endpoint(text, port: 9_153, option: "--metrics")
         }
         try setTLS(arguments)
         configuration.zones = arguments.zone
-        configuration.lists = arguments.list + arguments.dnsFile
+        configuration.listFiles = arguments.list + arguments.dnsFile
         configuration.privateNames = try ServePlan.privateNames(arguments.privateNames)
         configuration.proxyProtocol = try ServePlan.networks(arguments.proxyProtocol, of: "--proxy-protocol")
         configuration.passesSubnets = arguments.passSubnets
@@ -167,7 +167,7 @@ struct DNSPlan: Sendable {
         log: (@Sendable (AccessRecord) -> Void)?
     ) -> DNSServerConfiguration {
         var configuration = configuration
-        configuration.domains = domains
+        configuration.resolversByDomain = domains
         configuration.accessLog = log
         configuration.onReloadFailure = { error in
             let state = error.code == .cannotListen ? "" : "the previous state stays in use: "

@@ -103,7 +103,7 @@ struct DNSRunner: Sendable {
         do {
             let (resolvers, change) = try use(try readAgain()).get()
             unused = change.added
-            try server.reload(resolver: resolvers.main, domains: resolvers.domains)
+            try server.reload(resolver: resolvers.main, resolversByDomain: resolvers.domains)
             Terminal.standardError.writeLine("beeline: upstreams, lists, zones and certificate were reloaded")
             return change
         } catch {

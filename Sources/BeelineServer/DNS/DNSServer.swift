@@ -8,7 +8,7 @@ public import Names
 ///
 /// ```swift
 /// var configuration = DNSServerConfiguration()
-/// configuration.lists = ["blocked.hosts"]
+/// configuration.listFiles = ["blocked.hosts"]
 /// let server = try DNSServer(configuration, resolver: resolver)
 /// print(try await server.start().plain)
 /// await server.run()  // until its task is cancelled
@@ -24,7 +24,7 @@ public final class DNSServer: Sendable {
     private let backends: NIOLockedValueBox<BackendTable>
     private let service: DNSService
     let listeners: DNSListeners
-    /// Nil without ``DNSServerConfiguration/metrics``.
+    /// Nil without ``DNSServerConfiguration/listenMetrics``.
     private let reports: ServerListener?
     /// Checks the files while the server runs, because a file on a network disk may block for any time.
     private let work = BlockingWork(threads: 1, maxWaiting: 2)
@@ -38,8 +38,8 @@ public final class DNSServer: Sendable {
     public init(_ configuration: DNSServerConfiguration, resolver: Resolver) throws(ServerError) {
         self.configuration = configuration
         let zones = try ZoneFiles(configuration.zones)
-        let lists = try ListFiles(configuration.lists, blockedAnswer: configuration.blockedAnswer)
-        let table = BackendTable(resolver, domains: configuration.domains)
+        let lists = try ListFiles(configuration.listFiles, blockedAnswer: configuration.blockedAnswer)
+        let table = BackendTable(resolver, domains: configuration.resolversByDomain)
         var answerer = Answerer(table.main, zones: zones, privateNames: configuration.privateNames)
         answerer.domains = table.domains
         answerer.rules = lists.rules
@@ -48,7 +48,7 @@ public final class DNSServer: Sendable {
         let backends = NIOLockedValueBox(table)
         (self.zones, self.lists, self.backends, self.service) = (zones, lists, backends, service)
         listeners = try DNSListeners(configuration, service)
-        reports = try configuration.metrics.map { endpoint throws(ServerError) in
+        reports = try configuration.listenMetrics.map { endpoint throws(ServerError) in
             let source = ServerService.Source(
                 canAnswer: { zones.set.count > 0 || backends.withLockedValue { $0.main }.resolver.canAsk },
                 probe: { backends.withLockedValue { $0.main }.resolver.probe() },
@@ -80,7 +80,7 @@ public final class DNSServer: Sendable {
     public func run() async {
         let clock = ContinuousClock()
         while (try? await clock.sleep(for: Self.fileInterval)) != nil {
-            guard !zones.paths.isEmpty || !configuration.lists.isEmpty || configuration.tls != nil else { continue }
+            guard !zones.paths.isEmpty || !configuration.listFiles.isEmpty || configuration.tls != nil else { continue }
             // Fails only if the task is cancelled, which also ends the loop.
             let failures = (try? await work.run { [self] in .success(reloadChanges()) }) ?? []
             guard !failures.isEmpty else { continue }
@@ -112,9 +112,12 @@ public final class DNSServer: Sendable {
     ///
     /// - Parameters:
     ///   - resolver: The new resolver for names outside all domains. Nil keeps the current one.
-    ///   - domains: The new resolvers of domains. Nil keeps the current ones.
+    ///   - resolversByDomain: The new resolvers of domains. Nil keeps the current ones.
     /// - Throws: ``ServerError`` for the first invalid file.
-    public func reload(resolver: Resolver? = nil, domains: DomainMap<Resolver>? = nil) throws(ServerError) {
+    public func reload(
+        resolver: Resolver? = nil,
+        resolversByDomain: DomainMap<Resolver>? = nil
+    ) throws(ServerError) {
         do throws(ServerError) {
             // Reads everything before applying anything.
             let (readings, list, tls) = (try zones.read(), try lists.read(), try listeners.certificate.read())
@@ -126,7 +129,7 @@ public final class DNSServer: Sendable {
             throw error
         }
         let table = backends.withLockedValue { table in
-            table = table.with(resolver, domains: domains)
+            table = table.with(resolver, domains: resolversByDomain)
             return table
         }
         service.use { [lists] answerer in
@@ -135,7 +138,7 @@ public final class DNSServer: Sendable {
         }
     }
 
-    /// Counts a reload that failed before ``reload(resolver:domains:)`` was called.
+    /// Counts a reload that failed before ``reload(resolver:resolversByDomain:)`` was called.
     package func noteReloadFailure() { service.noteReloadFailures() }
 
     /// Stops the server. `/ready` answers 503 for ``DNSServerConfiguration/drainDelay``. Then the server refuses new

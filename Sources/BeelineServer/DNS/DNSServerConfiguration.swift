@@ -23,10 +23,10 @@ public struct DNSServerConfiguration: Sendable {
     public var listenTLS: [Endpoint] = []
     /// The endpoint for HTTP requests for `/metrics` (Prometheus), `/health` (`ok`, or 503 while the server stops) and
     /// `/ready` (503 from ``DNSServer/stop()`` on, and while all upstreams of the server's resolver are down and there
-    /// is no zone). Upstreams of ``domains`` do not count: a load balancer would otherwise send no questions to any
-    /// server because one private network is down. All clients that reach the endpoint may ask. Nil: none.
+    /// is no zone). Upstreams of ``resolversByDomain`` do not count: a load balancer would otherwise send no questions to
+    /// any server because one private network is down. All clients that reach the endpoint may ask. Nil: none.
     /// Default: nil.
-    public var metrics: Endpoint?
+    public var listenMetrics: Endpoint?
     /// The TLS files. ``DNSServer/run()`` reads them again when they change. Default: nil.
     public var tls: ServerConfiguration.TLSFiles?
     /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.
@@ -37,12 +37,12 @@ public struct DNSServerConfiguration: Sendable {
     /// `local=/corp.lan/` and `server=/corp.lan/` deny the names of a domain that are not in the lists. Other lines are
     /// ignored. The lists take precedence over everything else, and are read again when they change. 1,000,000 names or
     /// more are refused with `badList`. Default: none.
-    public var lists: [String] = []
+    public var listFiles: [String] = []
     /// The answer for blocked names. Default: ``BlockedAnswer/noSuchName``.
     public var blockedAnswer = BlockedAnswer.noSuchName
     /// Other resolvers for some domains and their subdomains. The caller owns them.
-    /// ``DNSServer/reload(resolver:domains:)`` replaces them. Default: none.
-    public var domains: DomainMap<Resolver> = [:]
+    /// ``DNSServer/reload(resolver:resolversByDomain:)`` replaces them. Default: none.
+    public var resolversByDomain: DomainMap<Resolver> = [:]
     /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. Default:
     /// clients with a loopback address.
     public var privateNames = ServerConfiguration.PrivateNames.forLoopback
@@ -52,7 +52,7 @@ public struct DNSServerConfiguration: Sendable {
     /// The largest reply over UDP, in octets, even if the client accepts more. A larger reply is truncated, and the
     /// client asks again over TCP. 512 to 65,535; values outside count as the nearer bound. Default: 1,232, which is
     /// not fragmented.
-    public var maxDatagram = 1_232
+    public var maxUDPPayloadBytes = 1_232
     /// Sustained questions per second of one client. An IPv6 /64 counts as one client. Clients with a loopback address
     /// have no limit. Over UDP, half of the questions above the limit get a truncated reply and the others get none. A
     /// forged source therefore receives little traffic. Nil for no limit. Default: 200.
@@ -64,7 +64,7 @@ public struct DNSServerConfiguration: Sendable {
     /// The maximum number of questions that wait for upstreams; a quarter is left to TCP and TLS. Further ones get an
     /// answer past its TTL, or SERVFAIL. Over UDP, a client gets at most 1,000 SERVFAIL a second, and no reply above
     /// that. Default: 4,096.
-    public var maxWaiting = 4_096
+    public var maxPendingQuestions = 4_096
     /// The maximum number of questions of one client that wait for upstreams, so that one client cannot take all
     /// lookups. Clients with a loopback address have no limit. Default: 256.
     package var waitingPerClient = 256

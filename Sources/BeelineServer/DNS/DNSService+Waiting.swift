@@ -30,11 +30,14 @@ extension DNSService {
     static let maxRefusals: Double = 1_000
 
     /// Whether a further question may wait for upstreams.
-    func hasRoom(_ transport: Transport) -> Bool { state.withLockedValue { $0.waiting < maxWaiting(transport) } }
+    func hasRoom(_ transport: Transport) -> Bool {
+        state.withLockedValue { $0.waiting < maxPendingQuestions(transport) }
+    }
 
     /// A flood over UDP with forged sources leaves a quarter of the places to TCP and TLS, where no source is forged.
-    private func maxWaiting(_ transport: Transport) -> Int {
-        transport == .udp ? configuration.maxWaiting - configuration.maxWaiting / 4 : configuration.maxWaiting
+    private func maxPendingQuestions(_ transport: Transport) -> Int {
+        let most = configuration.maxPendingQuestions
+        return transport == .udp ? most - most / 4 : most
     }
 
     /// Handles a question that cannot be looked up now.
@@ -53,7 +56,7 @@ extension DNSService {
     func admit(_ arrival: Arrival, _ system: DNSQuestion?, of subscriber: Subscriber?) -> Admission {
         state.withLockedValue { state -> Admission in
             let own = subscriber.map { state.waitingOf[$0] } ?? 0
-            guard state.waiting < maxWaiting(arrival.transport), own < configuration.waitingPerClient else {
+            guard state.waiting < maxPendingQuestions(arrival.transport), own < configuration.waitingPerClient else {
                 return .busy
             }
             var admission = Admission.first

@@ -210,7 +210,7 @@ final class DNSService: Sendable {
     }
 
     private func form(for query: QueryHead, _ transport: Transport) -> ReplyBody.Form {
-        let largest = max(512, min(configuration.maxDatagram, 65_535))
+        let largest = max(512, min(configuration.maxUDPPayloadBytes, 65_535))
         return ReplyBody.Form(
             maxSize: transport == .udp ? min(query.options.maxPayload, largest) : DNSMessage.maxOctets,
             payload: UInt16(largest),

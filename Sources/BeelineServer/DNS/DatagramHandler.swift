@@ -19,7 +19,7 @@ final class DatagramHandler: ChannelInboundHandler {
     }
 
     private let service: DNSService
-    /// The questions that are not started yet, at most ``DNSServerConfiguration/maxWaiting``.
+    /// The questions that are not started yet, at most ``DNSServerConfiguration/maxPendingQuestions``.
     private var held = CircularBuffer<Held>()
     /// The number of datagrams since the end of the last read.
     private var count = 0
