@@ -33,7 +33,7 @@ extension BeelineURLProtocol {
         public var accepts: @Sendable (URLRequest) -> Bool = { _ in true }
         /// The maximum size of a body in bytes, if Foundation accepts it only as a whole (tasks with a completion handler, on
         /// Linux). A larger body fails with `dataLengthExceedsMaximum`. Default 1 GiB.
-        public var maxGatheredBody = 1 << 30
+        public var maxGatheredBodyBytes = 1 << 30
         /// Receives a line for each http or https request that is left to Foundation, with the reason. Default `nil`.
         public var log: (@Sendable (String) -> Void)?
 

@@ -113,10 +113,11 @@ final class Load: Sendable {
     private func gathered(_ response: Response) async throws -> Data {
         var whole = Data()
         for try await piece in response.body {
-            guard whole.count + piece.readableBytes <= plan.maxGatheredBody else {
+            guard whole.count + piece.readableBytes <= plan.maxGatheredBodyBytes else {
                 throw URLError(
                     .dataLengthExceedsMaximum,
-                    "the body is larger than \(plan.maxGatheredBody) bytes: use a delegate, or allow more in the settings",
+                    "the body is larger than \(plan.maxGatheredBodyBytes) bytes: "
+                        + "use a delegate, or allow more in the settings",
                     for: plan.original.url
                 )
             }

@@ -20,7 +20,7 @@ struct LoadPlan: Sendable {
     let cookies: LoadCookies
     /// Whether Foundation accepts the response's body only as a whole.
     let gathersBody: Bool
-    let maxGatheredBody: Int
+    let maxGatheredBodyBytes: Int
     /// A cached response that replaces a request.
     let cached: CachedURLResponse?
     #if canImport(FoundationNetworking)
@@ -42,7 +42,7 @@ struct LoadPlan: Sendable {
     ) throws(URLError) {
         self.original = original
         client = binding.client
-        maxGatheredBody = binding.settings.maxGatheredBody
+        maxGatheredBodyBytes = binding.settings.maxGatheredBodyBytes
         do {
             guard let url = original.url else { throw URLError(.badURL) }
             self.url = try HTTPURL(url)
