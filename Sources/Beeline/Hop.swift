@@ -12,7 +12,7 @@ public struct Hop: Sendable {
     public let url: HTTPURL
     /// Whether the client changed the URL from `http` to `https` or from `ws` to `wss`. The reason is that its host
     /// requires TLS (HSTS, RFC 6797; see ``BeelineClient/hsts``), or that an HTTPS record offers it (RFC 9460 §9.5).
-    public let isUpgraded: Bool
+    public let isUpgradedToTLS: Bool
     /// The head of the request as it was sent. Its cookies and credentials are secrets.
     public let request: HTTPRequest
     /// The head of the response.
@@ -76,7 +76,7 @@ extension Hop {
         receivedAt: CookieTime
     ) {
         url = hop.url
-        isUpgraded = hop.isUpgraded
+        isUpgradedToTLS = hop.isUpgraded
         self.request = HTTPRequest(request, to: hop.url, isHTTP2: response.applicationProtocol == "h2")
         self.response = response.head
         connection = response.connection

@@ -55,7 +55,7 @@ public struct Response: Sendable {
     /// The last hop.
     public var hop: Hop { hops[hops.count - 1] }
 
-    /// The URL of the last hop, after all redirects and after HSTS; see ``Hop/isUpgraded``.
+    /// The URL of the last hop, after all redirects and after HSTS; see ``Hop/isUpgradedToTLS``.
     public var url: HTTPURL { hop.url }
 
     /// The endpoint of the last hop: that of the origin or of the proxy.

@@ -35,9 +35,9 @@ struct HSTSClientTests {
     func recordAndUpgrade() async throws {
         let lab = try await ClientLab(handler: Self.handler)
         let url = lab.url("a.test", "/x?first=max-age=1000")
-        #expect(try await lab.client.get(url).hop.isUpgraded == false)
+        #expect(try await lab.client.get(url).hop.isUpgradedToTLS == false)
         let response = try await lab.client.get(plain(url))
-        #expect(response.hop.isUpgraded && "\(response.url)" == url)
+        #expect(response.hop.isUpgradedToTLS && "\(response.url)" == url)
         #expect(try await response.text().hasPrefix("a.test|"))
         #expect(lab.client.hsts?.entries.map(\.host) == ["a.test"])
         // Another host is not affected: the server expects TLS.
@@ -69,7 +69,7 @@ struct HSTSClientTests {
             lab.url("a.test", "/go?to=\(target)"),
             fields: [.authorization: "Bearer t"]
         )
-        #expect(response.hops.map(\.isUpgraded) == [false, true])
+        #expect(response.hops.map(\.isUpgradedToTLS) == [false, true])
         #expect(try await response.text() == "a.test|id=7|Bearer t")
         // The upgraded request used the connection of the first one.
         #expect(response.hop.isReused)

@@ -122,7 +122,7 @@ struct HTTPSRecordTests {
             _ = client.jar?.store("id=7; Secure", from: try HTTPURL("https://a.test/"))
             for _ in 0..<2 {
                 let response = try await client.get("http://a.test/x")
-                #expect(response.hop.isUpgraded && "\(response.url)" == "https://a.test/x")
+                #expect(response.hop.isUpgradedToTLS && "\(response.url)" == "https://a.test/x")
                 #expect(response.hops.count == 1)
                 #expect(try await response.text() == "a.test|id=7")
             }
@@ -158,7 +158,7 @@ struct HTTPSRecordTests {
             _ = try await client.resolver.resolve(Host("a.test"))
             upstream.failServices(1)
             let response = try await client.get("http://a.test:1/x")
-            #expect(response.hop.isUpgraded && "\(response.url)" == "https://a.test:1/x")
+            #expect(response.hop.isUpgradedToTLS && "\(response.url)" == "https://a.test:1/x")
             #expect(response.hop.endpoint.port == port && response.hops.count == 1)
             #expect(upstream.asked == ["_1._https.a.test", "_1._https.a.test"])
             await response.body.discard()
@@ -226,7 +226,7 @@ struct HTTPSRecordTests {
             _ = client.jar?.store("id=7; Secure; Path=/", from: try HTTPURL("https://a.test/"))
             let fields: HTTPFields = [.authorization: "Bearer t", .cookie: "own=1"]
             let response = try await client.get("https://a.test/go", fields: fields)
-            #expect(response.hops.map(\.isUpgraded) == [false, true])
+            #expect(response.hops.map(\.isUpgradedToTLS) == [false, true])
             #expect(try await response.text() == "id=7; own=1|Bearer t")
         }
     }

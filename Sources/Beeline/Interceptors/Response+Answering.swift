@@ -37,7 +37,7 @@ extension Hop {
         head.path = request.url.target
         self.init(
             url: request.url,
-            isUpgraded: false,
+            isUpgradedToTLS: false,
             request: head,
             response: response,
             endpoint: Endpoint(IPAddress(v4: 0), port: 0),

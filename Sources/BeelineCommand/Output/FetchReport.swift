@@ -94,7 +94,7 @@ struct HopReport: Encodable {
     init(_ hop: Hop, bodyTime: Duration?) {
         url = "\(hop.url)"
         origin = "\(hop.url.origin)"
-        hstsUpgrade = hop.isUpgraded
+        hstsUpgrade = hop.isUpgradedToTLS
         method = hop.method.rawValue
         status = hop.status.code
         self.protocol = hop.applicationProtocol

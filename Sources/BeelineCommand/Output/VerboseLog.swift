@@ -22,7 +22,7 @@ enum VerboseLog {
     }
 
     private static func upgrade(_ hop: Hop) -> [String] {
-        hop.isUpgraded ? ["Changed http to https: \(hop.url.host) requires TLS (HSTS or HTTPS record)"] : []
+        hop.isUpgradedToTLS ? ["Changed http to https: \(hop.url.host) requires TLS (HSTS or HTTPS record)"] : []
     }
 
     private static func connection(_ hop: Hop) -> [String] {
