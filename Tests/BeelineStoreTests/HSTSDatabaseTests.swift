@@ -18,15 +18,16 @@ struct HSTSDatabaseTests {
         database = HSTSDatabase(path: folder.file("hsts.sqlite"))
     }
 
-    private func entry(_ name: String, subdomains: Bool = false, expiry: Int64) throws -> HSTSEntry {
-        try #require(HSTSEntry(host: try Host(name), includesSubdomains: subdomains, expiry: expiry))
+    private func entry(_ name: String, subdomains: Bool = false, expiresAt: Int64) throws -> HSTSEntry {
+        try #require(HSTSEntry(host: try Host(name), includesSubdomains: subdomains, expiresAt: expiresAt))
     }
 
     @Test("entries are saved and loaded in their order, and a save replaces them")
     func saveAndLoad() async throws {
         #expect(try await database.load().isEmpty)
         let entries = [
-            try entry("b.test", subdomains: true, expiry: .max), try entry("a.test", subdomains: false, expiry: 7),
+            try entry("b.test", subdomains: true, expiresAt: .max),
+            try entry("a.test", subdomains: false, expiresAt: 7),
         ]
         try await database.save(entries)
         #expect(try await database.load() == entries)
@@ -40,13 +41,13 @@ struct HSTSDatabaseTests {
     @Test("the last entries are kept if there are more than the bound")
     func bound() async throws {
         let small = HSTSDatabase(path: database.path, maxEntries: 2)
-        try await small.save(try (0..<5).map { try entry("h\($0).test", subdomains: false, expiry: 10) })
+        try await small.save(try (0..<5).map { try entry("h\($0).test", subdomains: false, expiresAt: 10) })
         #expect(try await database.load().map(\.host) == ["h3.test", "h4.test"])
     }
 
     @Test("rows that are not entries are skipped")
     func hostileRows() async throws {
-        try await database.save([try entry("a.test", subdomains: false, expiry: 7)])
+        try await database.save([try entry("a.test", subdomains: false, expiresAt: 7)])
         try folder.look("hsts.sqlite") { db in
             for (name, subdomains) in [("127.0.0.1", 0), ("a b", 0), ("c.test", 2), ("D.test.", 1)] {
                 try db.execute(sql: "INSERT INTO host VALUES (NULL, ?, ?, 9)", arguments: [name, subdomains])
@@ -54,7 +55,8 @@ struct HSTSDatabaseTests {
         }
         #expect(
             try await database.load() == [
-                try entry("a.test", subdomains: false, expiry: 7), try entry("d.test", subdomains: true, expiry: 9),
+                try entry("a.test", subdomains: false, expiresAt: 7),
+                try entry("d.test", subdomains: true, expiresAt: 9),
             ]
         )
     }
@@ -66,7 +68,7 @@ struct HSTSDatabaseTests {
         let error = await #expect(throws: StoreError.self) { try await database.save([]) }
         #expect(error?.code == .notOurs)
         try FileManager.default.removeItem(atPath: database.path)
-        try await database.save([try entry("a.test", subdomains: false, expiry: 7)])
+        try await database.save([try entry("a.test", subdomains: false, expiresAt: 7)])
         var bytes = try Data(contentsOf: URL(fileURLWithPath: database.path))
         bytes.replaceSubrange(100..<bytes.count, with: Data(repeating: 0xff, count: bytes.count - 100))
         try bytes.write(to: URL(fileURLWithPath: database.path))

@@ -106,17 +106,17 @@ struct ChurnTests {
                 let policy = try #require(StrictTransportSecurity(fieldValue: "max-age=\(age)"))
                 table.record(policy, of: host, now: now)
                 model.removeAll { $0.host == host.text }
-                model.append(try #require(HSTSEntry(host: host, includesSubdomains: false, expiry: now + age)))
-                if model.count > bound { model.removeAll { $0.expiry <= now } }
+                model.append(try #require(HSTSEntry(host: host, includesSubdomains: false, expiresAt: now + age)))
+                if model.count > bound { model.removeAll { $0.expiresAt <= now } }
                 if model.count > bound { model.removeFirst() }
             default:
-                let isKnown = model.contains { $0.host == host.text && $0.expiry > now }
+                let isKnown = model.contains { $0.host == host.text && $0.expiresAt > now }
                 let requiresTLS = table.requiresTLS(host.text, now: now)
                 #expect(requiresTLS == isKnown)
             }
             if round % 64 == 0 {
                 let entries = table.entries(now: now)
-                let expected = model.filter { $0.expiry > now }
+                let expected = model.filter { $0.expiresAt > now }
                 #expect(entries == expected)
             }
         }

@@ -86,11 +86,11 @@ struct HSTSTests {
         let host = try Host("site.test")
         store.record("max-age=10; includeSubDomains", of: host)
         store.record("max-age=oops", of: host)
-        #expect(store.entries == [HSTSEntry(host: host, includesSubdomains: true, expiry: 1010)])
+        #expect(store.entries == [HSTSEntry(host: host, includesSubdomains: true, expiresAt: 1010)])
         store.record("max-age=20", of: host)
-        #expect(store.entries == [HSTSEntry(host: host, includesSubdomains: false, expiry: 1020)])
+        #expect(store.entries == [HSTSEntry(host: host, includesSubdomains: false, expiresAt: 1020)])
         store.record("max-age=9223372036854775807", of: host)
-        #expect(store.entries.map(\.expiry) == [.max])
+        #expect(store.entries.map(\.expiresAt) == [.max])
     }
 
     @Test("a full store keeps a host whose policy was renewed")
@@ -119,7 +119,7 @@ struct HSTSTests {
         store.add(
             try (0..<100_000).map { number in
                 let host = try Host("h\(number).test")
-                return try #require(HSTSEntry(host: host, includesSubdomains: false, expiry: 2_000))
+                return try #require(HSTSEntry(host: host, includesSubdomains: false, expiresAt: 2_000))
             }
         )
         #expect(store.entries.count == 10_000 && store.entries.first?.host == "h90000.test")
@@ -130,7 +130,7 @@ struct HSTSTests {
         let store = store(NIOLockedValueBox(1000))
         for host in ["127.0.0.1", "[::1]", "1.2.3"] { store.record("max-age=10", of: try Host(host)) }
         #expect(store.entries.isEmpty)
-        #expect(HSTSEntry(host: try Host("127.0.0.1"), includesSubdomains: true, expiry: 1) == nil)
+        #expect(HSTSEntry(host: try Host("127.0.0.1"), includesSubdomains: true, expiresAt: 1) == nil)
     }
 
     static let urls: [(from: String, to: String?)] = [
@@ -171,9 +171,9 @@ struct HSTSTests {
             """
         let (entries, skipped) = HSTSFile.read(text)
         let expected = [
-            HSTSEntry(host: try Host("site.test"), includesSubdomains: true, expiry: 1_577_836_800),
-            HSTSEntry(host: try Host("sub.test"), includesSubdomains: true, expiry: 2_147_483_648),
-            HSTSEntry(host: try Host("never.test"), includesSubdomains: true, expiry: .max),
+            HSTSEntry(host: try Host("site.test"), includesSubdomains: true, expiresAt: 1_577_836_800),
+            HSTSEntry(host: try Host("sub.test"), includesSubdomains: true, expiresAt: 2_147_483_648),
+            HSTSEntry(host: try Host("never.test"), includesSubdomains: true, expiresAt: .max),
         ]
         #expect(entries == expected && skipped == 0)
         let written = HSTSFile.write(entries)

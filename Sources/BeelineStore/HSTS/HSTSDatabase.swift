@@ -61,7 +61,7 @@ public struct HSTSDatabase: Sendable {
             guard row.integer() != nil, let name = row.text(), let subdomains = row.boolean(),
                 let expiry = row.integer(), let host = try? Host(name)
             else { return nil }
-            return HSTSEntry(host: host, includesSubdomains: subdomains, expiry: expiry)
+            return HSTSEntry(host: host, includesSubdomains: subdomains, expiresAt: expiry)
         }
     }
 
@@ -71,7 +71,7 @@ public struct HSTSDatabase: Sendable {
     public func save(_ entries: [HSTSEntry]) async throws(StoreError) {
         let rows = entries.suffix(maxEntries).enumerated().map { (number: Int64($0), entry: $1) }
         try await file.replace(with: rows) { row in
-            [row.number, row.entry.host, row.entry.includesSubdomains, row.entry.expiry]
+            [row.number, row.entry.host, row.entry.includesSubdomains, row.entry.expiresAt]
         }
     }
 }

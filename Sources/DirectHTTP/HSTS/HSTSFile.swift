@@ -27,7 +27,7 @@ public enum HSTSFile {
                 continue
             }
             if let place = places[entry.host] {
-                entries[place].expiry = max(entries[place].expiry, entry.expiry)
+                entries[place].expiresAt = max(entries[place].expiresAt, entry.expiresAt)
                 entries[place].includesSubdomains = entries[place].includesSubdomains || entry.includesSubdomains
             } else {
                 places[entry.host] = entries.count
@@ -41,7 +41,7 @@ public enum HSTSFile {
     public static func write(_ entries: [HSTSEntry]) -> String {
         var text = "# Hosts that require TLS (HSTS), in the format of libcurl.\n"
         for entry in entries {
-            text += "\(entry.includesSubdomains ? "." : "")\(entry.host) \"\(date(entry.expiry))\"\n"
+            text += "\(entry.includesSubdomains ? "." : "")\(entry.host) \"\(date(entry.expiresAt))\"\n"
         }
         return text
     }
@@ -53,10 +53,10 @@ public enum HSTSFile {
         while value.last == " " || value.last == "\t" { value.removeLast() }
         guard value.count >= 2, value.first == "\"", value.last == "\"" else { return nil }
         let includesSubdomains = parts[0].first == "."
-        guard let expiry = seconds(value.dropFirst().dropLast()),
+        guard let expiresAt = seconds(value.dropFirst().dropLast()),
             let host = try? Host(includesSubdomains ? parts[0].dropFirst() : parts[0])
         else { return nil }
-        return HSTSEntry(host: host, includesSubdomains: includesSubdomains, expiry: expiry)
+        return HSTSEntry(host: host, includesSubdomains: includesSubdomains, expiresAt: expiresAt)
     }
 
     // MARK: Dates

@@ -10,15 +10,15 @@ public struct HSTSEntry: Hashable, Sendable {
     /// Whether the host's subdomains require TLS too.
     public var includesSubdomains: Bool
     /// When the requirement ends, in seconds since 1970. `Int64.max` means never.
-    public var expiry: Int64
+    public var expiresAt: Int64
 
     /// Creates an entry; nil if the host is an IP address or not a valid DNS name. HSTS does not apply to addresses
     /// (§8.1.1).
-    public init?(host: Host, includesSubdomains: Bool, expiry: Int64) {
+    public init?(host: Host, includesSubdomains: Bool, expiresAt: Int64) {
         guard let name = host.dnsName else { return nil }
         self.host = name
         self.includesSubdomains = includesSubdomains
-        self.expiry = expiry
+        self.expiresAt = expiresAt
     }
 }
 
@@ -45,17 +45,18 @@ struct HSTSTable: Sendable {
 
     /// The entries that have not expired, in the order in which they were recorded.
     func entries(now: Int64) -> [HSTSEntry] {
-        known.values.filter { $0.entry.expiry > now }.sorted { $0.number < $1.number }.map(\.entry)
+        known.values.filter { $0.entry.expiresAt > now }.sorted { $0.number < $1.number }.map(\.entry)
     }
 
     /// Whether a name requires TLS: by its own entry, or by one of a superdomain that includes subdomains (§8.2).
     func requiresTLS(_ name: String, now: Int64) -> Bool {
         guard !known.isEmpty else { return false }
-        if let own = known[name], own.entry.expiry > now { return true }
+        if let own = known[name], own.entry.expiresAt > now { return true }
         var rest = name[...]
         while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.utf8.index(after: dot)...]
-            if let parent = known[String(rest)]?.entry, parent.includesSubdomains, parent.expiry > now { return true }
+            guard let parent = known[String(rest)]?.entry else { continue }
+            if parent.includesSubdomains, parent.expiresAt > now { return true }
         }
         return false
     }
@@ -71,18 +72,18 @@ struct HSTSTable: Sendable {
         let entry = HSTSEntry(
             host: host,
             includesSubdomains: policy.includesSubdomains,
-            expiry: isTooLarge ? .max : sum
+            expiresAt: isTooLarge ? .max : sum
         )
         if let entry { insert(entry, now: now) }
     }
 
     /// Adds an entry, in place of the host's earlier one. An expired one is not added.
     mutating func insert(_ entry: HSTSEntry, now: Int64) {
-        guard entry.expiry > now else { return }
+        guard entry.expiresAt > now else { return }
         lastNumber += 1
         known[entry.host] = KnownHost(entry: entry, number: lastNumber)
         order.append((entry.host, lastNumber))
-        firstExpiry = min(firstExpiry, entry.expiry)
+        firstExpiry = min(firstExpiry, entry.expiresAt)
         if order.count > 2 * known.count + 16 {
             let present = known
             order.removeAll { present[$0.host]?.number != $0.number }
@@ -97,8 +98,8 @@ struct HSTSTable: Sendable {
 
     private mutating func evict(now: Int64) {
         if firstExpiry <= now {
-            known = known.filter { $0.value.entry.expiry > now }
-            firstExpiry = known.values.map(\.entry.expiry).min() ?? .max
+            known = known.filter { $0.value.entry.expiresAt > now }
+            firstExpiry = known.values.map(\.entry.expiresAt).min() ?? .max
         }
         while known.count > maxEntries, let first = order.popFirst() {
             if known[first.host]?.number == first.number { known[first.host] = nil }
