@@ -27,7 +27,7 @@ struct CacheBench {
         let base = ProcessMemory.kibibytes("VmRSS")
         var configuration = ResolverConfiguration(upstreams: [Table()], system: nil)
         configuration.cache.maxNames = max(configuration.cache.maxNames, names + names / 4)
-        configuration.cache.maxOctets = .max
+        configuration.cache.maxBytes = .max
         configuration.limits.prefetchWidth = 64
         let resolver = Resolver(configuration)
         for index in 0..<names { _ = try await resolver.resolve(try Self.host(index), families: .v4) }

@@ -78,7 +78,7 @@ struct DNSPlan: Sendable {
     ) throws(CommandFailure) -> Source {
         var client = try ClientConfiguration(names, defaults: defaults, files: files)
         client.resolver.cache.maxNames = 100_000
-        client.resolver.cache.maxOctets = 64 << 20
+        client.resolver.cache.maxBytes = 64 << 20
         // The machine's resolver may ask this server, so asking that resolver could cause a loop.
         client.isHTTPDNSEnabled = true
         client.resolver.network.asksUpstreamsForNAT64 = true

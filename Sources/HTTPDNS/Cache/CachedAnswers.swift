@@ -45,7 +45,7 @@ struct CachedAnswers {
         self.upstreams = upstreams
         self.scope = scope
         rules = UseRules(configuration)
-        cache = AnswerCache(maxEntries: configuration.cache.maxNames, maxOctets: configuration.cache.maxOctets)
+        cache = AnswerCache(maxEntries: configuration.cache.maxNames, maxOctets: configuration.cache.maxBytes)
         book = AddressBook(maxAddresses: configuration.cache.maxRememberedAddresses)
         use(scope, network: "")
     }

@@ -81,8 +81,8 @@ public struct ResolverConfiguration: Sendable {
         /// The maximum number of cached names. Names that were not found again within their TTL are evicted first, then
         /// the least recently used. Default: 10,000.
         public var maxNames = 10_000
-        /// The maximum estimated size of the cache, in octets. Default: 16 MiB.
-        public var maxOctets = 16 << 20
+        /// The maximum estimated size of the cache in bytes. Default: 16 MiB.
+        public var maxBytes = 16 << 20
         /// The bounds for how long an answer is cached, whatever its TTL. Default: 0 s to 1 day.
         public var ttlRange = Duration.zero...Duration.seconds(86_400)
         /// TTL bounds for some domains, in place of ``ttlRange``. Default: none.
