@@ -20,7 +20,7 @@ public struct EngineConfiguration: Sendable {
     public var keepIdle = Duration.seconds(60)
     /// How long a connection is used for new requests after it was dialled. An older one finishes its requests and closes, so
     /// that changes of addresses take effect. Default one hour; nil: no limit.
-    public var maxAge: Duration? = .seconds(3600)
+    public var maxConnectionAge: Duration? = .seconds(3600)
     /// The maximum size of a response's head, and of its trailers, in bytes. Default 64 KiB, at most 256 MiB. A larger
     /// head fails with `responseTooLarge`.
     public var maxHeadBytes = 64 * 1024

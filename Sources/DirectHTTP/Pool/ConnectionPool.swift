@@ -80,7 +80,7 @@ final class ConnectionPool: Sendable {
         self.configuration = configuration
         self.group = group
         self.clock = clock
-        maxAge = configuration.maxAge.map { TimeAmount(limit: $0) }
+        maxAge = configuration.maxConnectionAge.map { TimeAmount(limit: $0) }
         shared = NIOLockedValueBox(
             LockedState(
                 pool: State(

@@ -144,7 +144,7 @@ struct PoolTests {
         #expect(try await resting.get().text() == "2")
         await resting.stop()
 
-        let old = try await lab(gate) { $0.maxAge = .zero }
+        let old = try await lab(gate) { $0.maxConnectionAge = .zero }
         for number in 1...3 { #expect(try await old.get().text() == "\(number)") }
         try await old.origin.connections { $0.open == 0 }
         await old.stop()
@@ -170,7 +170,7 @@ struct PoolTests {
     func sharedAge() async throws {
         let gate = Gate()
         var configuration = EngineConfiguration()
-        configuration.maxAge = .zero
+        configuration.maxConnectionAge = .zero
         let lab = try await Lab(addresses: ["127.0.0.1"], configuration: configuration, protocols: ["h2"]) { request in
             if request.path == "/slow" { try await gate.wait() }
             return .text("\(request.connection.number)")
