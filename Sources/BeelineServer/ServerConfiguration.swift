@@ -20,38 +20,6 @@ public struct ServerConfiguration: Sendable {
         }
     }
 
-    /// The clients that may ask this machine's own resolver.
-    ///
-    /// That resolver answers names that are not sent to the upstreams: single labels, names such as `.lan` and
-    /// `.internal`, search domains and `NamePolicy.denied`. Its answers come from the hosts file and the internal DNS,
-    /// so they reveal internal addresses. Other clients get the response code REFUSED. Zones and tables that you wrote
-    /// answer all clients.
-    public struct PrivateNames: Hashable, Sendable {
-        private enum Clients {
-            case none
-            case loopback
-            case all
-        }
-
-        private let clients: Clients
-
-        /// No client.
-        public static let forNone = PrivateNames(clients: .none)
-        /// Clients with a loopback address, which are programs on this machine.
-        public static let forLoopback = PrivateNames(clients: .loopback)
-        /// All clients.
-        public static let forAll = PrivateNames(clients: .all)
-
-        /// Whether a client may ask.
-        func includes(_ client: IPAddress) -> Bool {
-            switch clients {
-            case .none: false
-            case .loopback: client.unmapped.isLoopback
-            case .all: true
-            }
-        }
-    }
-
     /// The endpoint to listen on. With port 0 the system chooses the port. Default: 127.0.0.1, port 8053.
     public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 8_053)
     /// The descriptor of a TCP socket that is already listening, such as one from systemd. The server uses it instead
@@ -77,7 +45,7 @@ public struct ServerConfiguration: Sendable {
 
     /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. List a proxy on this
     /// machine in ``trustedProxies``; otherwise its clients count as programs on this machine. Default: clients with a loopback address.
-    public var privateNames = PrivateNames.forLoopback
+    public var privateNames = PrivateNameAccess.forLoopback
     /// The proxies whose `X-Forwarded-For` is trusted. The field is read from its end up to the first address that is not a
     /// trusted proxy. That address is the client for limits and the access log. The field is ignored from other peers. Default:
     /// none.

@@ -14,7 +14,7 @@ struct PrivateNameTests {
 
     /// Makes a service whose system resolver knows all names.
     private static func service(
-        _ clients: ServerConfiguration.PrivateNames,
+        _ clients: PrivateNameAccess,
         tables: [any Upstream] = []
     ) throws -> (ServerService, Resolver) {
         let answer = Answer(v4: .addresses([try #require(IPAddress(address))], ttl: .seconds(60)))
@@ -65,9 +65,9 @@ struct PrivateNameTests {
         arguments: [
             (.forLoopback, "127.0.0.1", true), (.forLoopback, "::1", true), (.forLoopback, "192.0.2.7", false),
             (.forLoopback, "10.0.0.9", false), (.forAll, "192.0.2.7", true), (.forNone, "127.0.0.1", false),
-        ] as [(ServerConfiguration.PrivateNames, String, Bool)]
+        ] as [(PrivateNameAccess, String, Bool)]
     )
-    func clients(_ clients: ServerConfiguration.PrivateNames, _ client: String, _ isTold: Bool) async throws {
+    func clients(_ clients: PrivateNameAccess, _ client: String, _ isTold: Bool) async throws {
         let (service, resolver) = try Self.service(clients)
         for name in ["printer.lan", "vault", "db.corp.example.com"] {
             // Puts the answer into the cache.

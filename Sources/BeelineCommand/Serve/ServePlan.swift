@@ -85,7 +85,7 @@ struct ServePlan: Sendable {
         return .seconds(seconds)
     }
 
-    static func privateNames(_ text: String) throws(CommandFailure) -> ServerConfiguration.PrivateNames {
+    static func privateNames(_ text: String) throws(CommandFailure) -> PrivateNameAccess {
         switch text {
         case "none": .forNone
         case "loopback": .forLoopback

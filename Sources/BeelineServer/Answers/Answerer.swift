@@ -11,7 +11,7 @@ struct Answerer: Sendable {
     var domains: DomainMap<NameBackend> = [:]
     /// Blocked names, and names with other addresses.
     var rules: NameRules?
-    var privateNames = ServerConfiguration.PrivateNames.forLoopback
+    var privateNames = PrivateNameAccess.forLoopback
     /// Whether a name without IPv6 addresses gets synthesized ones where the network has NAT64 (RFC 6147).
     var synthesizes = false
     /// Whether clients get no records of the types that the resolver does not use.
@@ -24,12 +24,12 @@ struct Answerer: Sendable {
     init(
         resolver: Resolver,
         zones: ZoneFiles,
-        privateNames: ServerConfiguration.PrivateNames = .forLoopback
+        privateNames: PrivateNameAccess = .forLoopback
     ) {
         self.init(NameBackend(resolver), zones: zones, privateNames: privateNames)
     }
 
-    init(_ backend: NameBackend, zones: ZoneFiles, privateNames: ServerConfiguration.PrivateNames) {
+    init(_ backend: NameBackend, zones: ZoneFiles, privateNames: PrivateNameAccess) {
         self.backend = backend
         self.zones = zones
         self.privateNames = privateNames

@@ -45,7 +45,7 @@ public struct DNSServerConfiguration: Sendable {
     public var resolversByDomain: DomainMap<Resolver> = [:]
     /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. Default:
     /// clients with a loopback address.
-    public var privateNames = ServerConfiguration.PrivateNames.forLoopback
+    public var privateNames = PrivateNameAccess.forLoopback
     /// The proxies that start each TCP and TLS connection with a header of the PROXY protocol; see
     /// ``ServerConfiguration/proxyProtocol``. The header is not supported over UDP. Default: none.
     public var proxyProtocol: [IPNetwork] = []
