@@ -64,7 +64,8 @@ struct WebSocketFrameTests {
                 .message(isText: false, ByteBuffer(), isCompressed: false), .ping(ByteBuffer(string: "p")),
                 .pong(ByteBuffer(string: "q")), .message(isText: true, ByteBuffer(string: "ab"), isCompressed: false),
                 .message(isText: false, ByteBuffer(string: long), isCompressed: false),
-                .close(WebSocketClosure(code: .normal, reason: "bye")), .close(WebSocketClosure(code: .none)),
+                .close(WebSocketClosure(code: .normal, reason: "bye")),
+                .close(WebSocketClosure(code: .noStatusReceived)),
             ]
         )
     }

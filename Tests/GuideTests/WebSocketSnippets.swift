@@ -14,7 +14,7 @@ func conversation(_ client: BeelineClient) async throws {
         case .binary(let bytes): print(bytes.readableBytes, "bytes")
         }
     }
-    print(socket.closure?.code ?? .none, socket.closure?.reason ?? "")
+    print(socket.closure?.code ?? .noStatusReceived, socket.closure?.reason ?? "")
 }
 
 func boundsOfAWebSocket(_ client: BeelineClient) async throws {

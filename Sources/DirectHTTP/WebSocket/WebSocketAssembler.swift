@@ -65,7 +65,7 @@ struct WebSocketAssembler {
 
     /// Parses a close frame: an empty payload, or a sendable code and a reason in UTF-8 (RFC 6455 §5.5.1).
     private static func closure(_ payload: ByteBuffer) throws(WebSocketViolation) -> WebSocketClosure {
-        guard payload.readableBytes > 0 else { return WebSocketClosure(code: .none) }
+        guard payload.readableBytes > 0 else { return WebSocketClosure(code: .noStatusReceived) }
         var payload = payload
         guard let code = payload.readInteger(as: UInt16.self).map(WebSocketCloseCode.init), code.isSendable else {
             throw WebSocketViolation("it closed with a code that must not be sent")

@@ -40,7 +40,11 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     /// 1003: a type of message that the endpoint cannot accept.
     public static let unsupportedData = WebSocketCloseCode(rawValue: 1003)
     /// 1005: the close frame had no code. Never sent.
-    public static let none = WebSocketCloseCode(rawValue: 1005)
+    public static let noStatusReceived = WebSocketCloseCode(rawValue: 1005)
+    // Swift reads `socket.closure?.code == .none` as a comparison with nil. Because of this name, the compiler warns of it.
+    /// The earlier name of ``noStatusReceived``.
+    @available(*, deprecated, message: "`.none` of an optional code means nil", renamed: "noStatusReceived")
+    public static var none: WebSocketCloseCode { .noStatusReceived }
     /// 1007: text that is not UTF-8, or data that cannot be decompressed.
     public static let invalidData = WebSocketCloseCode(rawValue: 1007)
     /// 1008: a message that violates the endpoint's policy.
@@ -61,7 +65,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
 
 /// The close frame that ended a WebSocket.
 public struct WebSocketClosure: Hashable, Sendable {
-    /// The code; ``WebSocketCloseCode/none`` if the peer sent none.
+    /// The code; ``WebSocketCloseCode/noStatusReceived`` if the peer sent none.
     public var code: WebSocketCloseCode
     /// The reason, for debugging; at most 123 bytes are sent.
     public var reason: String
