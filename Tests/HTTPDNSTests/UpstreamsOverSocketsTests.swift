@@ -278,4 +278,33 @@ struct UpstreamConformanceTests {
         let error = await #expect(throws: TestingError.self) { try await suite.check(hasty) }
         #expect(error?.code == .violation)
     }
+
+    @Test("the conformance suite does not wait for an upstream that ignores cancellation")
+    func ignoredCancellation() async throws {
+        struct DeafUpstream: Upstream {
+            let name = "deaf"
+            let gate: Gate
+
+            func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+                switch question.host.text {
+                case "a": return v4("192.0.2.1")
+                case "c": _ = await Task.detached { try? await gate.wait() }.value
+                default: break
+                }
+                return Answer(v4: .absent(.noName, ttl: nil))
+            }
+        }
+
+        let gate = Gate()
+        defer { gate.open() }
+        var suite = UpstreamConformance(
+            known: host("a"),
+            v4: addresses("192.0.2.1"),
+            unknown: host("b"),
+            silent: host("c")
+        )
+        suite.cancellationLimit = .milliseconds(100)
+        let error = await #expect(throws: TestingError.self) { try await suite.check(DeafUpstream(gate: gate)) }
+        #expect(error?.code == .violation)
+    }
 }
