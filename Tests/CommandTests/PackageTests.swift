@@ -53,6 +53,79 @@ extension ProcessTests {
             }
         }
 
+        /// Writes the texts of all licenses that `Scripts/lib/notices` requires, as the sources and packages have them.
+        private func makeLicenses() throws {
+            let condition = "Permission is hereby granted, free of charge"
+            var files = [
+                "checkouts/GRDB.swift/LICENSE": "Copyright Gwendal Roué\n\n\(condition)\n",
+                "checkouts/swift-nio/LICENSE.txt": "Apache License\n",
+                "checkouts/swift-nio/NOTICE.txt": "The SwiftNIO Project\n",
+                "checkouts/swift-nio/Sources/CNIOLLHTTP/LICENSE": "Copyright Fedor Indutny\n\n\(condition)\n",
+                "checkouts/swift-nio/Sources/CNIOSHA1/sha1.c": """
+                /*-
+                 * Copyright (C) WIDE Project.
+                 * Redistribution and use in source and binary forms
+                 */
+                int hash;
+                """,
+                "checkouts/swift-certificates/Sources/X509/Time.swift": """
+                // Apache License
+                let before = 1
+                // Copyright Rich Felker, et al.
+                //
+                // \(condition)
+                let after = 2
+                """,
+                "documents/nodejs/copyright": """
+                  \"""
+                    UNICODE LICENSE V3
+                    ICU License
+                  \"""
+                  another part of Node
+
+                """,
+            ]
+            for name in ["libsqlite3-dev", "zlib1g-dev", "libhiredis-dev", "libbrotli-dev", "libzstd-dev"] {
+                files["documents/\(name)/copyright"] = "text of \(name)\n"
+            }
+            for (name, text) in files {
+                let parent = URL(fileURLWithPath: "\(folder.path)/\(name)").deletingLastPathComponent().path
+                try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+                try folder.write(text, to: name)
+            }
+        }
+
+        @Test func noticesHaveTheLicensesOfThePartsOfDependencies() async throws {
+            try makeLicenses()
+            let text = try await run("'\(root)/Scripts/lib/notices' checkouts documents").text
+            for part in [
+                "\n==== swift-nio, Sources/CNIOLLHTTP/LICENSE\n\nCopyright Fedor Indutny\n",
+                "\n==== swift-nio, Sources/CNIOSHA1/sha1.c\n\nCopyright (C) WIDE Project.\nRedistribution and use",
+                "\n==== swift-certificates, Sources/X509/Time.swift\n\nCopyright Rich Felker, et al.\n\nPermission",
+                "\n==== libzstd-dev, copyright\n\ntext of libzstd-dev\n",
+            ] {
+                #expect(text.contains(part), "\(part)")
+            }
+            #expect(text.hasSuffix("\n==== ICU, LICENSE\n\nUNICODE LICENSE V3\nICU License\n"))
+            #expect(!text.contains("int hash") && !text.contains("let ") && !text.contains("swift-nio, LICENSE"))
+        }
+
+        @Test(
+            "A package without the text of a license is not made",
+            arguments: [
+                "checkouts/GRDB.swift/LICENSE", "checkouts/swift-nio/Sources/CNIOLLHTTP/LICENSE",
+                "checkouts/swift-nio/Sources/CNIOSHA1/sha1.c", "checkouts/swift-certificates/Sources/X509/Time.swift",
+                "documents/zlib1g-dev/copyright", "documents/nodejs/copyright",
+            ]
+        )
+        func missingLicense(file: String) async throws {
+            try makeLicenses()
+            let line = "rm '\(file)' && '\(root)/Scripts/lib/notices' checkouts documents"
+            let made = try await CommandRun.run("/bin/bash", ["-c", line], in: folder)
+            #expect(made.status == 1 && made.text.isEmpty, "\(made.text)")
+            #expect(made.errors.hasPrefix("Scripts/lib/notices: "), "\(made.errors)")
+        }
+
         @Test(arguments: ["bash", "zsh", "fish"])
         func completionsNameEverySubcommand(shell: String) async throws {
             let run = try await CommandRun.run(CommandRun.beeline, ["--generate-completion-script", shell], in: folder)
