@@ -28,6 +28,8 @@ extension ProcessTests {
                 // Empty lists: the scripts install no packages.
                 try folder.write("", to: "Scripts/lib/packages")
                 try program("shellcheck", "exit 0")
+                // On a Mac, with the addresses of the demo.
+                try program("ifconfig", "echo inet 127.0.0.66")
                 try program(
                     "swift",
                     """
@@ -117,6 +119,17 @@ extension ProcessTests {
             #expect(run.status == 0 && run.text == "installed\n", "\(run.errors)")
             #expect(run.errors.contains("run: sudo apt-get install -y missing-for-build\n"), "\(run.errors)")
             #expect(run.errors.contains("debug build took ") && !run.errors.contains("called"), "\(run.errors)")
+        }
+
+        @Test func demoNamesTheAddressesThatMacOSLacksBeforeItBuilds() async throws {
+            let package = try Package()
+            try package.program("uname", "echo Darwin")
+            try package.program("ifconfig", "echo inet 127.0.0.1 netmask 0xff000000")
+            let run = try await package.run("Scripts/demo")
+            #expect(run.status == 1 && !run.errors.contains("build"), "\(run.errors)")
+            #expect(run.errors.contains("; run: for n in 11 12 13 66; do sudo ifconfig lo0 alias "), "\(run.errors)")
+            try package.program("ifconfig", "echo inet 127.0.0.11; echo inet 127.0.0.66 netmask 0xff000000")
+            #expect(try await package.run("Scripts/demo").text == "installed\n")
         }
 
         @Test func aSwiftThatDoesNotStartIsReportedWithItsError() async throws {

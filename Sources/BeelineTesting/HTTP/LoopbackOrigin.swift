@@ -30,7 +30,8 @@ public final class LoopbackOrigin: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - addresses: The loopback addresses. All use the same port, and each request records its address.
+    ///   - addresses: The loopback addresses. All use the same port, and each request records its address. macOS has only
+    ///     127.0.0.1 and ::1; `sudo ifconfig lo0 alias 127.0.0.2` adds one.
     ///   - port: The port. Default 0: a port that is free on all addresses.
     ///   - tls: The certificates by server name; nil: HTTP without TLS.
     ///   - head: Called before the body is read. If it returns a reply, the server sends it without reading the body; it then
