@@ -102,6 +102,7 @@ extension ProcessTests {
             try package.folder.write(list, to: "Scripts/lib/packages")
             try package.program("id", "echo 1000")
             try package.program("apt-get", "echo called >&2; exit 1")
+            try package.program("apt-cache", "[ \"$1\" != policy ] || echo ' 500 http://deb.test/debian Packages'")
             return package
         }
 
@@ -119,6 +120,19 @@ extension ProcessTests {
             #expect(run.status == 0 && run.text == "installed\n", "\(run.errors)")
             #expect(run.errors.contains("run: sudo apt-get install -y missing-for-build\n"), "\(run.errors)")
             #expect(run.errors.contains("debug build took ") && !run.errors.contains("called"), "\(run.errors)")
+        }
+
+        @Test func aPackageThatTheSystemDoesNotHaveIsNotInTheCommand() async throws {
+            let package = try packageWithMissing(["traits", "build"])
+            let line = "Scripts/test --only imports"
+            try package.program("apt-cache", "case $* in policy) echo Packages ;; *-build) exit 100 ;; esac")
+            let some = "run: sudo apt-get install -y missing-for-traits; this system has no packages of these names: "
+            let run = try await package.run(line)
+            #expect(run.errors.contains("\(some)missing-for-build\n"), "\(run.errors)")
+            // A system without lists of packages knows no name.
+            try package.program("apt-cache", "exit 100")
+            let all = "run: sudo apt-get install -y missing-for-traits missing-for-build\n"
+            #expect(try await package.run(line).errors.contains(all))
         }
 
         @Test func demoNamesTheAddressesThatMacOSLacksBeforeItBuilds() async throws {
