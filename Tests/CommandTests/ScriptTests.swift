@@ -278,6 +278,33 @@ extension ProcessTests {
         }
         #endif
 
+        @Test func appleCheckSpellsTheNameOfTheFolderAsThePackageManagerDoes() async throws {
+            let package = try Package()
+            try package.folder.write("Names:\nDirectHTTP: Names\n", to: "Scripts/lib/layers")
+            for file in ["Sources/DirectHTTP/File.swift", "Tests/GuideTests/Guide+Apple.swift"] {
+                try package.folder.write("#if canImport(Darwin)\n#endif\n", to: file)
+            }
+            try package.program("swiftc", "echo \"$*\"")
+            let clone = "'7 Bee-Line.x'"
+            let run = try await package.run(
+                "mkdir \(clone) && cp -r Scripts Sources Tests \(clone) && cd \(clone) && Scripts/check-apple"
+            )
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(run.text.contains(" -module-name DirectHTTP -package-name _7_bee_line_x "), "\(run.text)")
+        }
+
+        @Test func aWarningAboutTheManifestFailsTheBuildInAFolderWithCapitals() async throws {
+            let package = try Package()
+            try package.program(
+                "swift",
+                "[ $1 = --version ] && echo Swift version 6.2 || echo \"warning: 'a[b': a.txt\""
+            )
+            let run = try await package.run(
+                "mkdir 'A[b' && cp -r Scripts 'A[b' && cd 'A[b' && Scripts/test --only build"
+            )
+            #expect(run.status == 1 && run.text.contains("FAILED  build"), "\(run.text)\(run.errors)")
+        }
+
         @Test func appleCheckNeedsNoGNUSed() async throws {
             let package = try Package()
             try package.folder.write("Names:\nDirectHTTP: Names\n", to: "Scripts/lib/layers")
