@@ -174,6 +174,11 @@ extension ProcessTests {
                 #expect(line?.hasPrefix("\(rights) root/root ") == true, "\(file): \(line ?? "missing")")
             }
             #expect(try await run("dpkg-deb --field '\(package)' Depends").text.hasPrefix("libc6 (>= 2.34), "))
+            // The size of a folder depends on the file system, and the package must not.
+            let sizes = list.split(separator: "\n").filter { $0.hasPrefix("-") }
+                .compactMap { Int($0.split(separator: " ")[2]) }
+            let size = sizes.reduce(0) { $0 + ($1 + 1023) / 1024 }
+            #expect(try await run("dpkg-deb --field '\(package)' Installed-Size").text == "\(size)\n")
         }
 
         @Test func zipPackagesHaveTheProgramWithItsRights() async throws {
