@@ -247,6 +247,20 @@ extension ProcessTests {
         }
 
         #if os(Linux)
+        @Test func theFilesOfPkgConfigAreReadInAFolderWithASpace() async throws {
+            let package = try Package()
+            let library = "\(package.folder.path)/${1#*=}"
+            try package.program("clang", "touch \"\(library)\" && echo \"\(library)\"")
+            let line = """
+                mkdir 'a b' && cp -r Scripts 'a b' && cd 'a b'
+                printf '#!/bin/bash\\necho symbol\\n' >Scripts/lib/small-icu-data
+                Scripts/lib/build-release --portable beeline && tail -n 1 .build/package/static/libbrotlidec.pc
+                """
+            let run = try await package.run(line)
+            let libraries = "/a\\ b/.build/package/static -lbrotlidec -lbrotlicommon\n"
+            #expect(run.status == 0 && run.text.hasSuffix(libraries), "\(run.text)\(run.errors)")
+        }
+
         @Test(
             "Scripts/package fails if the tar archive breaks off or cannot be compressed",
             arguments: ["tar", "gzip"]
