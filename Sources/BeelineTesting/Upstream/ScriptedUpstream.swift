@@ -91,14 +91,15 @@ public final class ScriptedUpstream: Upstream {
 
     /// Plays the next step.
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
-        let step = state.withLockedValue { state -> Step? in
+        let scripted = state.withLockedValue { state -> Step? in
             state.questions.append(question)
-            if let standing { return standing(question) }
+            guard standing == nil else { return nil }
             guard state.steps.isEmpty else { return state.steps.removeFirst() }
             state.unscripted += 1
             return nil
         }
-        switch step {
+        // Called without the lock: the test's closure may use this upstream.
+        switch standing?(question) ?? scripted {
         case .answer(let answer): return answer
         case .fail(let error): throw error
         case .hold(let gate, let answer):
