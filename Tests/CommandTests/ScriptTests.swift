@@ -292,6 +292,19 @@ extension ProcessTests {
         }
         #endif
 
+        @Test func anIncompleteEnvironmentOfPythonIsMadeAgain() async throws {
+            let package = try Package()
+            // A module in place of Python's own, as without python3-venv, and what an interrupted run left.
+            let line = """
+                mkdir -p .build/idna-data/bin && ln -s /bin/false .build/idna-data/bin/python
+                echo 'raise SystemExit("ensurepip is not available")' >venv.py
+                PYTHONPATH=$PWD Scripts/update-idna-data
+                """
+            let run = try await package.run(line)
+            #expect(run.status == 1 && run.errors.hasPrefix("ensurepip is not available\n"), "\(run.errors)")
+            #expect(run.errors.contains("Debian's package for it is python3-venv\n"), "\(run.errors)")
+        }
+
         @Test func appleCheckSpellsTheNameOfTheFolderAsThePackageManagerDoes() async throws {
             let package = try Package()
             try package.folder.write("Names:\nDirectHTTP: Names\n", to: "Scripts/lib/layers")
