@@ -8,9 +8,9 @@ public struct TestingError: Error, Hashable, Sendable, CustomStringConvertible {
         public let description: String
         /// A condition was not met within its time limit.
         public static let timedOut = Code(description: "timedOut")
-        /// An address is not a loopback address, or the machine has no such address.
+        /// An address is not a loopback address.
         package static let badAddress = Code(description: "badAddress")
-        /// No port is free on all of the given addresses.
+        /// No port is free on all of the given addresses, or the machine lacks one of them.
         package static let noPort = Code(description: "noPort")
         /// The peer closed the connection while the double was reading, or the server stopped.
         public static let closed = Code(description: "closed")
