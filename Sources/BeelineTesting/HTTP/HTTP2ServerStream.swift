@@ -171,7 +171,7 @@ struct HTTP2ServerStream: Sendable {
         try await channel.writeAndFlush(Payload.rstStream(.internalError))
     }
 
-    /// Announces that the connection accepts no more streams. It closes after the last stream ends.
+    /// Announces that the connection accepts no more streams. The client closes it after its last stream.
     private func goAway() async throws {
         let payload = Payload.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil)
         try await channel.parent?.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload))

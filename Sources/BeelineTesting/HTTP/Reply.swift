@@ -106,7 +106,8 @@ public struct Reply: Sendable {
     public enum Ending: Hashable, Sendable {
         /// Completes the message and keeps the connection open.
         case keepAlive
-        /// Completes the message and closes the connection, announced by `Connection: close`.
+        /// Completes the message and closes the connection, announced by `Connection: close`. On HTTP/2 announces it by
+        /// GOAWAY (RFC 9113 §6.8) and leaves the closing to the client, which may have other streams.
         case close
         /// Closes the connection without announcement, without the last chunk and, over TLS, without `close_notify`.
         case hangUp
