@@ -77,6 +77,23 @@ extension ProcessTests {
             #expect(absolute.status == 0 && package.folder.has("abs/beeline"), "\(absolute.errors)")
         }
 
+        @Test func installNamesAFolderThatIsNotInPATH() async throws {
+            let package = try Package()
+            let line = "Scripts/install --to here"
+            #expect(try await package.run(line).errors.contains("/here is not in PATH\n"))
+            let run = try await package.run("PATH=$PATH:$PWD/here \(line)")
+            #expect(run.status == 0 && !run.errors.contains("PATH"), "\(run.errors)")
+        }
+
+        @Test(arguments: ["install", "package"])
+        func aFolderThatCannotBeMadeIsReportedBeforeTheBuild(script: String) async throws {
+            let package = try Package()
+            try package.program("uname", "echo Linux")
+            let run = try await package.run("Scripts/\(script) --to /dev/null/here")
+            #expect(run.status == 1 && run.text.isEmpty, "\(run.text)")
+            #expect(run.errors == "Scripts/\(script): the folder /dev/null/here cannot be made\n", "\(run.errors)")
+        }
+
         @Test(arguments: ["cd Scripts && ./", "cd Sources && ../Scripts/", "Scripts/"])
         func helpIsThereFromEveryFolder(_ start: String) async throws {
             let package = try Package()
