@@ -24,6 +24,17 @@ import Testing
         #expect(clock.now.sinceStart == .seconds(3))
     }
 
+    @Test func advancesOfSeveralTasksAddUp() async {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { [clock] in
+                    for _ in 0..<10_000 { clock.advance(by: .seconds(1)) }
+                }
+            }
+        }
+        #expect(clock.now.sinceStart == .seconds(40_000))
+    }
+
     @Test func aSleeperWakesAtItsDeadlineAndNotBefore() async throws {
         let task = Task { [clock] in
             try await clock.sleep(for: .milliseconds(250))

@@ -109,13 +109,18 @@ public final class ManualClock: Clock {
     ///
     /// The woken tasks run after this returns. Before the next advance, wait for a sign of them, such as `sleepers(atLeast:)`.
     public func advance(by duration: Duration) {
-        advance(to: now.advanced(by: duration))
+        move { $0.advanced(by: duration) }
     }
 
     /// Advances the clock to an instant. An earlier instant has no effect on the time.
     public func advance(to instant: Instant) {
+        move { _ in instant }
+    }
+
+    /// One update of the state, so that tasks may advance the clock at the same time.
+    private func move(to target: (Instant) -> Instant) {
         let woken = state.update { state in
-            state.now = max(state.now, instant)
+            state.now = max(state.now, target(state.now))
             let due = state.sleepers.values.filter { $0.deadline <= state.now }
             for sleeper in due { state.sleepers[sleeper.order] = nil }
             return due.sorted { ($0.deadline, $0.order) < ($1.deadline, $1.order) }
