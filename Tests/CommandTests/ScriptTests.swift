@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import Foundation
 import Testing
 
@@ -194,6 +195,32 @@ extension ProcessTests {
             #expect(run.status == 0 && run.text.hasPrefix("skipped h2spec"), "\(run.text)\(run.errors)")
             #expect(run.text.contains("CONTRIBUTING.md") && run.text.split(separator: "\n").count == 1, "\(run.text)")
             #expect(run.errors.contains("skipped: h2spec"), "\(run.errors)")
+        }
+
+        @Test func theServerOfH2specEndsAfterAnInterrupt() async throws {
+            let package = try Package()
+            let answers = "--version) echo Swift version 6.2 ;; *--show-bin-path*) echo '\(package.folder.path)/bin' ;;"
+            try package.program("swift", "case \"$*\" in \(answers) esac")
+            try package.program("openssl", "exit 0")
+            // As Ctrl-C does, to all processes of the script. The server ignores it.
+            try package.program("h2spec", "kill -INT 0")
+            let server = """
+                #!/bin/bash
+                trap 'echo >ended; exit' TERM
+                echo listening on 127.0.0.1:1
+                for n in {1..600}; do sleep 0.1; done
+                """
+            try package.folder.write(server, to: "bin/beeline")
+            let line = """
+                chmod +x bin/beeline && mkdir temporary
+                set -m
+                TMPDIR=$PWD/temporary Scripts/test --only h2spec &
+                wait $!
+                ls temporary
+                """
+            let run = try await package.run(line)
+            #expect(run.text.isEmpty, "\(run.text)\(run.errors)")
+            try await eventually("the end of the server") { package.folder.has("ended") }
         }
 
         @Test func theTestsRunWhereThereIsNoTimeLimiter() async throws {
