@@ -104,7 +104,7 @@ struct LookupMachineTests {
     @Test("the next upstream is asked after a failure, and after the time limit of the first")
     func failOver() {
         Self.play(
-            MachineScript(["a", "b", "c"]),
+            MachineScript(["a", "b", "c"]) { $0.limits.total = .seconds(6) },
             [
                 (0, .ask(1, "n.example"), ["wake 2000", "ask a n.example"]),
                 (10, .fail("a"), ["ask b n.example"]),
@@ -116,17 +116,35 @@ struct LookupMachineTests {
         )
     }
 
+    @Test("in a network that drops packets, the last of four upstreams is asked before the lookup's limit")
+    func turnOfTheLast() {
+        let dropped: [Row] = [
+            (0, .ask(1, "n.example"), ["wake 1250", "ask a n.example"]),
+            (1_250, .time, ["ask b n.example", "wake 2000"]),
+            (2_000, .time, ["stop a", "ask c n.example", "wake 3250"]),
+            (3_250, .time, ["stop b", "ask d n.example", "wake 4000"]),
+            (3_260, .answer("d", Self.two), ["stop c", "resume 1: fresh 192.0.2.2"]),
+        ]
+        let script = MachineScript(["a", "b", "c", "d"])
+        Self.play(script, dropped)
+        // The next one is asked in addition: a slow upstream keeps its time.
+        let slow: Row = (1_900, .answer("a", Self.one), ["stop b", "resume 1: fresh 192.0.2.1"])
+        Self.play(script, Array(dropped.prefix(2)) + [slow])
+    }
+
     @Test("a lookup that exceeds its limit fails, and the failure is remembered for a second")
     func overdue() {
         Self.play(
             MachineScript(["a", "b", "c", "d"]),
             [
-                (0, .ask(1, "n.example"), ["wake 2000", "ask a n.example"]),
-                (2_000, .time, ["stop a", "ask b n.example", "wake 4000"]),
-                (4_000, .time, ["stop b", "ask c n.example", "wake 5000"]),
-                (5_000, .time, ["stop c", "resume 1: timeLimit"]),
+                (0, .ask(1, "n.example"), ["wake 1250", "ask a n.example"]),
+                (1_250, .time, ["ask b n.example", "wake 2000"]),
+                (2_000, .time, ["stop a", "ask c n.example", "wake 3250"]),
+                (3_250, .time, ["stop b", "ask d n.example", "wake 4000"]),
+                (4_000, .time, ["stop c", "wake 5000"]),
+                (5_000, .time, ["stop d", "resume 1: timeLimit"]),
                 (5_500, .ask(2, "n.example"), ["resume 2: allUpstreamsFailed"]),
-                (6_000, .ask(3, "n.example"), ["wake 8000", "ask a n.example"]),
+                (6_000, .ask(3, "n.example"), ["wake 7250", "ask a n.example"]),
             ]
         )
     }

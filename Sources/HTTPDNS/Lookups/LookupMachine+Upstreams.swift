@@ -85,6 +85,9 @@ extension LookupMachine {
 
     /// The plan for asking the upstreams of a route.
     func plan(for route: Route) -> UpstreamSchedule.Plan {
+        // If the network drops all packets to the first upstreams, the last one is still asked in time.
+        let services = route.candidates.filter { upstreams[$0].kind != .fixed }.count
+        let turn = configuration.limits.total / max(1, services)
         let candidates = route.candidates.map { index in
             var candidate = UpstreamSchedule.Candidate(
                 upstream: index,
@@ -92,9 +95,12 @@ extension LookupMachine {
                 budget: configuration.limits.upstream
             )
             // A name in a table is sent to no service, however long the table takes.
-            if configuration.order == .hedge, upstreams[index].kind != .fixed {
+            guard upstreams[index].kind != .fixed else { return candidate }
+            if configuration.order == .hedge {
                 let usual = health.usualTime(index) ?? UpstreamOrder.firstHedge
-                candidate.hedgeAfter = max(usual, UpstreamOrder.shortestHedge)
+                candidate.hedgeAfter = min(max(usual, UpstreamOrder.shortestHedge), turn)
+            } else if turn < configuration.limits.upstream {
+                candidate.hedgeAfter = turn
             }
             return candidate
         }

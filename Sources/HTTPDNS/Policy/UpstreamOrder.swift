@@ -11,7 +11,8 @@ public struct UpstreamOrder: Hashable, Sendable, CustomStringConvertible {
 
     let kind: Kind
 
-    /// In the configured order; the next is asked after a failure.
+    /// In the configured order; the next is asked after a failure, or when an upstream takes too long
+    /// (``ResolverConfiguration/Limits/upstream``).
     public static let sequence = UpstreamOrder(kind: .sequence)
 
     /// `width` upstreams at once, in the configured order. The first good answer wins and cancels the others. After a

@@ -55,7 +55,8 @@ public struct ResolverConfiguration: Sendable {
     public struct Limits: Hashable, Sendable {
         /// The time limit for a whole resolution. Default: 5 s.
         public var total = Duration.seconds(5)
-        /// The time limit for one upstream before the next is asked. Default: 2 s.
+        /// The time limit for one upstream. At its end the next is asked. With many upstreams the next is asked earlier,
+        /// after ``total`` divided by their number, so that each has its turn. Default: 2 s.
         public var upstream = Duration.seconds(2)
         /// How long an answer for one family waits for the other's, and the first address for HTTPS records (RFC 8305
         /// §3). Default: 50 ms.
