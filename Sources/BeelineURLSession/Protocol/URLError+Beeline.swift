@@ -57,6 +57,7 @@ extension URLError {
         .connectionLost: .networkConnectionLost,
         .streamReset: .networkConnectionLost,
         .malformedResponse: .badServerResponse,
+        .unsupportedVersion: .badServerResponse,
         .responseTooLarge: .dataLengthExceedsMaximum,
         .undecodableBody: .cannotDecodeContentData,
         .bodySourceFailed: .requestBodyStreamExhausted,
