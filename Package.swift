@@ -336,8 +336,8 @@ let package = Package(
             dependencies: [
                 "Beeline", "BeelineAsyncHTTPClient", "BeelineProxy", "BeelineRedis", "BeelineServer", "BeelineStore",
                 "BeelineTesting", "BeelineURLSession", "BeelineWebDriver", "BeelineWebView", asyncHTTPClient,
-                "BeelineService", serviceLifecycle, nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"), logging, metrics,
-                tracing,
+                "BeelineService", "CookieJar", "DirectHTTP", "HTTPDNS", "Names", serviceLifecycle, httpTypes,
+                nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"), logging, metrics, tracing,
             ],
             // The guides are for other packages, which see only public names.
             packageAccess: false,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Beeline
+import DirectHTTP
+import HTTPTypes
 import NIOCore
+import Names
 
-// The code of DirectHTTP's guide, compiled; see GuideSnippets.swift.
+// The code of DirectHTTP's guides, compiled with the imports that the first page names.
 
 func requestToAddresses() async throws {
     let engine = Engine()

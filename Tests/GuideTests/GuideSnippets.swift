@@ -55,22 +55,3 @@ func theSwitch(_ client: BeelineClient) {
     client.isHTTPDNSEnabled = false  // every name to the system's resolver
     client.isHTTPDNSEnabled = true
 }
-
-func resolverAlone() async throws {
-    let engine = Engine()
-    let transport = EngineTransport(engine: engine)
-    let doh = try UpstreamSpec.doh(HTTPURL("https://1.1.1.1/dns-query")).upstream(transport: transport)
-    let resolver = Resolver(ResolverConfiguration(upstreams: [doh]))
-    let resolution = try await resolver.resolve(Host("www.example.com"), port: 443)
-    print(resolution.endpoints, resolution.source, resolution.ttl)
-    await resolver.shutDown()
-    await engine.shutDown()
-}
-
-func jarAlone() throws {
-    let jar = CookieJar()
-    let url = try HTTPURL("https://www.example.com/account")
-    print(jar.store("id=42; Domain=example.com; Secure; HttpOnly", from: url))  // kept
-    print(jar.header(for: try HTTPURL("https://api.example.com/")) ?? "none")  // id=42
-    print(jar.header(for: try HTTPURL("https://evil-example.com/")) ?? "none")  // none
-}
