@@ -26,10 +26,10 @@ extension UpstreamSpec {
 /// Parses one SPEC: `KIND[+VARIANT][:REST]`.
 private struct SpecReader {
     static let forms =
-        "dnspod, dnspod:ADDR, dnspod+aes:ID:KEYFILE@ADDR, dnspod+https:TOKENFILE@ADDR, aliyun:ACCOUNT[:SECRETFILE]@ADDR, "
-        + "aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]]@ADDR, baidu:ACCOUNT:SECRETFILE[@ADDR], "
-        + "volcengine:ACCOUNT:SECRETFILE@ADDR, doh:URL[#ADDR], json:URL[#ADDR], dot:HOST[:PORT][#ADDR], "
-        + "dns:ADDR, hosts:FILE or system"
+        "dnspod, dnspod:ADDR, dnspod+aes:ID:KEYFILE[@ADDR], dnspod+https:TOKENFILE[@ADDR], "
+        + "aliyun:ACCOUNT[:SECRETFILE][@ADDR], aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]][@ADDR], "
+        + "baidu:ACCOUNT:SECRETFILE[@ADDR], volcengine:ACCOUNT:SECRETFILE@ADDR, doh:URL[#ADDR], json:URL[#ADDR], "
+        + "dot:HOST[:PORT][#ADDR], dns:ADDR, hosts:FILE or system"
 
     let spec: String
     /// The folder for relative paths; `nil` for the current folder.
@@ -87,7 +87,7 @@ private struct SpecReader {
         switch (isToken, fields.count) {
         case (true, 1): return .dnspod(.token(try secret(fields[0])), at: endpoints ?? [])
         case (false, 2): return .dnspod(.aes(id: fields[0], key: try secret(fields[1])), at: endpoints ?? [])
-        default: throw wrong(isToken ? "write dnspod+https:TOKENFILE@ADDR" : "write dnspod+aes:ID:KEYFILE@ADDR")
+        default: throw wrong(isToken ? "write dnspod+https:TOKENFILE[@ADDR]" : "write dnspod+aes:ID:KEYFILE[@ADDR]")
         }
     }
 
@@ -96,9 +96,8 @@ private struct SpecReader {
         let isSecure = !kind.hasSuffix("+http")
         let isFirst = kind.hasPrefix("aliyun2") == false
         guard fields.count <= (isFirst ? 2 : 3) else {
-            throw wrong(
-                isFirst ? "write aliyun:ACCOUNT[:SECRETFILE]@ADDR" : "write aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]]@ADDR"
-            )
+            let form = isFirst ? "aliyun:ACCOUNT[:SECRETFILE]" : "aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]]"
+            throw wrong("write \(form)[@ADDR]")
         }
         var service = AliyunService(isSecure: isSecure)
         if let place {

@@ -107,7 +107,7 @@ public struct UpstreamSpec: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - url: The URL of the service. The certificate must match its host.
-    ///   - addresses: The addresses of the service, so that its name needs no lookup. Not needed if the host is an address.
+    ///   - addresses: The addresses of the service. Required if the host is a name.
     ///   - post: Whether to send queries by POST instead of GET. Proxies can cache GET. Default false.
     public static func doh(_ url: HTTPURL, at addresses: [IPAddress] = [], post: Bool = false) -> UpstreamSpec {
         UpstreamSpec(kind: .doh(url, addresses, post: post))
@@ -117,7 +117,7 @@ public struct UpstreamSpec: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - url: The URL of the service. The certificate must match its host.
-    ///   - addresses: The addresses of the service, so that its name needs no lookup. Not needed if the host is an address.
+    ///   - addresses: The addresses of the service. Required if the host is a name.
     public static func json(_ url: HTTPURL, at addresses: [IPAddress] = []) -> UpstreamSpec {
         UpstreamSpec(kind: .json(url, addresses))
     }
@@ -126,7 +126,7 @@ public struct UpstreamSpec: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - host: The host that the certificate must match: a name or an address.
-    ///   - addresses: The addresses of the service, so that its name needs no lookup. Not needed if `host` is an address.
+    ///   - addresses: The addresses of the service. Required if `host` is a name.
     ///   - port: The port. Default 853.
     public static func dot(_ host: Host, at addresses: [IPAddress] = [], port: UInt16 = 853) -> UpstreamSpec {
         UpstreamSpec(kind: .dot(host, addresses, port))
