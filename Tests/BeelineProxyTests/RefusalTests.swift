@@ -109,12 +109,12 @@ struct RefusalTests {
         let kept = try await lab.connect()
         for (request, status, word) in [
             ("CONNECT a.test:22", 403, "22"),
-            ("CONNECT a.test:443", 403, "a public name leads to 127.0.0.1"),
+            ("CONNECT a.test:443", 403, "the name leads to 127.0.0.1"),
             ("CONNECT 127.0.0.1:443", 403, "this machine"),
             ("CONNECT localhost:443", 403, "this machine"),
             ("CONNECT [::1]:443", 403, "this machine"),
             ("CONNECT nobody.test:443", 502, "nobody.test"),
-            ("GET http://a.test/", 403, "a public name leads to 127.0.0.1"),
+            ("GET http://a.test/", 403, "the name leads to 127.0.0.1"),
             ("GET http://0x7f.1/", 403, "127.0.0.1"),
             ("GET http://169.254.169.254/latest/meta-data/", 403, "169.254.169.254"),
             ("GET http://\(lab.proxy.endpoint)/", 403, "this proxy"),

@@ -6,8 +6,8 @@ package import Names
 /// The rules for the destinations that the proxy connects to. A value without I/O.
 ///
 /// A local proxy can reach addresses that a web page or another machine must not reach: this machine, its network, a
-/// cloud's metadata service. A public name may therefore lead only to public addresses, even if its DNS answer has
-/// others (DNS rebinding).
+/// cloud's metadata service. A name may therefore lead only to public addresses, even if its DNS answer has others (DNS
+/// rebinding). This includes private names such as `nas.local`, except those in `NamePolicy.denied`, in tables and pins.
 public struct AccessPolicy: Hashable, Sendable {
     /// The ports that tunnels (CONNECT and SOCKS) may connect to. Default 443, 80 and 8443; empty allows all ports.
     public var tunnelPorts: Set<UInt16> = [443, 80, 8443]
@@ -80,7 +80,7 @@ public struct AccessPolicy: Hashable, Sendable {
         case .literal:
             return "\(address) is an address of this machine or its network: allow local answers if intended"
         default:
-            return "a public name leads to \(address), which is not a public address: allow local answers if intended"
+            return "the name leads to \(address), which is not a public address: allow local answers if intended"
         }
     }
 }
