@@ -6,7 +6,7 @@ import BeelineStore
 // The code of the guides of BeelineStore, CookieJar and Beeline to cookies, compiled.
 
 func keepCookies() async throws {
-    let store = try await CookieDatabase.open("/home/me/.cache/app/cookies.sqlite")
+    let store = try await CookieDatabase.open("/home/me/.local/share/app/cookies.sqlite")
     for message in store.report.messages { print(message) }
 
     let client = try BeelineClient(jar: store.jar)
@@ -40,6 +40,13 @@ func exchangeFiles(_ jar: CookieJar, _ octets: [UInt8]) {
     jar.insert(found.cookies)
     let file = CookieFormat.netscape.write(jar.allCookies())
     print(found.problems, file.count)
+}
+
+func requestWithoutCookies(_ client: BeelineClient) async throws {
+    var options = RequestOptions()
+    options.sendsCookies = false
+    options.keepsCookies = false
+    _ = try await client.get("https://www.test.com/", options: options)
 }
 
 func cookiesOfAResponse(_ client: BeelineClient) async throws {

@@ -64,13 +64,6 @@ func repair(_ client: BeelineClient) throws {
 
 // MARK: ASIHTTPRequest
 
-func useCookiePersistence(_ client: BeelineClient) async throws {
-    var options = RequestOptions()
-    options.sendsCookies = false
-    options.keepsCookies = false
-    _ = try await client.get("https://www.test.com/", options: options)
-}
-
 func requestCookies(_ client: BeelineClient) async throws {
     _ = try await client.get("https://www.test.com/", fields: [.cookie: "theme=dark; lang=zh"])
 }

@@ -16,22 +16,19 @@ func siteOfATest() async throws {
     let upstream = try await UpstreamServer.start()
     try upstream.zone.set("a.test", to: ["127.0.0.1", "127.0.0.2"])
 
-    // … the code under test resolves a.test at upstream.endpoint and requests https://a.test:port/echo …
-
-    #expect(origin.requests.map(\.connection.serverName) == ["a.test"])
-    #expect(upstream.queries.count == 1)
-    await origin.stop()
-    await upstream.stop()
-}
-
-func clientOfATest(_ upstream: UpstreamServer, _ authority: TestAuthority) throws -> BeelineClient {
     var configuration = ClientConfiguration()
     configuration.upstreams = [.dnspod(at: [upstream.endpoint])]
     configuration.resolver.check.allowsLocalAnswers = true
     configuration.tls.rootPEMs = [authority.rootPEM]
     configuration.proxies = .none
     let client = try BeelineClient(configuration)
-    return client
+    _ = try await client.get("https://a.test:\(origin.port)/echo")  // in place of the code under test
+
+    #expect(origin.requests.map(\.connection.serverName) == ["a.test"])
+    #expect(upstream.queries.count == 1)
+    await client.shutDown()
+    await origin.stop()
+    await upstream.stop()
 }
 
 struct MyUpstream: Upstream {
