@@ -24,7 +24,7 @@ struct BeelineCommand: AsyncParsableCommand {
         abstract: "Transfer URLs, with host names resolved by HTTPDNS or DNS over HTTPS.",
         discussion: """
             Without a subcommand, beeline fetches: `beeline -L https://www.example.com/`. Options and exit codes are \
-            those of curl, except for the differences that docs/COMMAND.md lists.
+            those of curl, except for the differences that COMMAND.md of the documentation lists.
             """,
         version: BeelineClient.version,
         subcommands: [

@@ -51,6 +51,7 @@ extension ProcessTests {
                 let reference = name.replacingOccurrences(of: "-", with: "\\-")
                 #expect(try folder.text("\(parent).1").contains("\n\\fB\(reference)\\fR(1)\n"), "\(parent): \(name)")
             }
+            #expect(try folder.text("beeline.1").contains("\n.SH EXIT STATUS\n.TP\n\\fB0\\fR\nsuccess\n"))
         }
 
         /// Writes the texts of all licenses that `Scripts/lib/notices` requires, as the sources and packages have them.
@@ -165,6 +166,7 @@ extension ProcessTests {
             let list = try await run("dpkg-deb --contents '\(package)'").text
             for (file, rights) in [
                 ("usr/bin/beeline", "-rwxr-xr-x"), ("usr/share/man/man1/beeline.1.gz", "-rw-r--r--"),
+                ("usr/share/doc/beeline/COMMAND.md.gz", "-rw-r--r--"),
                 ("etc/beeline/config.json", "-rw-r--r--"),
                 ("usr/lib/systemd/system/beeline-serve.socket", "-rw-r--r--"),
                 ("usr/lib/systemd/system/beeline-dns.service", "-rw-r--r--"),

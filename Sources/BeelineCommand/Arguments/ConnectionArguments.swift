@@ -15,9 +15,11 @@ struct ConnectionArguments: FetchOptionGroup {
             if $1, $0.redirect.obeysStatus { $0.session.warn("--location overrides --follow") }
             ($0.connection.location, $0.redirect.obeysStatus) = ($1, false)
         },
-        .number("max-redirs", help: "Maximum number of redirects; -1 for no limit", in: -1...Int(Int32.max)) {
-            $0.connection.maxRedirs = $1
-        },
+        .number(
+            "max-redirs",
+            help: "Maximum number of redirects; -1 for no limit (default: 50)",
+            in: -1...Int(Int32.max)
+        ) { $0.connection.maxRedirs = $1 },
         .text("resolve", value: "place", help: "Connect to HOST:PORT:ADDR[,ADDR]; may be repeated") {
             $0.connection.resolve.append($1)
         },

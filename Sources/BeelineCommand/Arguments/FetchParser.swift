@@ -175,7 +175,7 @@ struct FetchParser {
 
     private static func leftOut(_ option: String) -> Stop {
         .failure(
-            CommandFailure(.usage, "\(option): this option of curl is not supported; docs/COMMAND.md says why")
+            CommandFailure(.usage, "\(option): this option of curl is not supported; COMMAND.md says why")
         )
     }
 

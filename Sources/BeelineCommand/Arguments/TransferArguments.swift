@@ -50,13 +50,15 @@ struct TransferArguments: FetchOptionGroup {
         .number("speed-time", "y", value: "sec", help: "Time for -Y in seconds (default: 30)") {
             $0.transfer.speedTime = $1
         },
-        .seconds("max-time", "m", help: "Maximum time for each URL, in seconds") { $0.transfer.maxTime = $1 },
+        .seconds("max-time", "m", help: "Maximum time for each try, in seconds") { $0.transfer.maxTime = $1 },
         .flag("raw", help: "Write the body undecoded, transfer coding included") { $0.transfer.raw = $1 },
         .flag("ignore-content-length", help: "Read the body until the connection closes") {
             $0.transfer.ignoresLength = $1
         },
-        .number("retry", help: "Number of retries after transient errors") { $0.transfer.retry = $1 },
-        .seconds("retry-delay", help: "Time to wait before each retry, in seconds") { $0.transfer.retryDelay = $1 },
+        .number("retry", help: "Number of retries after transient errors (default: 0)") { $0.transfer.retry = $1 },
+        .seconds("retry-delay", help: "Time to wait before each retry, in seconds (default: from 1, doubling)") {
+            $0.transfer.retryDelay = $1
+        },
         .seconds("retry-max-time", help: "Time after which no retry starts, in seconds") {
             $0.transfer.retryMaxTime = $1
         },

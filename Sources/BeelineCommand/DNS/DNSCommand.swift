@@ -20,7 +20,7 @@ struct DNSCommand: AsyncParsableCommand {
         discussion: """
             Addresses come from the resolver: cache, checks and upstreams as in every other command. Questions for other records go to \
             the upstreams that carry DNS messages (doh, dot, dns). The first line of output says where it listens. SIGHUP reloads \
-            upstreams by domain, lists, zones and certificate and reopens the access log; SIGTERM finishes the answers in progress and ends.
+            the configuration file, upstreams, lists, zones and certificate and reopens the access log; SIGTERM finishes the answers in progress and ends.
             """ + " " + NameArguments.specs
                 + " Without --dns, this command leaves out system, because the system's resolver may ask this server."
     )
