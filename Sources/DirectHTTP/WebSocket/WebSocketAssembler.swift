@@ -2,6 +2,7 @@
 
 import HTTPWire
 import NIOCore
+import Names
 
 /// Assembles frames into messages (RFC 6455 §5.4, §5.6) and checks the order of frames.
 struct WebSocketAssembler {
@@ -74,9 +75,7 @@ struct WebSocketAssembler {
     }
 
     static func text(_ bytes: ByteBuffer) throws(WebSocketViolation) -> String {
-        // Decoding replaces invalid UTF-8, so the text then differs from the bytes.
-        let text = String(buffer: bytes)
-        guard text.utf8.elementsEqual(bytes.readableBytesView) else {
+        guard let text = String(validUTF8: bytes.readableBytesView) else {
             throw WebSocketViolation("it sent a text that is not UTF-8", code: .invalidData)
         }
         return text
