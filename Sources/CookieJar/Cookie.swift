@@ -108,6 +108,9 @@ public struct Cookie: Hashable, Sendable {
     /// The value as text. Invalid UTF-8 is replaced.
     public var value: String { String(decoding: valueOctets, as: UTF8.self) }
 
+    /// The separator between cookies in a Cookie header field.
+    package static let separator: [UInt8] = [.semicolon, .space]
+
     /// `name=value` as in the Cookie header field (RFC 6265bis §5.8.3 step 6). For a nameless cookie, the value alone.
     package var pairOctets: [UInt8] { nameOctets.isEmpty ? valueOctets : nameOctets + [.equals] + valueOctets }
 

@@ -22,7 +22,7 @@ package struct CookieLimits: Hashable, Sendable {
     func header(of cookies: [Cookie]) -> [UInt8] {
         var octets: [UInt8] = []
         for cookie in newest(of: cookies) {
-            let pair = (octets.isEmpty ? [] : CookieStep.separator) + cookie.pairOctets
+            let pair = (octets.isEmpty ? [] : Cookie.separator) + cookie.pairOctets
             guard octets.count + pair.count <= sentBytes else { break }
             octets += pair
         }

@@ -14,9 +14,6 @@ package struct ReceivedCookieOutcome: Hashable, Sendable {
 
 /// Sends and keeps the cookies of a hop, both for the hop's own URL.
 package enum CookieStep {
-    /// The separator between cookies in a Cookie field (RFC 6265bis §4.2.1).
-    static let separator = Array("; ".utf8)
-
     /// Creates the Cookie field of a hop. Cookies of the request itself override those of the jar with the same name.
     package static func outgoing(
         _ jar: CookieJar?,
@@ -33,7 +30,7 @@ package enum CookieStep {
             let own = Set(names(of: explicit[...]))
             // Those of the jar come first, as in curl.
             octets = limits.header(of: jar?.cookies(for: url, context: context).filter { !own.contains($0.name) } ?? [])
-            if !octets.isEmpty, !explicit.isEmpty { octets += separator }
+            if !octets.isEmpty, !explicit.isEmpty { octets += Cookie.separator }
             octets += explicit
         }
         guard !octets.isEmpty else { return (nil, []) }

@@ -4,9 +4,6 @@ import Names
 
 /// A cookie before it is stored.
 struct ReceivedCookie {
-    /// The separator between cookies in a Cookie header field.
-    static let separator: [UInt8] = [.semicolon, .space]
-
     /// `name=value; ` as in the Cookie header field. For a nameless cookie, the value alone. Includes the separator so that a
     /// lookup copies one range for each cookie.
     let pair: [UInt8]
@@ -27,7 +24,7 @@ struct ReceivedCookie {
 
     /// The octets of the name. Empty for a nameless cookie.
     var name: ArraySlice<UInt8> { pair[..<nameCount] }
-    var value: ArraySlice<UInt8> { pair[(nameCount == 0 ? 0 : nameCount + 1)...].dropLast(Self.separator.count) }
+    var value: ArraySlice<UInt8> { pair[(nameCount == 0 ? 0 : nameCount + 1)...].dropLast(Cookie.separator.count) }
 
     private static func pair(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> [UInt8] {
         var pair: [UInt8] = []
@@ -35,7 +32,7 @@ struct ReceivedCookie {
         pair += name
         if !name.isEmpty { pair.append(.equals) }
         pair += value
-        pair += separator
+        pair += Cookie.separator
         return pair
     }
 

@@ -20,7 +20,7 @@ extension CookieStore {
         }
         header += domains.values[found[domain]].pairs[start..<end]
         // The last pair also ends with a separator.
-        header.removeLast(ReceivedCookie.separator.count)
+        header.removeLast(Cookie.separator.count)
         return header
     }
 

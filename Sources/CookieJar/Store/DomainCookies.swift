@@ -65,7 +65,7 @@ struct DomainCookies {
     func value(at place: Place) -> ArraySlice<UInt8> {
         let cookie = self[place]
         let start = cookie.nameCount == 0 ? 0 : Int(cookie.nameCount) + 1
-        let end = Int(cookie.pairCount) - ReceivedCookie.separator.count
+        let end = Int(cookie.pairCount) - Cookie.separator.count
         return pairs[(place.pair + start)..<(place.pair + end)]
     }
 
