@@ -33,6 +33,8 @@ public struct Hop: Sendable {
     public let isReused: Bool
     /// `http/1.1`, `h2`, or `http/1.0` if the status line has that version.
     public let applicationProtocol: String
+    /// Whether the request was written in HTTP/1.0.
+    package let isRequestHTTP10: Bool
     /// The outcome of Encrypted Client Hello when the connection was made (RFC 9849).
     public let ech: ECHOutcome
     /// How long each phase took.
@@ -87,6 +89,7 @@ extension Hop {
         attempts = response.connection.attempts
         isReused = response.isReused
         applicationProtocol = response.applicationProtocol
+        isRequestHTTP10 = response.isRequestHTTP10
         ech = response.connection.ech
         timings = response.timings
         self.cookiesSent = cookiesSent
@@ -97,9 +100,15 @@ extension Hop {
 
 extension HTTPRequest {
     /// The head of a request as it is sent.
-    init(_ request: PreparedRequest, to url: HTTPURL, isHTTP2: Bool) {
+    ///
+    /// - Parameter isHTTP2: Whether it is sent over HTTP/2. `nil` if that is not known.
+    init(_ request: PreparedRequest, to url: HTTPURL, isHTTP2: Bool?) {
         var fields = request.fields
-        if let framing = request.framingField, framing.name == .contentLength || !isHTTP2 { fields.append(framing) }
+        if isHTTP2 == true { fields.removeAll { !$0.isAllowedInHTTP2 } }
+        // Only HTTP/1.1 has Transfer-Encoding.
+        if let framing = request.framingField, framing.name == .contentLength || isHTTP2 == false {
+            fields.append(framing)
+        }
         self.init(
             method: request.method,
             scheme: url.origin.scheme.name,

@@ -109,7 +109,7 @@ public struct PreparedRequest: Sendable {
         }
         var declaredLength: String?
         var expects = false
-        var hasHost = false
+        var (hasHost, asksForCodings) = (false, false)
         for field in fields {
             let name = field.name.canonicalName
             // The length alone excludes most names.
@@ -125,6 +125,8 @@ public struct PreparedRequest: Sendable {
                 expects = expects || field.value.lowercased() == "100-continue"
             case 4 where name == "host":
                 hasHost = true
+            case 2:
+                asksForCodings = asksForCodings || field.asksForCodings
             default:
                 break
             }
@@ -169,6 +171,7 @@ public struct PreparedRequest: Sendable {
         if declaredLength != nil { rest[.contentLength] = nil }
         // RFC 9110 §10.1.1: without a body there is nothing to wait for.
         if expects, !expectsContinue { rest[.expect] = nil }
+        if asksForCodings, !options.keepsTransferCoding { rest.removeAll { $0.asksForCodings } }
         parts = Shared(
             Parts(
                 origin: origin,

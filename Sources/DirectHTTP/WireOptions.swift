@@ -36,4 +36,13 @@ package struct WireOptions: Sendable {
     func hasConnectionOption(_ token: String) -> Bool {
         connectionOption?.lowercased().listElements.contains { $0 == token } ?? false
     }
+
+    /// The value of the `Connection` field in HTTP/1; nil: no field.
+    ///
+    /// - Parameter hasTE: whether the request has a `TE` field, which `Connection` must list (RFC 9110 §10.1.4).
+    package func connection(hasTE: Bool) -> String? {
+        guard hasTE else { return connectionOption }
+        guard let option = connectionOption else { return "TE" }
+        return hasConnectionOption("te") ? option : "\(option), TE"
+    }
 }

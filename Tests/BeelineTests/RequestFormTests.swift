@@ -51,6 +51,21 @@ struct RequestFormTests {
         await server.stop()
     }
 
+    @Test(
+        "the request of a hop has no TE with codings and, over HTTP/2, no field of the connection, as sent",
+        arguments: ["http/1.1", "h2"]
+    )
+    func fieldsAsSent(_ version: String) async throws {
+        let lab = try await ClientLab(protocols: [version]) { _ in .text("") }
+        let name = try #require(HTTPField.Name("Keep-Alive"))
+        let response = try await lab.client.get(lab.url("a.test"), fields: [.te: "gzip", name: "x"])
+        let fields = response.hop.request.headerFields
+        let sent = try #require(lab.site.requests.first?.fields)
+        #expect(fields[.te] == nil && sent[.te] == nil)
+        #expect(fields[name] == (version == "h2" ? nil : "x") && sent[name] == fields[name])
+        await lab.stop()
+    }
+
     @Test("a request of HTTP/1.0 has its connection for itself, and no body of unknown length")
     func oldVersion() async throws {
         let site = try await LoopbackOrigin.start { .text($0.version) }

@@ -138,9 +138,11 @@ extension ProcessTests {
             let posts = ["POST / HTTP/1.1", "POST / HTTP/1.1"]
             let expects = ["-d", "x", "-H", "Expect: 100-continue"]
             for (options, sent) in [([], ["GET / HTTP/1.1", "GET / HTTP/1.0"]), (chunks, posts), (expects, posts)] {
-                let run = try await lab.beeline(["-s"] + options + [url, url])
+                let run = try await lab.beeline(["-s", "-v"] + options + [url, url])
                 #expect(run.text == "okok", "\(run.errors)")
                 #expect(lines.withLockedValue { $0 } == sent)
+                let shown = run.errors.split(separator: "\n" as Character).filter { $0.hasPrefix("> ") }
+                #expect(shown.map { String($0.dropFirst(2)) }.filter { $0.contains(" / HTTP/") } == sent)
                 lines.withLockedValue { $0 = [] }
             }
             #expect(server.connections.accepted == 3)
@@ -168,8 +170,11 @@ extension ProcessTests {
         }
 
         @Test(
-            "-v shows the version and the Host and Connection fields as they were sent",
-            arguments: [["-0"], ["-H", "Host:"], ["-H", "Connection: close"]]
+            "-v shows the version and the fields as they were sent, and %{size_request} counts them",
+            arguments: [
+                ["-0"], ["-H", "Host:"], ["-H", "Connection: close"], ["-H", "TE: trailers"], ["-H", "TE: gzip"],
+                ["-H", "TE: trailers", "-H", "Connection: close"], ["--raw", "-H", "TE: gzip"],
+            ]
         )
         func requestAsSent(_ options: [String]) async throws {
             let head = NIOLockedValueBox("")
@@ -179,9 +184,11 @@ extension ProcessTests {
                 try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             }
             let lab = try await CommandLab()
-            let run = try await lab.beeline(["-v"] + options + ["http://127.0.0.1:\(server.port)/"])
+            let line = ["-v", "-w", "%{size_request}"] + options
+            let run = try await lab.beeline(line + ["http://127.0.0.1:\(server.port)/"])
             let shown = run.errors.split(separator: "\n" as Character).filter { $0.hasPrefix("> ") }
             let sent = head.withLockedValue { $0 }.split(separator: "\r\n" as Character)
+            #expect(run.text == "\(head.withLockedValue { $0.utf8.count })")
             #expect(run.status == 0 && shown.map { $0.dropFirst(2) }.sorted() == sent.sorted(), "\(run.errors)")
             await lab.stop()
             await server.stop()

@@ -47,6 +47,7 @@ extension Hop {
             attempts: [],
             isReused: false,
             applicationProtocol: "none",
+            isRequestHTTP10: false,
             ech: .notOffered,
             timings: .none,
             cookiesSent: [],

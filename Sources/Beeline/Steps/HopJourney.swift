@@ -142,8 +142,7 @@ struct HopJourney {
     func failure(_ error: DirectHTTPError, of pending: PendingHop) -> BeelineError {
         var result = failure(error, routing: pending.routing, observation: pending.observation)
         if error.attempts.contains(where: { $0.outcome == .connected }) {
-            // The version is not known here, and only HTTP/1.1 has Transfer-Encoding.
-            result.sentRequest = BeelineError.SentRequest(HTTPRequest(pending.sent, to: hop.url, isHTTP2: true))
+            result.sentRequest = BeelineError.SentRequest(HTTPRequest(pending.sent, to: hop.url, isHTTP2: nil))
         }
         return result
     }

@@ -51,23 +51,16 @@ enum VerboseLog {
     private static func request(_ request: HTTPRequest, wire: WireOptions, of hop: Hop? = nil) -> [String] {
         let isHTTP2 = hop?.applicationProtocol == "h2"
         // Without a response, the version is not known.
-        let version = hop == nil ? "" : isHTTP2 ? " HTTP/2" : wire.sendsHTTP10 ? " HTTP/1.0" : " HTTP/1.1"
-        let forwarder = hop.flatMap(forwardingProxy)
+        let version = hop == nil ? "" : isHTTP2 ? " HTTP/2" : hop?.isRequestHTTP10 == true ? " HTTP/1.0" : " HTTP/1.1"
+        let forwarder = hop?.forwardingProxy
         // A proxy gets the whole URL (RFC 9112 §3.2.2).
         let origin = forwarder == nil ? "" : hop?.url.origin.serialized ?? ""
         var lines = ["\(request.method.rawValue) \(origin)\(request.path ?? "/")\(version)"]
         if wire.sendsHost || isHTTP2 { lines.append("Host: \(request.authority ?? "")") }
         let fields = Array(request.headerFields) + Array(forwarder?.forwardedFields ?? [:])
         for field in fields { lines.append("\(field.name.rawName): \(shown(field))") }
-        if let option = wire.connectionOption, !isHTTP2 { lines.append("Connection: \(option)") }
+        if let option = wire.connection(of: request), !isHTTP2 { lines.append("Connection: \(option)") }
         return lines
-    }
-
-    /// The proxy that forwarded the request; nil without a proxy, and through a tunnel.
-    private static func forwardingProxy(of hop: Hop) -> Proxy? {
-        guard let proxy = hop.proxy, proxy.kind == .http, !proxy.tunnelsPlainHTTP, !hop.url.origin.scheme.isSecure
-        else { return nil }
-        return proxy
     }
 
     private static func response(_ hop: Hop) -> [String] {
@@ -102,6 +95,19 @@ enum VerboseLog {
 
     /// Returns milliseconds rounded to three decimals.
     static func milliseconds(_ duration: Duration) -> Double { (duration.seconds * 1e6).rounded() / 1e3 }
+}
+
+extension WireOptions {
+    /// The value of the `Connection` field of a request in HTTP/1; nil: no field.
+    func connection(of request: HTTPRequest) -> String? { connection(hasTE: request.headerFields.contains(.te)) }
+}
+
+extension Hop {
+    /// The proxy that forwarded the request; nil without a proxy, and through a tunnel.
+    var forwardingProxy: Proxy? {
+        guard let proxy, proxy.kind == .http, !proxy.tunnelsPlainHTTP, !url.origin.scheme.isSecure else { return nil }
+        return proxy
+    }
 }
 
 extension Resolution {

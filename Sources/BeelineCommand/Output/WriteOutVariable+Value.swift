@@ -55,7 +55,10 @@ extension WriteOutVariable {
         switch self {
         case .sizeDelivered, .sizeDownload: record.received
         case .sizeHeader: Int64(record.headBytes)
-        case .sizeRequest: record.hops.reduce(record.sent) { $0 + Int64(RequestHeadSize($1).size) }
+        case .sizeRequest:
+            record.hops.reduce(record.sent) { sum, hop in
+                sum + Int64(RequestHeadSize(hop, wire: record.transfer.options.wire).size)
+            }
         case .sizeUpload: record.sent
         case .speedDownload: Self.speed(record.received, record.lastTry)
         case .speedUpload: Self.speed(record.sent, record.lastTry)

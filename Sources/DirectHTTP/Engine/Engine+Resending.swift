@@ -51,6 +51,7 @@ extension Engine {
             return ExchangeResponse(
                 head: head.response,
                 isHTTP10: head.isHTTP10,
+                isRequestHTTP10: head.isRequestHTTP10,
                 exchange: exchange,
                 decodes: course.request.decodesContent,
                 connection: sent.connection.info,

@@ -15,6 +15,8 @@ public final class ExchangeResponse: Sendable {
     /// The protocol of the response: the choice of ALPN, such as `h2`; otherwise `http/1.1`, or `http/1.0` if the
     /// status line has that version.
     public let applicationProtocol: String
+    /// Whether the request was written in HTTP/1.0.
+    package let isRequestHTTP10: Bool
     /// Whether the connection had carried another exchange before.
     public let isReused: Bool
     /// How long each phase took.
@@ -27,6 +29,7 @@ public final class ExchangeResponse: Sendable {
     init(
         head: HTTPResponse,
         isHTTP10: Bool = false,
+        isRequestHTTP10: Bool = false,
         exchange: Exchange? = nil,
         decodes: Bool = false,
         webSocket: WebSocket? = nil,
@@ -39,6 +42,7 @@ public final class ExchangeResponse: Sendable {
         body = exchange.map { ResponseBody(exchange: $0, codings: codings) } ?? .bytes(ByteBuffer())
         self.connection = connection
         applicationProtocol = isHTTP10 ? "http/1.0" : connection.applicationProtocol
+        self.isRequestHTTP10 = isRequestHTTP10
         self.isReused = isReused
         self.timings = timings
         self.webSocket = webSocket

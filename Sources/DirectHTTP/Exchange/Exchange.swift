@@ -16,6 +16,8 @@ final class Exchange: Sendable {
         var response: HTTPResponse
         /// Whether the status line has the version HTTP/1.0.
         var isHTTP10 = false
+        /// Whether the request was written in HTTP/1.0.
+        var isRequestHTTP10 = false
         /// When the first byte of the response was read.
         var firstByte: NIODeadline
     }

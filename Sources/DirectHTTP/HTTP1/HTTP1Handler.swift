@@ -27,6 +27,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var head = ByteBuffer()
     /// The body of the current request.
     var upload = HTTP1Upload()
+    private var isRequestHTTP10 = false
     private var keepAlive = true
     private var hasReadResponse = false
     /// The parsed parts of the response since the last delivery.
@@ -84,7 +85,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         let request = exchange.request
         // RFC 9112 §9.6: after `Connection: close`, no further request may be sent.
         keepAlive = !request.options.sendsHTTP10 && !request.options.hasConnectionOption("close")
-        let isHTTP10 =
+        isRequestHTTP10 =
             request.options.sendsHTTP10
             || request.options.followsHTTP10 && reader.minorVersion == 0 && request.framing != .chunked
                 && !request.expectsContinue
@@ -98,7 +99,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         progress.markDelivered(on: context.channel)
         // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
-        HTTP1RequestWriter.write(request, isForwarded: isForwarded, isHTTP10: isHTTP10, into: &head)
+        HTTP1RequestWriter.write(request, isForwarded: isForwarded, isHTTP10: isRequestHTTP10, into: &head)
         if upload.isInMemory {
             progress.wrote(head.readableBytes)
             context.write(wrapOutboundOut(head), promise: nil)
@@ -284,7 +285,12 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             if exchange?.gate?.refuse() == true { upload.isRefused = true }
             mayReadBody = keepAlive && status < 300 && !upload.isRefused
             pendingHead = Shared(
-                Exchange.ExchangeHead(response: response, isHTTP10: reader.minorVersion == 0, firstByte: now)
+                Exchange.ExchangeHead(
+                    response: response,
+                    isHTTP10: reader.minorVersion == 0,
+                    isRequestHTTP10: isRequestHTTP10,
+                    firstByte: now
+                )
             )
         case .body(let piece):
             pendingPieces.append(piece)

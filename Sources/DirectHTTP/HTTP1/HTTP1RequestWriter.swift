@@ -55,16 +55,12 @@ enum HTTP1RequestWriter {
     }
 
     private static func writeFields(_ head: inout ByteBuffer, _ request: PreparedRequest) {
-        var option = request.options.connectionOption
         var hasTE = false
         for field in request.fields {
-            guard !field.asksForCodings || request.options.keepsTransferCoding else { continue }
             if field.name.canonicalName == "te" { hasTE = true }
             head.writeField(field)
         }
-        // RFC 9110 §10.1.4.
-        if hasTE, !request.options.hasConnectionOption("te") { option = option.map { "\($0), TE" } ?? "TE" }
-        if let option { head.writeField("Connection", value: option) }
+        if let option = request.options.connection(hasTE: hasTE) { head.writeField("Connection", value: option) }
         switch request.framing {
         case .none: break
         case .length(let length): head.writeField("Content-Length", value: String(length))
@@ -72,9 +68,4 @@ enum HTTP1RequestWriter {
         }
         head.writeStaticString("\r\n")
     }
-}
-
-extension HTTPField {
-    /// Whether it is a `TE` that asks for more than `trailers`. The client decodes no transfer coding but chunked.
-    var asksForCodings: Bool { name.canonicalName == "te" && value.lowercased() != "trailers" }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
+package import HTTPTypes
 import HTTPWire
 import NIOCore
 import Names
@@ -19,7 +19,7 @@ enum HTTP2Headers {
         encoder.encode(staticIndex: isSecure ? HPACKStaticTable.httpsIndex : HPACKStaticTable.httpIndex, into: &block)
         encoder.encode(":authority", value: request.authority, indexing: .incremental, into: &block)
         encoder.encode(path: request.target, into: &block)
-        for field in request.fields where isAllowed(field) {
+        for field in request.fields where field.isAllowedInHTTP2 {
             let (name, value) = (field.name.canonicalName, field.value)
             if value.utf8.allSatisfy({ $0 < 0x80 }) {
                 encoder.encode(name, value: value, indexing: indexing(field), into: &block)
@@ -40,11 +40,6 @@ enum HTTP2Headers {
         }
     }
 
-    /// Whether the field may be sent: not connection-specific, and `TE` only as `trailers` (RFC 9113 §8.2.2).
-    private static func isAllowed(_ field: HTTPField) -> Bool {
-        !HPACKField.belongsToConnection(field.name.canonicalName) && !field.asksForCodings
-    }
-
     /// Secrets are never indexed (RFC 7541 §7.1.3), because the compression state could reveal short cookies.
     private static func indexing(_ field: HTTPField) -> HPACKEncoder.Indexing {
         switch field.name.canonicalName.utf8.count {
@@ -59,4 +54,12 @@ enum HTTP2Headers {
         default: return .incremental
         }
     }
+}
+
+extension HTTPField {
+    /// Whether it may be sent over HTTP/2: not connection-specific, and `TE` only as `trailers` (RFC 9113 §8.2.2).
+    package var isAllowedInHTTP2: Bool { !HPACKField.belongsToConnection(name.canonicalName) && !asksForCodings }
+
+    /// Whether it is a `TE` that asks for more than `trailers`. The client decodes no transfer coding but chunked.
+    var asksForCodings: Bool { name.canonicalName == "te" && value.lowercased() != "trailers" }
 }
