@@ -82,7 +82,8 @@ struct Story: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// SplitMix64, so that each run has the same numbers.
+/// SplitMix64, so that each run has the same numbers. A copy of `SeededRandom`, because these tests do not depend on
+/// BeelineTesting and are built without NIO's servers and TLS.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
