@@ -68,6 +68,25 @@ extension ProcessTests {
             await server.stop()
         }
 
+        @Test("-i prints the heads up to those that exceed 4 MiB in all, and with -D - each line twice")
+        func tooManyHeads() async throws {
+            let field = "X: " + String(repeating: "a", count: 99_000)
+            let head = "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\(field)\r\n\r\n"
+            let server = try await RawServer.start { connection in
+                while try await connection.receive(until: "\r\n\r\n") != nil { try await connection.send(head) }
+            }
+            let lab = try await CommandLab()
+            let line = ["-s", "-S", "-L", "--max-redirs", "45", "http://127.0.0.1:\(server.port)/"]
+            let size = (4 << 20) / head.utf8.count * head.utf8.count
+            for (options, expected) in [(["-i"], size), (["-D", "-"], size), (["-i", "-D", "-"], 2 * size)] {
+                let run = try await lab.beeline(options + line)
+                #expect(run.errors.contains("the response heads have more than"), "\(run.errors)")
+                #expect(run.text.utf8.count == expected)
+            }
+            await lab.stop()
+            await server.stop()
+        }
+
         @Test("-i prints the heads of each try")
         func retries() async throws {
             let busy = "HTTP/1.1 503 busy\r\nContent-Length: 0\r\n\r\n"

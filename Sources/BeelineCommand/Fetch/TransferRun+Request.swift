@@ -27,6 +27,7 @@ extension TransferRun {
         }
         try dump(state.record.heads)
         if state.record.headBytes > HeadLog.limit {
+            if plan.includesHead { try writeHeads(&state) }
             throw CommandFailure(.tooLarge, "the response heads have more than \(HeadLog.limit) bytes in all")
         }
         switch result {
