@@ -41,8 +41,8 @@ public final class BeelineClient: Sendable {
     /// - Parameters:
     ///   - configuration: The settings.
     ///   - jar: The cookies of the client's user. All users of a jar see each other's changes. `nil`: the client
-    ///     neither sends nor keeps cookies. Default a new jar in memory.
-    ///   - hsts: The hosts that require TLS, which clients can share like a jar. `nil` turns HSTS off. Default a new store in
+    ///     neither sends nor keeps cookies. Default: a new jar in memory.
+    ///   - hsts: The hosts that require TLS, which clients can share like a jar. `nil` turns HSTS off. Default: a new store in
     ///     memory.
     /// - Throws: `UpstreamError` with code `misconfigured` if an upstream has invalid settings.
     public convenience init(

@@ -33,7 +33,7 @@ public struct ClientConfiguration: Sendable {
     /// Paths of Unix domain sockets to connect to in place of origins. The client neither resolves these hosts nor uses a proxy
     /// for them. Default none.
     public var unixSockets: [Pin: String] = [:]
-    /// The proxies. Default those of the environment, as curl reads them. On Apple platforms, if the environment sets
+    /// The proxies. Default: those of the environment, as curl reads them. On Apple platforms, if the environment sets
     /// none, those of the system settings.
     public var proxies = ProxySettings.standard
     /// The TLS settings, for origins and upstreams. The client certificate and pins that cover every host do not apply to
@@ -42,7 +42,7 @@ public struct ClientConfiguration: Sendable {
     /// The time limits of a call, including its interceptors, redirects, tries and the waits between them. Default
     /// those of `TimeLimits()`: 10 s to connect, 60 s without data, no limit in all.
     public var limits = TimeLimits()
-    /// The retry policy. Default no retries.
+    /// The retry policy. Default: no retries.
     public var retry = RetryPolicy.off
     /// When to send a second, equal request because the response is slow. Default `nil`: never.
     public var hedge: HedgePolicy?
@@ -56,7 +56,7 @@ public struct ClientConfiguration: Sendable {
     public var interceptors: [any Interceptor] = []
     /// The logger, metrics and tracer. Default none.
     public var observability = Observability()
-    /// The redirect policy. Default up to 20 redirects.
+    /// The redirect policy. Default: up to 20 redirects.
     public var redirects = RedirectPolicy.follow(limit: 20)
     /// The allowed method, fields and URLs of redirected requests.
     public var redirectRules = RedirectRules()

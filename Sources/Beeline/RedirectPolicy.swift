@@ -32,7 +32,7 @@ public struct RedirectRules: Sendable, Hashable {
     /// Whether a `Location` with more than three slashes before its host throws `malformedURL`, as in curl. Such a URL has an
     /// empty host (RFC 9110 §4.2.1). Default false: the further slashes are ignored, as in browsers.
     package var refusesExtraSlashes = false
-    /// The allowed schemes of redirect targets. A redirect to another scheme throws `unsupportedScheme`. Default all.
+    /// The allowed schemes of redirect targets. A redirect to another scheme throws `unsupportedScheme`. Default: all.
     public var schemes: Set<Scheme> = [.http, .https, .ws, .wss]
     /// Whether a redirected request has a `Referer` with the URL that redirected it, without user, password and
     /// fragment. Default false.

@@ -13,7 +13,7 @@ extension CookieJar {
     ///   - cookie: The cookie. Its creation time is kept, unless it is `.distantPast`.
     ///   - isOfThisSession: Whether ``clearSession()`` deletes the cookie. Default true.
     ///   - source: The mark of the change in `changes`.
-    ///   - now: The time. Default the time of the jar's clock.
+    ///   - now: The time. Default: the time of the jar's clock.
     /// - Returns: The outcome.
     @discardableResult
     public func insert(
@@ -77,8 +77,8 @@ extension CookieJar {
     /// - Parameters:
     ///   - url: The URL.
     ///   - source: The mark of the changes in `changes`.
-    ///   - now: The time. Default the time of the jar's clock.
-    ///   - shouldRemove: Returns true for a cookie to delete. Default all. Runs while the jar is locked, so it must not use
+    ///   - now: The time. Default: the time of the jar's clock.
+    ///   - shouldRemove: Returns true for a cookie to delete. Default: all. Runs while the jar is locked, so it must not use
     ///     the jar.
     /// - Returns: The number of deleted cookies.
     @discardableResult

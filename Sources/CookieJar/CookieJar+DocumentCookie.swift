@@ -11,7 +11,7 @@ extension CookieJar {
     /// cannot set: cookies that are not UTF-8, and Partitioned cookies. The script is safe to embed between `<script>` tags.
     ///
     /// - Parameter url: The URL of the page.
-    /// - Parameter now: The time. Default the time of the jar's clock.
+    /// - Parameter now: The time. Default: the time of the jar's clock.
     public func documentCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
         var script = ""
         for cookie in cookies(for: url, context: CookieContext(api: .dom), now: now) {
@@ -36,7 +36,7 @@ extension CookieJar {
     /// cookie's own host and path. A widening filter has no effect.
     ///
     /// - Parameter url: The URL of a page of the site.
-    /// - Parameter now: The time. Default the time of the jar's clock.
+    /// - Parameter now: The time. Default: the time of the jar's clock.
     package func siteCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
         let site = Site(of: url)
         var calls = ""

@@ -23,7 +23,7 @@ public final class CookieJar: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: The limits and policies.
-    ///   - clock: Returns the time for calls that do not specify one. Default the system's clock.
+    ///   - clock: Returns the time for calls that do not specify one. Default: the system's clock.
     public init(
         configuration: CookieJarConfiguration = CookieJarConfiguration(),
         clock: @escaping @Sendable () -> CookieTime = { .now }
@@ -40,8 +40,8 @@ public final class CookieJar: Sendable {
     /// - Parameters:
     ///   - setCookie: The value of one field. ``SetCookieSplitter`` splits several fields that are joined by commas.
     ///   - url: The URL of the request, with the name of the host.
-    ///   - context: The context of the response. Default a same-site request.
-    ///   - now: The time. Default the time of the jar's clock.
+    ///   - context: The context of the response. Default: a same-site request.
+    ///   - now: The time. Default: the time of the jar's clock.
     /// - Returns: The outcome.
     @discardableResult
     public func store(
@@ -86,8 +86,8 @@ public final class CookieJar: Sendable {
     ///
     /// - Parameters:
     ///   - url: The URL of the request, with the name of the host.
-    ///   - context: The context of the request. Default a same-site request with a safe method.
-    ///   - now: The time. Default the time of the jar's clock.
+    ///   - context: The context of the request. Default: a same-site request with a safe method.
+    ///   - now: The time. Default: the time of the jar's clock.
     /// - Returns: The value of the field. Nil if no cookie matches the request. Invalid UTF-8 is replaced.
     public func header(
         for url: HTTPURL,

@@ -31,7 +31,7 @@ public struct CookieJarConfiguration: Sendable {
     public var acceptsInsecureSameSiteNone = false
     /// The number of changes that a reader of ``CookieJar/changes`` can fall behind before changes are lost. Default 1,024.
     package var changeBufferCapacity = 1024
-    /// Restricts the cookies that the jar accepts. Default all that RFC 6265bis accepts.
+    /// Restricts the cookies that the jar accepts. Default: all that RFC 6265bis accepts.
     public var acceptPolicy: CookieAcceptPolicy = .all
     /// Filters the cookies that the jar sends. Nil for all that RFC 6265bis sends. Default nil.
     public var matchFilter: CookieMatchFilter?

@@ -25,7 +25,7 @@ public struct MultipartForm: Sendable {
 
     /// The parts, in sending order.
     public var parts: [Part]
-    /// How names are written. Default as browsers do.
+    /// How names are written. Default: as browsers do.
     package var escaping = NameEscaping.percent
     /// The media type of the form, without its boundary. Default `multipart/form-data`. If it is another type, the
     /// parts are attachments.

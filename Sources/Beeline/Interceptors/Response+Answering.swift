@@ -16,7 +16,7 @@ extension Response {
     ///   - status: The status.
     ///   - fields: The header fields.
     ///   - body: The body.
-    ///   - receivedAt: The time from which the ages of its cookies count. Default the current time.
+    ///   - receivedAt: The time from which the ages of its cookies count. Default: the current time.
     public init(
         answering request: ClientRequest,
         status: HTTPResponse.Status,

@@ -35,12 +35,12 @@ public struct RetryPolicy: Hashable, Sendable {
     public var backoff = Backoff()
     /// The statuses to try again. Default 408, 429, 502, 503 and 504. After the last try, its response is the result.
     public var statuses: Set<Int> = [408, 429, 502, 503, 504]
-    /// The errors to try again. Default a failed name resolution, a failed or lost connection, a reset HTTP/2 stream, and an
+    /// The errors to try again. Default: a failed name resolution, a failed or lost connection, a reset HTTP/2 stream, and an
     /// idle timeout.
     public var errors: Set<BeelineError.Code> = [
         .unresolved, .proxyUnresolved, .connectFailed, .connectTimeout, .connectionLost, .streamReset, .idleTimeout,
     ]
-    /// The methods to try again even if the server may have processed the request. Default the idempotent methods (RFC 9110
+    /// The methods to try again even if the server may have processed the request. Default: the idempotent methods (RFC 9110
     /// §9.2.2). Add `.post` if the service detects repeated requests, for example by an Idempotency-Key. A request that was
     /// never sent, because there was no connection, is tried again with any method.
     public var methods: Set<HTTPRequest.Method> = HTTPRequest.Method.idempotent
