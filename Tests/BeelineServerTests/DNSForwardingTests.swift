@@ -83,9 +83,25 @@ struct DNSForwardingTests {
         let reply = try await lab.ask(DNSLab.query("other.corp.example", .a))
         #expect(reply.flags.responseCode == .noSuchName && ExtendedError.errors(in: reply).isEmpty)
         #expect(try await lab.ask(DNSLab.query("www.corp.example", .a)).answers.count == 1)
-        // Its denial would deny the name above (RFC 8020).
-        let domain = try await lab.ask(DNSLab.query("corp.example", .a))
-        #expect(domain.flags.responseCode == .noError && domain.answers.isEmpty && domain.authorities.count == 1)
+        #expect(double.questions.isEmpty)
+    }
+
+    @Test(
+        "a name above a name that a list gives an address exists without records (RFC 8020)",
+        arguments: [
+            ("corp.example", .noError), ("a.corp.example", .noError), ("b.corp.example", .noSuchName),
+            ("ads.example", .noError), ("x.ads.example", .noSuchName), ("c.lab.example", .noError),
+            ("lab.example", .noError), ("empty.example", .noSuchName),
+        ] as [(String, DNSResponseCode)]
+    )
+    func parentsOfListedNames(name: String, code: DNSResponseCode) async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let domains = "local=/corp.example/lab.example/empty.example/\naddress=/ads.example/\n"
+        let names = "address=/d.c.lab.example/192.0.2.8\n192.0.2.7 www.a.corp.example ok.ads.example\n"
+        let reply = try await DNSLab([double], rules: domains + names + "0.0.0.0 x.b.corp.example").ask(
+            DNSLab.query(name, .a)
+        )
+        #expect(reply.flags.responseCode == code && reply.answers.isEmpty && reply.authorities.count == 1)
         #expect(double.questions.isEmpty)
     }
 

@@ -19,6 +19,8 @@ struct NameRules: Sendable {
     private var names = HostsTable()
     /// The addresses of domains. Empty: the domain has only the names of lists.
     private var domains: DomainMap<[IPAddress]> = [:]
+    /// The names above those with addresses, at most 1,000,000. Their denial would deny the names below them (RFC 8020).
+    private var parents: Set<String> = []
 
     /// The TTL of answers, in seconds. It is short so that a name that was blocked by mistake works again soon.
     private static let ttl: UInt32 = 10
@@ -29,7 +31,9 @@ struct NameRules: Sendable {
     /// Adds the lines of a list. Ignores comments, other lines of dnsmasq, and lines that cannot be read. A table has
     /// at most 1,000,000 names.
     mutating func add(parsing text: String) {
-        names.merge(HostsTable(parsing: text))
+        let table = HostsTable(parsing: text)
+        for (name, addresses) in table.entries where !addresses.allSatisfy(\.isUnspecified) { addParents(of: name) }
+        names.merge(table)
         for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
             // A comment may follow after a blank.
             let rule = line.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != 0x20 && $0 != 0x09 }
@@ -54,6 +58,15 @@ struct NameRules: Sendable {
         guard let host = try? Host(domain) else { return }
         let known = domains.exact(host) ?? []
         if known.count < HostsTable.maxAddresses { domains.set(domain, known + [address].compactMap(\.self)) }
+        if let address, !address.isUnspecified { addParents(of: host.withoutFinalDot) }
+    }
+
+    private mutating func addParents(of name: String) {
+        var rest = name[...]
+        while parents.count < HostsTable.maxNames, let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            rest = rest[rest.utf8.index(after: dot)...]
+            guard parents.insert(String(rest)).inserted else { return }
+        }
     }
 
     var count: Int { names.count + domains.count }
@@ -64,12 +77,11 @@ struct NameRules: Sendable {
         guard count > 0, let addresses = (key.isName ? names[key.host] : nil) ?? domains[key.host] else { return nil }
         let isBlocked = !addresses.isEmpty && addresses.allSatisfy(\.isUnspecified)
         let isAbsent = addresses.isEmpty || isBlocked && !blockedAnswer.hasAddress
-        // A local domain exists: its denial would deny the names of lists below it (RFC 8020).
-        let isLocalDomain = addresses.isEmpty && key.isName && domains.exact(key.host) != nil
+        let isParent = key.isName && parents.contains(key.host.withoutFinalDot)
         // For clients, the list is the zone of its names: it confirms that there is no record.
         var answer = ServerAnswer(
             absenceOf: name,
-            isAbsent && !isLocalDomain ? .noSuchName : .noError,
+            isAbsent && !isParent ? .noSuchName : .noError,
             ttl: Self.ttl,
             source: UpstreamKind.fixed.description,
             errors: isBlocked ? [.blocked] : []

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Names
+package import Names
 
 extension Host {
     /// The name without a final dot.
-    var withoutFinalDot: String { text.utf8.last == UInt8(ascii: ".") ? String(text.dropLast()) : text }
+    package var withoutFinalDot: String { text.utf8.last == UInt8(ascii: ".") ? String(text.dropLast()) : text }
 
     /// Whether the name has more than one label.
     var hasDots: Bool {

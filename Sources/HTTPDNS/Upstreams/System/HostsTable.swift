@@ -47,6 +47,9 @@ public struct HostsTable: Hashable, Sendable {
         }
     }
 
+    /// The names without a final dot, and their addresses.
+    package var entries: [String: [IPAddress]] { addresses }
+
     /// The number of names in the table.
     package var count: Int { addresses.count }
 
