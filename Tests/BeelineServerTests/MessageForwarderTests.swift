@@ -25,6 +25,19 @@ struct MessageForwarderTests {
         #expect(double.questions.count == 2)
     }
 
+    @Test("ttlRange and ttlOverrides limit how long a message is cached")
+    func longestTTL() async throws {
+        let double = MessageDouble { MessageDouble.text($0, ttl: 3_600) }
+        var settings = ResolverConfiguration(upstreams: [double], system: nil)
+        settings.cache.ttlRange = Duration.zero...Duration.seconds(60)
+        settings.cache.ttlOverrides = ["short.example": Duration.zero...Duration.seconds(5)]
+        let forwarder = MessageForwarder(settings)
+        for (name, ttl) in [("a.example", 60), ("a.short.example", 5)] as [(String, UInt32)] {
+            let query = MessageQuery(DNSQuestion(try #require(DNSName(name)), DNSLab.text))
+            #expect(await forwarder.answer(query).answers.map(\.ttl) == [ttl])
+        }
+    }
+
     @Test("a cached failure keeps no texts of upstreams, which do not count in the size of the cache")
     func cachedFailure() async throws {
         let double = MessageDouble { _ in nil }

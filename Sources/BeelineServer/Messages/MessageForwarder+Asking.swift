@@ -18,7 +18,7 @@ extension MessageForwarder {
             guard let found, !found.isFailure else {
                 return (fallBack(key, failure: found, of: failures, now: now, in: &state), waiters)
             }
-            let ttl = min(Duration.seconds(found.ttl), cache.ttlRange.upperBound)
+            let ttl = min(Duration.seconds(found.ttl), maxTTL(of: key.question))
             state.answers.store(Entry(answer: found, storedAt: now, expiresAt: now + ttl), for: key)
             return (found, waiters)
         }
@@ -140,6 +140,12 @@ extension MessageForwarder {
         }
     }
 
+    /// The maximum time that the answer to a question is cached.
+    private func maxTTL(of question: DNSQuestion) -> Duration {
+        let range = NameHost(question.name).map { cache.ttlRange(of: $0.host) }
+        return (range ?? cache.ttlRange).upperBound
+    }
+
     /// The answer of a response; nil if the response fails the checks of addresses and aliases.
     ///
     /// - Parameter isTrusted: Whether the transport protects the response against changes.
@@ -156,7 +162,7 @@ extension MessageForwarder {
         else { return nil }
         answer.authorities.removeAll { !check.accepts($0) }
         answer.additionals.removeAll { !check.accepts($0) }
-        let longest = cache.ttlRange.upperBound
+        let longest = maxTTL(of: query.question)
         let bound = answer.isNegative ? min(longest, cache.maxNegativeTTL) : longest
         answer.limitTTL(to: UInt32(clamping: bound.components.seconds))
         answer.answers.equalizeTTLs()

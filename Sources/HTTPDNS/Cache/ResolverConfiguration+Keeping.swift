@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Names
+package import Names
 
 /// How long answers are cached.
 extension ResolverConfiguration.Cache {
     /// The bounds for how long an answer for a name is cached.
-    func ttlRange(of host: Host) -> ClosedRange<Duration> { ttlOverrides[host] ?? ttlRange }
+    package func ttlRange(of host: Host) -> ClosedRange<Duration> { ttlOverrides[host] ?? ttlRange }
 
     /// The two parts of a cache entry for an answer to a question for `families` of a host.
     ///

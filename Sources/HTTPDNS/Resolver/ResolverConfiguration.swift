@@ -84,7 +84,8 @@ public struct ResolverConfiguration: Sendable {
         public var maxNames = 10_000
         /// The maximum estimated size of the cache in bytes. Default: 16 MiB.
         public var maxBytes = 16 << 20
-        /// The bounds for how long an answer is cached, whatever its TTL. Default: 0 s to 1 day.
+        /// The bounds for how long an answer is cached, whatever its TTL. For the DNS messages that a server forwards,
+        /// only the upper bound applies. Default: 0 s to 1 day.
         public var ttlRange = Duration.zero...Duration.seconds(86_400)
         /// TTL bounds for some domains, in place of ``ttlRange``. Default: none.
         public var ttlOverrides: DomainMap<ClosedRange<Duration>> = [:]
