@@ -36,7 +36,8 @@ struct AliyunTests {
     static func upstream2(
         secret: String?,
         encryption: AliyunEncryption? = nil,
-        transport: ScriptedTransport
+        transport: ScriptedTransport,
+        place: AliyunService = place
     ) throws -> Aliyun2Upstream {
         try Aliyun2Upstream(
             account: "100000",
@@ -138,12 +139,14 @@ struct AliyunTests {
     )
     func errors(_ code: String, _ status: Int, _ meaning: UpstreamError.Code) async throws {
         let reply = ScriptedTransport.Reply.text("{\"code\":\"\(code)\"}", status: status)
+        let place = AliyunService(at: Self.place.addresses)
         for version in [1, 2] {
             // The service may be asked at another address after some errors; here that address replies the same.
             let transport = ScriptedTransport(reply, reply)
             let upstream: any Upstream =
                 version == 1
-                ? Self.upstream(transport) : try Self.upstream2(secret: nil, encryption: nil, transport: transport)
+                ? Self.upstream(transport, place: place)
+                : try Self.upstream2(secret: nil, transport: transport, place: place)
             let error = await #expect(throws: UpstreamError.self) {
                 try await upstream.answer(Question(host("www.aliyun.com"), families: .v4))
             }

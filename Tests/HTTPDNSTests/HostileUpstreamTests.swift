@@ -61,8 +61,11 @@ struct HostileUpstreamTests {
         #expect(error?.code == .serverFailure)
     }
 
-    @Test("a 403 without TLS, which a portal may send, pauses an upstream with an account only briefly")
-    func portalBeforeAccounts() async throws {
+    @Test(
+        "a refused account without TLS, which a portal may send, pauses an upstream only briefly",
+        arguments: ["log in", #"{"code":"InvalidAccount","msg":"no such account"}"#]
+    )
+    func portalBeforeAccounts(_ body: String) async throws {
         let place = [Endpoint(IPAddress(v4: 0xc000_0201), port: 80)]
         let aliyun = { (isSecure: Bool) in AliyunService(at: addresses("192.0.2.101"), isSecure: isSecure) }
         let makers: [(Bool, ScriptedTransport) throws -> (any Upstream)?] = [
@@ -75,7 +78,7 @@ struct HostileUpstreamTests {
         ]
         for (index, make) in makers.enumerated() {
             for isSecure in [true, false] {
-                let transport = ScriptedTransport(.text("log in", status: 403))
+                let transport = ScriptedTransport(.text(body, status: 403))
                 guard let upstream = try make(isSecure, transport) else { continue }
                 let error = await #expect(throws: UpstreamError.self) { try await upstream.answer(Self.www) }
                 #expect(error?.code == (isSecure ? .accountRefused : .serverFailure), "\(index)")

@@ -21,9 +21,13 @@ extension UpstreamService {
             } catch {
                 let isRefusal =
                     [.signatureExpired, .accountRefused].contains(error.code) || [401, 403].contains(reply.status)
-                guard isRefusal, !wasCorrected, clock.correct(by: reply, signedWith: correction) else { throw error }
-                wasCorrected = true
-                return nil
+                if isRefusal, !wasCorrected, clock.correct(by: reply, signedWith: correction) {
+                    wasCorrected = true
+                    return nil
+                }
+                // Without TLS, any box on the way can send it, and it would pause the upstream for ten minutes.
+                let isBelieved = error.code != .accountRefused || self.isAuthenticated
+                throw isBelieved ? error : UpstreamError(.serverFailure, error.message)
             }
         }
         if let result = try await ask(make: make, read: check) { return result }
