@@ -151,10 +151,11 @@ struct ControlTests {
     }
 
     @Test(
-        "a document with a list or a canary in another form is refused, so that it denies no fewer names than meant",
+        "a document with a member in another form is refused, so that it denies no fewer names than meant",
         arguments: [
             #""denied":"pay.example.com""#, #""denied":["pay.example.com/"]"#, #""denied":["a.example",5]"#,
             #""allowed":"example.com""#, #""canary":"5""#, #""canary":101"#, #""canary":-1"#,
+            #""issued":"soon""#,
         ]
     )
     func oddMembers(_ member: String) throws {
@@ -163,7 +164,7 @@ struct ControlTests {
         }
         let error = #expect(throws: UpstreamError.self) { try read(member) }
         #expect(error?.code == .malformedAnswer)
-        #expect(try read(#""denied":null,"allowed":null,"canary":null"#).allowed == nil)
+        #expect(try read(#""denied":null,"allowed":null,"canary":null,"issued":null"#).allowed == nil)
         #expect(try read(#""allowed":[]"#).allowed?.isEmpty == true)
     }
 

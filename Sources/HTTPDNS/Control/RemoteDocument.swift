@@ -55,7 +55,14 @@ struct RemoteDocument: Hashable {
         else { throw UpstreamError(.malformedAnswer, "the switch has no valid \"enabled\" and \"expires\"") }
         self.isEnabled = isEnabled
         self.expires = expires
-        issued = body["issued"]?.integer ?? 0
+        if let value = body["issued"], value != .null {
+            guard let issued = value.integer else {
+                throw UpstreamError(.malformedAnswer, "\"issued\" of the switch is not a time")
+            }
+            self.issued = issued
+        } else {
+            issued = 0
+        }
         denied = try Self.domains(body["denied"]) ?? []
         allowed = try Self.domains(body["allowed"])
         switch body["canary"] {
