@@ -3,6 +3,7 @@
 import Beeline
 import BeelineProxy
 import BeelineTesting
+import DirectHTTP
 import NIOConcurrencyHelpers
 import NIOCore
 import Names
@@ -145,16 +146,20 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("links and cookies behind a redirect to another origin stay where the player's Authorization is removed")
-    func linksAfterRedirect() async throws {
+    @Test(
+        "links and cookies behind a redirect to another origin, also one that HSTS changes, get no Authorization",
+        arguments: ["https", "http"]
+    )
+    func linksAfterRedirect(_ scheme: String) async throws {
         let lab = try await Self.lab { request in
-            let site = "https://b.test:\(request.connection.local.port)"
+            let site = "b.test:\(request.connection.local.port)"
             switch request.path {
-            case "/moved": return Reply(status: .found, fields: [.location: "\(site)/live.m3u8"])
-            case "/live.m3u8": return .text("1.ts\n/2.ts\n\(site)/3.ts\n").adding(.setCookie, "s=1; Path=/")
+            case "/moved": return Reply(status: .found, fields: [.location: "\(scheme)://\(site)/live.m3u8"])
+            case "/live.m3u8": return .text("1.ts\n/2.ts\nhttps://\(site)/3.ts\n").adding(.setCookie, "s=1; Path=/")
             default: return .text("segment")
             }
         }
+        lab.client.hsts?.record("max-age=60", of: try Host("b.test"))
         let connection = try await lab.connect()
         func ask(_ path: some StringProtocol) async throws -> (head: String, body: String) {
             try await connection.send("GET \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\n\r\n")
@@ -165,7 +170,7 @@ struct GatewayTests {
         let location = moved.head.split(separator: "\r\n").first { $0.hasPrefix("Location: ") }?.dropFirst(10)
         let list = try await ask(try #require(location))
         let root = try #require(location).dropLast("/live.m3u8".count)
-        #expect(list.body == "1.ts\n\(root)/2.ts\n\(root)/3.ts\n")
+        #expect(list.body == "1.ts\n\(root)/2.ts\n\(root.replacing("/http/", with: "/https/"))/3.ts\n")
         #expect(list.head.contains("\r\nSet-Cookie: s=1; Path=\(root)/\r\n"))
         for link in list.body.split(separator: "\n").dropFirst() { _ = try await ask(link) }
         #expect(lab.site.requests.map { $0.fields[.authorization] } == ["Bearer t", nil, nil, nil])

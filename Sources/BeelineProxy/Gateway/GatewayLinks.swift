@@ -24,7 +24,7 @@ struct GatewayLinks: Sendable {
     let token: String
     /// The hosts that the gateway serves.
     let hosts: DomainSet
-    /// The origin whose URLs get `redirected`; nil for none.
+    /// The origin whose URLs get `redirected`, as ``secured(_:)``; nil for none.
     private var redirectedOrigin: Origin?
 
     init(hosts: DomainSet, token: String = Token.make()) {
@@ -33,10 +33,11 @@ struct GatewayLinks: Sendable {
     }
 
     /// The links of the response to a request. Behind a redirect, those to its own origin are marked like its URL: otherwise the
-    /// player's `Authorization` would go there with the next request.
+    /// player's `Authorization` would go there with the next request. `http` and `https` count as one origin there, because HSTS
+    /// or an HTTPS record may have changed the one to the other.
     func inResponse(to target: Target) -> GatewayLinks {
         var links = self
-        links.redirectedOrigin = target.isRedirected ? target.url.origin.httpEquivalent : nil
+        links.redirectedOrigin = target.isRedirected ? Self.secured(target.url.origin) : nil
         return links
     }
 
@@ -81,7 +82,7 @@ struct GatewayLinks: Sendable {
         _ userInfo: String = ""
     ) -> String {
         let origin = origin.httpEquivalent
-        let marker = isRedirected || origin == redirectedOrigin ? "/" + Self.redirected : ""
+        let marker = isRedirected || Self.secured(origin) == redirectedOrigin ? "/" + Self.redirected : ""
         let kind = kind.map { "/\($0.rawValue)" } ?? ""
         return "/\(token)\(marker)\(kind)/\(origin.scheme.name)/\(userInfo)\(origin.authority)"
     }
@@ -116,6 +117,12 @@ struct GatewayLinks: Sendable {
         let tail = rest[end...]
         let needsSlash = !tail.beginsExactly(with: "/") && !(isBeginning && tail.isEmpty)
         return root(of: url) + (needsSlash ? "/" : "") + tail
+    }
+
+    /// The origin with TLS, as HSTS changes it (RFC 6797 §8.3).
+    private static func secured(_ origin: Origin) -> Origin {
+        let port = origin.port == origin.scheme.defaultPort ? nil : origin.port
+        return Origin(scheme: .https, host: origin.host, port: port)
     }
 
     private static func scheme(_ text: Substring) -> String? {
