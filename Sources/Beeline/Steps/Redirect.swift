@@ -34,16 +34,14 @@ enum Redirect {
         next.wire.target = nil
         let reference = rules.writesPlusForSpace ? withPlusInQuery(location) : location
         next.go(to: try resolve(reference, from: hop), hsts: hsts)
-        if hasUpgradeRecord(next.url.origin) { _ = next.upgradeByRecord() }
-        // Whether the record is already in the cache must not decide.
-        let isAllowed =
-            rules.schemes.contains(next.url.origin.scheme) || next.isUpgradedByRecord && rules.schemes.contains(.http)
-        guard isAllowed else {
+        // Before a record changes the scheme: whether the record is already in the cache must not decide.
+        guard rules.schemes.contains(next.url.origin.scheme) else {
             throw BeelineError(
                 .unsupportedScheme,
                 "\(hop.url) redirects to \(next.url); RedirectRules.schemes does not allow its scheme"
             )
         }
+        if hasUpgradeRecord(next.url.origin) { _ = next.upgradeByRecord() }
         if changesToGet(after: hop, status: response.status.code, rules: rules) {
             if !rules.keepsMethod { next.method = .get }
             next.body = .none
