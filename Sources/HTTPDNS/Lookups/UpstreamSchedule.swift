@@ -5,8 +5,8 @@ import Names
 /// The state machine of one lookup: decides which upstream to ask next, how long to wait, and which answer to use.
 ///
 /// Upstreams are asked in the given order, ``Plan/atOnce`` of them at the start. If one fails or exceeds its budget,
-/// the next is asked at once. If one is slow, the next is asked in addition after `hedgeAfter`. The first good answer
-/// wins and cancels the other questions.
+/// the next is asked at once, even if a later one is already asked. If the last one is slow, the next is asked in
+/// addition after its `hedgeAfter`. The first good answer wins and cancels the other questions.
 struct UpstreamSchedule {
     /// The upstreams to ask, and the time limits.
     struct Plan {

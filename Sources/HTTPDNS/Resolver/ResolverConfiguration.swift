@@ -55,8 +55,9 @@ public struct ResolverConfiguration: Sendable {
     public struct Limits: Hashable, Sendable {
         /// The time limit for a whole resolution. Default: 5 s.
         public var total = Duration.seconds(5)
-        /// The time limit for one upstream. At its end the next is asked. With many upstreams the next is asked earlier,
-        /// after ``total`` divided by their number, so that each has its turn. Default: 2 s.
+        /// The time limit for one upstream. At its end, the next is asked. If ``total`` divided by the number of upstreams
+        /// is shorter, the next is also asked when the last one has had that time; the earlier ones keep their time. With
+        /// the defaults, four silent upstreams are asked after 0, 1.25, 2 and 3.25 s. Default: 2 s.
         public var upstream = Duration.seconds(2)
         /// How long an answer for one family waits for the other's, and the first address for HTTPS records (RFC 8305
         /// §3). Default: 50 ms.
