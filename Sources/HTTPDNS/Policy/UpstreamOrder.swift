@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The order in which upstreams are asked, and when the next is asked too.
+///
+/// In each order, the next upstream is asked after a failure, and when an upstream takes too long
+/// (``ResolverConfiguration/Limits/upstream``).
 public struct UpstreamOrder: Hashable, Sendable, CustomStringConvertible {
     enum Kind: Hashable, Sendable {
         case sequence
@@ -11,19 +14,18 @@ public struct UpstreamOrder: Hashable, Sendable, CustomStringConvertible {
 
     let kind: Kind
 
-    /// In the configured order; the next is asked after a failure, or when an upstream takes too long
-    /// (``ResolverConfiguration/Limits/upstream``).
+    /// In the configured order.
     public static let sequence = UpstreamOrder(kind: .sequence)
 
-    /// `width` upstreams at once, in the configured order. The first good answer wins and cancels the others. After a
-    /// failure, the next upstream is asked. Tables are asked before the race.
+    /// `width` upstreams at once, in the configured order. The first good answer wins and cancels the others. Tables are
+    /// asked before the race.
     public static func race(_ width: Int) -> UpstreamOrder { UpstreamOrder(kind: .race(max(1, width))) }
 
-    /// In the configured order; if an upstream is slower than usual, the next is asked too.
+    /// In the configured order; the next is asked too as soon as an upstream is slower than usual.
     public static let hedge = UpstreamOrder(kind: .hedge)
 
-    /// In random order, weighted towards fast upstreams; those never asked come first. The next is asked after a
-    /// failure. Tables are asked before all others.
+    /// In random order, weighted towards fast upstreams; those never asked come first. Tables are asked before all
+    /// others.
     public static let weighted = UpstreamOrder(kind: .weighted)
 
     /// The order's name.
