@@ -4,7 +4,7 @@ package import Names
 
 extension Host {
     /// The name without a final dot.
-    package var withoutFinalDot: String { text.utf8.last == UInt8(ascii: ".") ? String(text.dropLast()) : text }
+    package var withoutFinalDot: String { domain ?? text }
 
     /// Whether the name has more than one label.
     var hasDots: Bool {

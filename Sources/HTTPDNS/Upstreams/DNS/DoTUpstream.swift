@@ -29,7 +29,7 @@ package final class DoTUpstream: MessageUpstream, NetworkAware {
         name = "dot:\(host.urlForm)"
         isAuthenticated = tls.verifiesCertificate
         // SNI does not allow addresses (RFC 6066 §3).
-        let serverName = host.address == nil ? host.withoutFinalDot : nil
+        let serverName = host.domain
         stream = DNSStream(
             endpoints,
             group: group,
