@@ -234,7 +234,8 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "DirectHTTP", "Beeline", "BeelineProxy", "BeelineRedis", "BeelineServer",
+                "Names", "CookieJar", "HTTPWire", "DirectHTTP", "Beeline", "BeelineProxy", "BeelineRedis",
+                "BeelineServer",
                 "BeelineStore", "BeelineTesting", "BeelineWebDriver", "BeelineWebView", "CBuildInfo", nio("NIOCore"),
                 nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), nioSSL, httpTypes, argumentParser,

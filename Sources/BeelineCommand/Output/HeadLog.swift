@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import HTTPWire
 import NIOConcurrencyHelpers
 import NIOCore
 
@@ -53,22 +54,20 @@ extension ByteBuffer {
     /// curl, a line that would continue the status line stays.
     fileprivate var unfolded: ByteBuffer {
         let lines = readableBytesView.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        guard lines.dropFirst(2).contains(where: { $0.first.map(Self.isBlank) ?? false }) else { return self }
+        guard lines.dropFirst(2).contains(where: { $0.first.map(HTTPCharacters.isBlank) ?? false }) else { return self }
         var head: [UInt8] = []
         head.reserveCapacity(readableBytes)
         for (index, line) in lines.enumerated() {
-            guard index > 1, line.first.map(Self.isBlank) ?? false else {
+            guard index > 1, line.first.map(HTTPCharacters.isBlank) ?? false else {
                 if index > 0 { head.append(UInt8(ascii: "\n")) }
                 head += line
                 continue
             }
             if head.last == UInt8(ascii: "\r") { head.removeLast() }
-            while head.last.map(Self.isBlank) ?? false { head.removeLast() }
+            while head.last.map(HTTPCharacters.isBlank) ?? false { head.removeLast() }
             head.append(UInt8(ascii: " "))
-            head += line.drop(while: Self.isBlank)
+            head += line.drop(while: HTTPCharacters.isBlank)
         }
         return ByteBuffer(bytes: head)
     }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
