@@ -208,6 +208,15 @@ struct WebSocketFrameTests {
         #expect(try decoder.next() == frame)
     }
 
+    @Test("a message may have any number of fragments that are not empty")
+    func manyFragments() throws {
+        let count = WebSocketAssembler.maxEmptyFragments + 2
+        let fragments = [UInt8](repeating: 0, count: count).flatMap { _ in [0, 1, 0x78] as [UInt8] }
+        let bytes = Self.bytes(.binary, "", final: false) + fragments + Self.bytes(.continuation, "y")
+        let whole = ByteBuffer(string: String(repeating: "x", count: count) + "y")
+        #expect(try Self.read(bytes, limit: 1 << 20) == [.message(isText: false, whole, isCompressed: false)])
+    }
+
     @Test("decoded frames that are encoded again decode to the same frames, and no input traps")
     func fuzz() throws {
         var random = SeededRandom(seed: 6455)

@@ -18,11 +18,11 @@ struct WebSocketAssembler {
         var isText: Bool
         var isCompressed: Bool
         var bytes: ByteBuffer
-        var fragments = 1
+        var emptyFragments = 0
     }
 
-    /// The maximum number of fragments of a message. Empty fragments use no memory, so their number needs its own bound.
-    static let maxFragments = 65_536
+    /// The maximum number of empty fragments of a message. They are no bytes, so `maxBytes` does not bound them.
+    static let maxEmptyFragments = 65_536
 
     private let maxBytes: Int
     private var partial: Partial?
@@ -50,12 +50,12 @@ struct WebSocketAssembler {
                 throw WebSocketViolation("it continued a message that it had not begun")
             }
             let limit = whole.isCompressed ? max(maxBytes, 125) : maxBytes
+            if frame.payload.readableBytes == 0 { whole.emptyFragments += 1 }
             guard whole.bytes.readableBytes + frame.payload.readableBytes <= limit,
-                whole.fragments < Self.maxFragments
+                whole.emptyFragments <= Self.maxEmptyFragments
             else { throw WebSocketViolation("it sent a message of more than \(limit) bytes", code: .messageTooBig) }
             partial = nil
             whole.bytes.writeImmutableBuffer(frame.payload)
-            whole.fragments += 1
             guard frame.isFinal else {
                 partial = whole
                 return nil

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DequeModule
 import HTTPWire
 import NIOCore
 
@@ -12,6 +13,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     /// The maximum number of own PINGs without an answer.
     static let maxPings = 64
+    /// The maximum number of the peer's PINGs that wait for an answer. Earlier ones get none, so that a flood costs little.
+    static let maxPongs = 64
     /// The maximum time the server may take to close TCP after both close frames were sent.
     static let closeGrace = TimeAmount.milliseconds(500)
     /// How often ``WebSocketSettings/closeTimeout`` starts again while messages before our close frame still reach the peer.
@@ -44,8 +47,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
     var closeExtensions = 0
     var silenceTimer: Scheduled<Void>?
     var liveness: PeerLiveness
-    /// The last PING without an answer. One answer to it covers earlier PINGs too (RFC 6455 §5.5.3).
-    private var unanswered: ByteBuffer?
+    /// The payloads of the last PINGs without an answer, at most ``maxPongs``. An answer covers earlier PINGs too (RFC 6455 §5.5.3).
+    private var unanswered = Deque<ByteBuffer>()
     var outbox: WebSocketOutbox
 
     /// - Parameter ended: called when the socket is closed and its messages are delivered.
@@ -186,7 +189,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         if context.channel.isWritable {
             // The peer accepts data, although it may send nothing until a message is complete.
             liveness.recordReceived(now: context.eventLoop.now)
-            answerPing(context)
+            answerPings(context)
             sendQueued(context)
         }
         context.fireChannelWritabilityChanged()
@@ -221,14 +224,19 @@ final class WebSocketHandler: ChannelDuplexHandler {
         } catch {
             fail(error)
         }
-        if let context { answerPing(context) }
+        if let context { answerPings(context) }
         if isDone || !isStalled || hasSentClose { finishDelayed() }
     }
 
-    /// Answers the last of the PINGs read together: a flood costs one write, and unread PONGs are not queued.
-    private func answerPing(_ context: ChannelHandlerContext) {
-        guard !hasSentClose, !isGone, context.channel.isWritable, let payload = unanswered.take() else { return }
-        write(WebSocketFrame(opcode: .pong, payload: payload), context)
+    /// Answers the PINGs that were read together. While the peer does not read, no PONG is queued.
+    private func answerPings(_ context: ChannelHandlerContext) {
+        guard !unanswered.isEmpty else { return }
+        while !hasSentClose, !isGone, context.channel.isWritable, let payload = unanswered.popFirst() {
+            let bytes = WebSocketFrame(opcode: .pong, payload: payload).encoded(mask: random.next())
+            progress.wrote(bytes.readableBytes)
+            context.write(wrapOutboundOut(bytes), promise: nil)
+        }
+        context.flush()
     }
 
     private func take(_ event: WebSocketAssembler.Event) throws(WebSocketViolation) {
@@ -242,7 +250,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
             let message = isText ? WebSocketMessage.text(try WebSocketAssembler.text(bytes)) : .binary(bytes)
             if !inbox.put(message) { isStalled = true }
         case .ping(let payload):
-            unanswered = payload
+            if unanswered.count == Self.maxPongs { unanswered.removeFirst() }
+            unanswered.append(payload.compacted())
         case .pong(var payload):
             guard let number = payload.readInteger(as: UInt64.self), payload.readableBytes == 0, number <= nextPing
             else { return }
@@ -263,7 +272,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func sendClose(_ closure: WebSocketClosure, _ context: ChannelHandlerContext) {
         guard !hasSentClose else { return }
-        answerPing(context)
+        answerPings(context)
         hasSentClose = true
         sendQueued(context, all: true)
         write(WebSocketFrame(opcode: .close, payload: closure.payload), context)
