@@ -217,6 +217,20 @@ struct LimitTests {
         #expect(ends("[::1]:80", []).mayBeCalled(nil))
     }
 
+    @Test(
+        "a request without a Host, or with two of them, is refused before its body arrives (RFC 9112 §3.2)",
+        arguments: ["", "Host: localhost\r\nHost: evil.test\r\n", "Host: localhost\r\nhost: localhost\r\n"]
+    )
+    func oneHost(fields: String) async throws {
+        let lab = try await ServerLab { $0.tls = nil }
+        let connection = try await RawConnection.connect(to: lab.endpoint)
+        try await connection.send("POST /dns-query HTTP/1.1\r\n\(fields)Content-Length: 5\r\n\r\n")
+        let line = try await connection.receive(until: "\r\n").map { String(decoding: $0, as: UTF8.self) }
+        #expect(line?.hasPrefix("HTTP/1.1 400 ") == true, "\(line ?? "-")")
+        await connection.close()
+        await lab.stop()
+    }
+
     @Test("a query with no or several questions gets FORMERR with its ID", arguments: [0, 2, 65_535])
     func questionCount(_ count: Int) async throws {
         let lab = try await ServerLab()

@@ -14,6 +14,13 @@ import Testing
 
 @Suite("Clients with many questions at once", .timeLimit(.minutes(1)))
 struct OverloadTests {
+    private static let health = HTTPRequestHead(
+        version: .http1_1,
+        method: .GET,
+        uri: "/health",
+        headers: ["Host": "a.test"]
+    )
+
     private static let client = IPAddress(v4: 0x7f00_0001)
 
     private static func resolver(_ upstream: ScriptedUpstream) -> Resolver {
@@ -166,9 +173,7 @@ struct OverloadTests {
             socket, RequestHandler(service, ends: ends, timer: timer, isOverTLS: true),
         ])
         channel.isWritable = isWritable
-        try channel.writeInbound(
-            HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/health"))
-        )
+        try channel.writeInbound(HTTPServerRequestPart.head(Self.health))
         try channel.writeInbound(HTTPServerRequestPart.end(nil))
         // The end of a reply lets the next request in.
         #expect(socket.ends == (isWritable ? 1 : 0))
@@ -217,8 +222,7 @@ struct OverloadTests {
         }
 
         func ask(ends: Bool = true) throws {
-            let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/health")
-            try channel.writeInbound(HTTPServerRequestPart.head(head))
+            try channel.writeInbound(HTTPServerRequestPart.head(OverloadTests.health))
             if ends { try channel.writeInbound(HTTPServerRequestPart.end(nil)) }
         }
 

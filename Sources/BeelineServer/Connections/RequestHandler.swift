@@ -39,6 +39,10 @@ final class RequestHandler: ChannelInboundHandler {
             self.head = head
             body = []
             isTooLarge = false
+            guard head.hasOneHost else {
+                self.head = nil
+                return answer(head, context, refusal: .hostCount)
+            }
             answerExpectation(of: head, context)
         case .body(let buffer):
             guard body.count + buffer.readableBytes <= ServerRequest.maxBody else {
@@ -67,7 +71,8 @@ final class RequestHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
     }
 
-    private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    /// - Parameter refusal: the reply to a head that is already refused.
+    private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext, refusal: ServerReply? = nil) {
         let keepsAlive = head.isKeepAlive && !isTooLarge
         let hasContent = head.method != .HEAD
         let request = ServerRequest(
@@ -81,10 +86,9 @@ final class RequestHandler: ChannelInboundHandler {
         body = []
         underWay += 1
         timer.beginAnswer()
-        // TLS prevents DNS rebinding: an attacker's page has no certificate for our name.
-        guard isOverTLS || ends.mayBeCalled(head.headers.first(name: "host")) else {
-            service.note(.misdirected, client: request.client, time: .zero)
-            return write(.misdirected, hasContent: hasContent, keepsAlive: false, context)
+        if let refusal = refusal ?? misdirection(of: head) {
+            service.note(refusal, client: request.client, time: .zero)
+            return write(refusal, hasContent: hasContent, keepsAlive: false, context)
         }
         let trace = service.tracing.map { _ in
             TraceFields(
@@ -95,6 +99,11 @@ final class RequestHandler: ChannelInboundHandler {
         work = service.answer(request, isTooLarge: isTooLarge, trace: trace, on: context.eventLoop) { [self] reply in
             write(reply, hasContent: hasContent, keepsAlive: keepsAlive, context)
         }
+    }
+
+    /// TLS prevents DNS rebinding: an attacker's page has no certificate for our name.
+    private func misdirection(of head: HTTPRequestHead) -> ServerReply? {
+        isOverTLS || ends.mayBeCalled(head.headers.first(name: "host")) ? nil : .misdirected
     }
 
     private func write(_ reply: ServerReply, hasContent: Bool, keepsAlive: Bool, _ context: ChannelHandlerContext) {
@@ -156,6 +165,14 @@ final class RequestHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
+extension HTTPRequestHead {
+    /// Whether the request has one Host, or none in HTTP/1.0. Other requests must be refused (RFC 9112 §3.2).
+    fileprivate var hasOneHost: Bool {
+        let count = headers["host"].count
+        return count == 1 || (count == 0 && version != .http1_1)
+    }
 }
 
 extension HTTPHeaders {

@@ -136,6 +136,9 @@ struct ServerReply: Sendable {
         )
     }
 
+    /// The reply to a request with no Host or several (RFC 9112 §3.2).
+    static var hostCount: ServerReply { text("the request has no Host, or several: send one", status: 400) }
+
     static var limited: ServerReply {
         var reply = text("too many questions: try again in a second", status: 429)
         reply.retryAfter = 1
