@@ -97,7 +97,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        .target(name: "Names", swiftSettings: strictSettings),
+        .target(name: "LibC", swiftSettings: settings),
+        .target(name: "Names", dependencies: ["LibC"], swiftSettings: strictSettings),
         .target(
             name: "CookieJar",
             dependencies: ["Names", nio("NIOConcurrencyHelpers")],
@@ -105,7 +106,7 @@ let package = Package(
         ),
         .target(
             name: "HTTPWire",
-            dependencies: ["Names", nio("NIOCore"), httpTypes, deque],
+            dependencies: ["LibC", "Names", nio("NIOCore"), httpTypes, deque],
             swiftSettings: settings
         ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
@@ -125,7 +126,7 @@ let package = Package(
         .target(
             name: "DirectHTTP",
             dependencies: [
-                "Names", "HTTPWire", "TLSInternals", "CZlib",
+                "LibC", "Names", "HTTPWire", "TLSInternals", "CZlib",
                 .target(name: "CBrotli", condition: .when(traits: ["Brotli"])),
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
                 nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL, httpTypes, deque,
@@ -136,7 +137,8 @@ let package = Package(
         .target(
             name: "HTTPDNS",
             dependencies: [
-                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"),
+                "LibC", "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"),
+                nio("NIOTLS"),
                 nioSSL, httpTypes, crypto, .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
@@ -145,7 +147,7 @@ let package = Package(
         .target(
             name: "Beeline",
             dependencies: [
-                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), nio("NIOPosix"),
+                "LibC", "Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), httpTypes, crypto, logging, metrics, tracing,
             ],
             swiftSettings: settings
@@ -161,7 +163,7 @@ let package = Package(
         .target(
             name: "BeelineURLSession",
             dependencies: [
-                "Names", "CookieJar", "HTTPDNS", "Beeline", "BeelineProxy", nio("NIOConcurrencyHelpers"),
+                "LibC", "Names", "CookieJar", "HTTPDNS", "Beeline", "BeelineProxy", nio("NIOConcurrencyHelpers"),
                 nio("NIOCore"), httpTypes,
             ],
             swiftSettings: settings
@@ -184,7 +186,7 @@ let package = Package(
         .target(
             name: "BeelineWebDriver",
             dependencies: [
-                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineWebView",
+                "LibC", "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineWebView",
                 nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), httpTypes,
             ],
             swiftSettings: settings
@@ -192,14 +194,14 @@ let package = Package(
         .target(
             name: "BeelineStore",
             dependencies: [
-                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb, sqlite,
+                "LibC", "Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb, sqlite,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "BeelineServer",
             dependencies: [
-                "Names", "HTTPWire", "DirectHTTP", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                "LibC", "Names", "HTTPWire", "DirectHTTP", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
                 nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"), nioSSL, httpTypes, tracing,
             ],
             swiftSettings: settings
@@ -216,7 +218,7 @@ let package = Package(
         .target(
             name: "BeelineRedis",
             dependencies: [
-                "Names", "CookieJar", "HTTPDNS", .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
+                "LibC", "Names", "CookieJar", "HTTPDNS", .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
                 nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOTLS"), nioSSL, crypto,
             ],
             swiftSettings: settings
@@ -224,7 +226,8 @@ let package = Package(
         .target(
             name: "BeelineTesting",
             dependencies: [
-                "Names", "TLSInternals", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                "LibC", "Names", "TLSInternals", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOPosix"),
                 nio("NIOTLS"), nioHTTP2, nioHPACK, nioSSL, httpTypes, crypto,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -234,7 +237,7 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "HTTPWire", "DirectHTTP", "Beeline", "BeelineProxy", "BeelineRedis",
+                "LibC", "Names", "CookieJar", "HTTPWire", "DirectHTTP", "Beeline", "BeelineProxy", "BeelineRedis",
                 "BeelineServer",
                 "BeelineStore", "BeelineTesting", "BeelineWebDriver", "BeelineWebView", "CBuildInfo", nio("NIOCore"),
                 nio("NIOPosix"),
@@ -259,7 +262,7 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "HTTPWire", "TLSInternals", "Names", "BeelineTesting", "DaemonSupport",
+                "LibC", "DirectHTTP", "HTTPWire", "TLSInternals", "Names", "BeelineTesting", "DaemonSupport",
                 nio("NIOConcurrencyHelpers"),
                 nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix"), nioHPACK, nioSSL, httpTypes,
             ],
@@ -311,7 +314,7 @@ let package = Package(
         .testTarget(
             name: "BeelineProxyTests",
             dependencies: [
-                "BeelineProxy", "Beeline", "BeelineTesting", "HTTPWire", "DirectHTTP", "Names", "HTTPDNS",
+                "LibC", "BeelineProxy", "Beeline", "BeelineTesting", "HTTPWire", "DirectHTTP", "Names", "HTTPDNS",
                 nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix"), httpTypes,
             ],
             swiftSettings: settings
@@ -346,7 +349,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "StoreCrashWriter",
-            dependencies: ["BeelineStore", "CookieJar", "Names"],
+            dependencies: ["LibC", "BeelineStore", "CookieJar", "Names"],
             path: "Tests/StoreCrashWriter",
             swiftSettings: settings
         ),
@@ -379,7 +382,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "RedisJarWriter",
-            dependencies: ["Beeline", "BeelineRedis", "CookieJar", "Names"],
+            dependencies: ["LibC", "Beeline", "BeelineRedis", "CookieJar", "Names"],
             path: "Tests/RedisJarWriter",
             swiftSettings: settings
         ),
@@ -393,7 +396,7 @@ let package = Package(
         ),
         .testTarget(
             name: "BeelineTestingTests",
-            dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore"), nio("NIOEmbedded")],
+            dependencies: ["LibC", "BeelineTesting", "Names", httpTypes, nio("NIOCore"), nio("NIOEmbedded")],
             swiftSettings: settings
         ),
     ]
@@ -406,11 +409,16 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
         .executable(name: "beeline-session-bench", targets: ["SessionBench"]),
     ]
     package.targets += [
-        .target(name: "BenchSupport", path: "Benchmarks/BenchSupport", swiftSettings: settings),
+        .target(
+            name: "BenchSupport",
+            dependencies: ["LibC"],
+            path: "Benchmarks/BenchSupport",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "BeelineBench",
             dependencies: [
-                "BenchSupport", "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOCore"),
+                "LibC", "BenchSupport", "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOCore"),
                 nio("NIOPosix"),
             ],
             path: "Benchmarks/BeelineBench",

@@ -2,18 +2,12 @@
 
 import ArgumentParser
 import Beeline
+import LibC
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
-#endif
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
 #endif
 
 /// The entry point of the `beeline` command.

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
-#endif
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
 #endif
 
 extension FileDescriptor {

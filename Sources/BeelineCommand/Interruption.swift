@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import LibC
 import NIOConcurrencyHelpers
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Handles SIGINT, SIGTERM and SIGHUP: the first signal cancels the work so that files are closed and jars are saved; a second
 /// signal ends the process at once.

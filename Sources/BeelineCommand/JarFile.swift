@@ -2,15 +2,8 @@
 
 import CookieJar
 import DirectHTTP
+import LibC
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// A cookie file that is read into a jar and written from a jar, or the URL of a jar on a Redis server.
 struct JarFile: Hashable, Sendable {

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// Hides secrets of the command line from other users, who see the arguments of every process (`ps`, `/proc/PID/cmdline`).
 enum SecretArguments {

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GRDB
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 extension StoreError {
     /// Makes an error from an SQLite error. The message names tables and columns, but no contents.

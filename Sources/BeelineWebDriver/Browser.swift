@@ -2,20 +2,13 @@
 
 public import BeelineWebView
 import CookieJar
+import LibC
 public import Names
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
-#endif
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
 #endif
 
 /// Controls a browser with a temporary profile: Chromium, Firefox or WebKitGTK.

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 extension Host {
     /// The current interface index of ``zone`` on this machine. 0 if there is no zone; nil if no interface has that name and it

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-package import Darwin
-#elseif canImport(Musl)
-package import Musl
-#else
-package import Glibc
-#endif
+package import LibC
 
 // Only this file accesses the fields of the C library's socket addresses. The module that declares them depends on what else a
 // target imports, and this target imports nothing else.

@@ -5,7 +5,7 @@ import Beeline
 import BeelineTesting
 import DirectHTTP
 import FoundationEssentials
-import Glibc
+import LibC
 import Names
 import Testing
 

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import Testing
 
 @testable import BeelineTesting
-
-#if os(Linux)
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-#endif
 
 @Suite(.timeLimit(.minutes(1))) struct LeakTests {
     @Test(arguments: ["127.0.0.1", "::1"])

@@ -2,20 +2,13 @@
 
 import BeelineTesting
 import HTTPTypes
+import LibC
 import NIOCore
 import NIOPosix
 import Names
 import Testing
 
 @testable import DirectHTTP
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 @Suite("Fast, large bodies are read in bursts", .timeLimit(.minutes(1)))
 struct BurstReadingTests {

@@ -2,6 +2,7 @@
 
 import BeelineTesting
 import HTTPTypes
+import LibC
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOEmbedded
@@ -10,14 +11,6 @@ import Testing
 
 @testable import DirectHTTP
 @testable import HTTPWire
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Request bodies whose exchange ends early, on a manual clock.
 @Suite("Request bodies of exchanges that end early")

@@ -6,13 +6,7 @@ import BeelineRedis
 import CookieJar
 import Names
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// Logins at an origin that counts them. Each makes the session cookie's number higher.
 struct NumberedLogins {

@@ -4,13 +4,7 @@
 import BeelineRedis
 import CookieJar
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 // A process that shares a jar and can be killed at any time: `RedisJarWriter URL ID FIRST LAST [ORIGIN_PORT]`.
 // Without a port it carries out the numbered changes FIRST to LAST, and prints `done N` when all changes up to N are on the

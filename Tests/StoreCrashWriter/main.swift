@@ -2,15 +2,8 @@
 
 import BeelineStore
 import CookieJar
+import LibC
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 // Tests start and kill this process: `StoreCrashWriter rounds FILE SEED` or `StoreCrashWriter serve FILE`.
 

@@ -2,15 +2,8 @@
 
 import BenchSupport
 import CookieJar
+import LibC
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// `beeline-bench cookies`: fills a jar, looks up, stores, and prints one line of JSON.
 struct CookieBench {

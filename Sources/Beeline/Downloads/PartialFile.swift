@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The file that a download writes to. Every call may block on disk access.
 final class PartialFile: Sendable {

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The arguments as the process received them. `CommandLine.arguments` replaces octets that are not UTF-8.
 enum RawArguments {

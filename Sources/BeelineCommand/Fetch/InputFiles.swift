@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DirectHTTP
+import LibC
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Reads standard input and the files that a command line names. Tests replace it.
 struct InputFiles: Sendable {

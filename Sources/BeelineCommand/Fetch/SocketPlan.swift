@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import LibC
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 extension ClientConfiguration {
     /// Applies the options for sockets.

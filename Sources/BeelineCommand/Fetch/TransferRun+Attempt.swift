@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import LibC
 import NIOCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 extension TransferRun {
     /// Makes one attempt, and ends it if it is slower than `-Y` allows.

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import LibC
 import NIOCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Runs one transfer from the request to the last byte, with the plan's retries.
 struct TransferRun: Sendable {

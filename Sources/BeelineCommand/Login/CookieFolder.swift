@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DirectHTTP
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// A folder for one temporary cookie file, which only this user can read.
 ///

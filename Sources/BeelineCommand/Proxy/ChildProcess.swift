@@ -2,15 +2,8 @@
 
 import BeelineWebDriver
 import Dispatch
+import LibC
 import NIOConcurrencyHelpers
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// A child process with our standard streams, terminal and signals.
 struct ChildProcess: Sendable {

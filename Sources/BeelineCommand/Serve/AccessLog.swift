@@ -3,15 +3,8 @@
 import Beeline
 import BeelineServer
 import Dispatch
+import LibC
 import NIOConcurrencyHelpers
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Writes the access log on its own thread. If the disk is slow or full, lines beyond the capacity are dropped, and a later
 /// line reports their number.

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOConcurrencyHelpers
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Receives SIGHUP, which reloads the server's files. A signal that arrives before the server runs is not lost and does
 /// not end the command, because systemd may send it directly after the start.

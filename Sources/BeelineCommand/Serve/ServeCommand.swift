@@ -3,14 +3,7 @@
 import ArgumentParser
 import Beeline
 import BeelineServer
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// `beeline serve`: runs an HTTPDNS server.
 struct ServeCommand: AsyncParsableCommand {

@@ -4,13 +4,7 @@
 import CHiredis
 import Names
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// A server that cannot be used.
 struct RedisFault: Error, Hashable {

@@ -8,13 +8,7 @@ import NIOSSL
 import NIOTLS
 import Names
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Glibc)
-import Glibc
-#endif
+import LibC
 
 /// TLS for connections of hiredis.
 ///

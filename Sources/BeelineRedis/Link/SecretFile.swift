@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Glibc)
-import Glibc
-#endif
+import LibC
 
 /// Reads files that the settings of a server name.
 enum SecretFile {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DirectHTTP
+import LibC
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
@@ -8,14 +9,6 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Accepts connections, performs the TLS handshake and adds HTTP/1.1 or HTTP/2 handlers.
 final class ServerListener: Sendable {

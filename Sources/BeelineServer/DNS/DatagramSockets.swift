@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DirectHTTP
+import LibC
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The UDP sockets of a ``DNSServer``.
 ///

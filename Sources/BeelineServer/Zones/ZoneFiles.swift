@@ -2,15 +2,8 @@
 
 import DirectHTTP
 import HTTPDNS
+import LibC
 import NIOConcurrencyHelpers
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Zone files, read again when they change. An invalid file keeps its previous content, and the others are read.
 final class ZoneFiles: Sendable {

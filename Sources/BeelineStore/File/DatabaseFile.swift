@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// A database file and SQLite's files beside it, at the level of the file system. Callers of methods that change files must
 /// hold the ``FileLock`` alone.

@@ -2,14 +2,7 @@
 
 import CookieJar
 import GRDB
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// An SQLite file of one table. Each save replaces the whole file atomically: a process that ends during a save leaves the old
 /// file, and if two processes save, the later save wins. A damaged file is renamed with the time in its name. The files of other

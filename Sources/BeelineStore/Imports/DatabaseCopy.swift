@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GRDB
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// A copy of a database that another program may be writing, in a folder that is accessible only to this user.
 ///

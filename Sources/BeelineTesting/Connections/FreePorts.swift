@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOConcurrencyHelpers
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Finds ports for programs that cannot choose and report a port themselves. The ports are free when this returns.
 ///

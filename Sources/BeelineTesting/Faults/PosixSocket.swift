@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOConcurrencyHelpers
 import NIOCore
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// A POSIX TCP socket, for states that NIO channels do not offer: bound without listening, or listening without accepting.
 final class PosixSocket: Sendable {

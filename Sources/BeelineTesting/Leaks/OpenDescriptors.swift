@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOCore
 package import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The open file descriptors of this process.
 package enum OpenDescriptors {

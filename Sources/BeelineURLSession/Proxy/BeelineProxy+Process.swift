@@ -3,12 +3,7 @@
 #if !canImport(Darwin)
 public import BeelineProxy
 import Foundation
-
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 extension BeelineProxy {
     /// Sends every `URLSession` of this process through the proxy: data, upload, download and async tasks. Their bodies,

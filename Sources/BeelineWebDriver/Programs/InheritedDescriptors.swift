@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// The descriptors, besides the standard streams, that this process inherited, to pass on to a program that it starts.
 package struct InheritedDescriptors: Sendable {

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import Names
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
-#endif
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
 #endif
 
 /// The listening TCP sockets of this machine, from Linux's `/proc/net/tcp`.

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import LibC
 import NIOConcurrencyHelpers
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// A program that is killed when its owner is released, with all processes that it started. It leads its own process group,
 /// which is killed as a whole.

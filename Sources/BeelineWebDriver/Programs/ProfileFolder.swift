@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import LibC
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
-#endif
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
 #endif
 
 /// The folder of a temporary profile, readable only by this user. It is deleted when its owner is released.

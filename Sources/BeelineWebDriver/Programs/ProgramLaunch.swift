@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-package import Darwin
-#elseif canImport(Musl)
-package import Musl
-#else
-package import Glibc
-#endif
+package import LibC
 
 /// Starts a program with the default action for ``signals`` and with no signal blocked, whatever this process ignores or
 /// blocks. The program gets only the given descriptors: if it inherited a listening socket, the port would seem to be served

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOCore
 import NIOPosix
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Reads a file in pieces on NIO's thread pool, so that the disk blocks no event loop and no thread of Swift concurrency.
 enum FileBody {

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// The kind of the file at a path. It is in this target because the targets above import Foundation. There, the module
 /// that declares the fields of `stat` differs from build to build.

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Explains why a server cannot listen.
 package enum ListenFailure {

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOCore
 import NIOPosix
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Opens the socket of one attempt with the local address and interface of the settings.
 struct LocalBinding {

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPWire
+import LibC
 import NIOCore
 import NIOSSL
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 // Errors shared by HTTP/1.1 and HTTP/2.
 extension DirectHTTPError {

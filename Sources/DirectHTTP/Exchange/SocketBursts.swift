@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Applies the decisions of ``BurstReading`` to one connection's socket. Used on the event loop only.
 final class SocketBursts {

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOConcurrencyHelpers
 public import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The hosts that require TLS (HTTP Strict Transport Security, RFC 6797). A client sends no request to them without TLS.
 ///

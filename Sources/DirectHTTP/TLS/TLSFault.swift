@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOCore
 import NIOSSL
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Explains TLS errors and names the remedy.
 package enum TLSFault {

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPWire
+import LibC
 import NIOCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Turns a dialled channel into a WebSocket, on its event loop.
 struct WebSocketOpening: Sendable {

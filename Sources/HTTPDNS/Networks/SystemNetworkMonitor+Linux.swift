@@ -2,12 +2,7 @@
 
 #if os(Linux)
 import Dispatch
-
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 extension SystemNetworkMonitor {
     // From linux/rtnetlink.h, which is in no module: changes of links, addresses and routes.

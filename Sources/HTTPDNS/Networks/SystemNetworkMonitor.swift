@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The machine's network, watched with netlink on Linux and with the path monitor on Apple platforms.
 package struct SystemNetworkMonitor: NetworkMonitor {

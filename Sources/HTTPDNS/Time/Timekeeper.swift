@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import LibC
 
 /// The resolver's clock, type-erased so that reading it needs no generic call.
 struct Timekeeper: Sendable {

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LibC
 import NIOConcurrencyHelpers
 package import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Answers from a file in the format of hosts(5), which is read again when it has changed. The file may contain any
 /// address.

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The C library of each platform under one name.
+
+#if canImport(Darwin)
+@_exported public import Darwin
+#elseif canImport(Musl)
+@_exported public import Musl
+#else
+@_exported public import Glibc
+#endif
