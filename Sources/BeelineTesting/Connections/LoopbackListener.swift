@@ -99,26 +99,22 @@ final class LoopbackListener: Sendable {
 
     /// Binds all addresses to the same port.
     private static func bind(_ settings: Settings, _ acceptor: Acceptor) async throws -> [any Channel] {
-        let addresses = try settings.addresses.map { text in
-            guard let address = IPAddress(text), address.isLoopback else {
-                throw TestingError(.badAddress, "\"\(text)\": doubles listen on 127.0.0.0/8 and ::1 only")
-            }
-            return text
-        }
-        guard !addresses.isEmpty else { throw TestingError(.badAddress, "no address to listen on") }
+        let wanted = try settings.addresses.map { try Endpoint(loopback: $0, port: settings.port) }
+        guard !wanted.isEmpty else { throw TestingError(.badAddress, "no address to listen on") }
         var last: any Error = TestingError(.noPort, "no port")
         // A port that is free on the first address may be in use on the second.
         for _ in 0..<(settings.port == 0 ? 16 : 1) {
             var channels: [any Channel] = []
             do {
                 var port = Int(settings.port)
-                for address in addresses {
-                    let channel = try await acceptor.bootstrap.bind(host: address, port: port).get()
+                for endpoint in wanted {
+                    let channel = try await acceptor.bootstrap.bind(host: "\(endpoint.address)", port: port).get()
                     channels.append(channel)
                     port = channel.localAddress?.port ?? port
                 }
                 // Some systems keep the sockets of an earlier server of this port. They would be mistaken for a leak.
-                guard settings.port != 0 || !isRemembered(channels) else {
+                let bound = channels.compactMap { Endpoint($0.localAddress) }
+                guard settings.port != 0 || OpenDescriptors.sockets(connectedTo: bound) == 0 else {
                     throw TestingError(.noPort, "port \(port) has connections of an earlier server")
                 }
                 return channels
@@ -127,13 +123,7 @@ final class LoopbackListener: Sendable {
                 for channel in channels { try? await channel.close().get() }
             }
         }
-        throw TestingError(.noPort, "\(addresses.joined(separator: ", ")) port \(settings.port): \(last)")
-    }
-}
-
-extension LoopbackListener {
-    private static func isRemembered(_ channels: [any Channel]) -> Bool {
-        OpenDescriptors.sockets(connectedTo: channels.compactMap { Endpoint($0.localAddress) }) > 0
+        throw TestingError(.noPort, "\(settings.addresses.joined(separator: ", ")) port \(settings.port): \(last)")
     }
 }
 
@@ -155,12 +145,12 @@ extension LoopbackListener.Work {
     }
 }
 
-extension IPAddress {
-    /// Whether the address is a loopback address: 127.0.0.0/8 (RFC 1122 §3.2.1.3) or ::1 (RFC 4291 §2.5.3).
-    var isLoopback: Bool {
-        switch family {
-        case .v4: octets[0] == 127
-        case .v6: octets.dropLast().allSatisfy { $0 == 0 } && octets[15] == 1
+extension Endpoint {
+    /// Creates an endpoint on a loopback address.
+    init(loopback text: String, port: UInt16) throws {
+        guard let address = IPAddress(text), address.isLoopback, !address.isV4Mapped else {
+            throw TestingError(.badAddress, "\"\(text)\": doubles listen on 127.0.0.0/8 and ::1 only")
         }
+        self.init(address, port: port)
     }
 }

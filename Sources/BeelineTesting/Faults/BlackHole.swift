@@ -42,13 +42,3 @@ public final class BlackHole: Sendable {
     /// Frees the port and refuses pending connections. Deallocation does the same.
     public func close() { for socket in sockets { socket.close() } }
 }
-
-extension Endpoint {
-    /// Creates an endpoint on a loopback address.
-    init(loopback text: String, port: UInt16) throws {
-        guard let address = IPAddress(text), address.isLoopback else {
-            throw TestingError(.badAddress, "\"\(text)\": doubles listen on 127.0.0.0/8 and ::1 only")
-        }
-        self.init(address, port: port)
-    }
-}
