@@ -38,7 +38,6 @@ struct Acceptor: Sendable {
         let number = tally.update { tally in
             tally.accepted += 1
             tally.open += 1
-            tally.mostOpen = max(tally.mostOpen, tally.open)
             return tally.accepted
         }
         channel.closeFuture.whenComplete { _ in tally.update { $0.open -= 1 } }

@@ -6,8 +6,6 @@ package struct ConnectionTally: Hashable, Sendable {
     package internal(set) var accepted = 0
     /// The number open now.
     package internal(set) var open = 0
-    /// The largest number open at once.
-    package internal(set) var mostOpen = 0
     /// The number of failed TLS handshakes. A client may check the certificate's name after its last handshake message and then
     /// close; such a connection is not counted here.
     package internal(set) var failedHandshakes = 0
