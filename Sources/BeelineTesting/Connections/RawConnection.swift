@@ -162,3 +162,12 @@ package final class RawConnection: Sendable {
         return true
     }
 }
+
+/// Latin-1 has one byte for each scalar, so that invalid header fields keep their bytes.
+extension String {
+    init(latin1 bytes: some Sequence<UInt8>) {
+        self.init(bytes.map { Character(Unicode.Scalar($0)) })
+    }
+
+    var latin1: [UInt8] { unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
+}

@@ -107,12 +107,12 @@ extension Fault {
         then: Then = .close
     ) -> Fault {
         http(id, does, outcome: outcome) { connection, _ in
-            try await connection.send(latin1: bytes)
+            try await connection.send(bytes.latin1)
             switch then {
             case .close: break
             case .reset: await connection.reset()
             case .hold: try await connection.hold()
-            case .next: while try await connection.receiveRequest() != nil { try await connection.send(latin1: bytes) }
+            case .next: while try await connection.receiveRequest() != nil { try await connection.send(bytes.latin1) }
             }
         }
     }
@@ -138,11 +138,6 @@ extension Fault {
 }
 
 extension RawConnection {
-    /// Sends text as Latin-1: one byte for each scalar.
-    func send(latin1 text: String) async throws {
-        try await send(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
-    }
-
     /// Sends `start` at once, then `drop` once a second on the server's clock, 100,000 times.
     fileprivate func drip(_ start: String, drop: String, context: Fault.Context) async throws {
         try await send(start)

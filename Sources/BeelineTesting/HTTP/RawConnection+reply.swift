@@ -41,14 +41,13 @@ extension RawConnection {
         var text = ""
         for response in reply.interim { text += Self.head(response.status, response.headerFields) }
         text += Self.head(reply.status, fields)
-        // The header values were read as Latin-1.
-        try await send(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
+        try await send(text.latin1)
     }
 
     private static func head(_ status: HTTPResponse.Status, _ fields: HTTPFields) -> String {
         var text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n"
         for field in fields {
-            let value = field.withUnsafeBytesOfValue { String($0.map { Character(Unicode.Scalar($0)) }) }
+            let value = field.withUnsafeBytesOfValue { String(latin1: $0) }
             text += "\(field.name.rawName): \(value)\r\n"
         }
         return text + "\r\n"

@@ -38,7 +38,7 @@ extension RawConnection {
     /// Reads the request line and the header fields.
     func receiveHead() async throws -> ReceivedRequest? {
         guard let bytes = try await receive(until: "\r\n\r\n") else { return nil }
-        let text = String(bytes.map { Character(Unicode.Scalar($0)) })
+        let text = String(latin1: bytes)
         var lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)[...]
         let words = (lines.popFirst() ?? "").split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3, let method = HTTPRequest.Method(String(words[0])), words[2].hasPrefix("HTTP/1.") else {
@@ -78,7 +78,7 @@ extension RawConnection {
     private func receiveTrailers() async throws -> HTTPFields {
         var lines: [Substring] = []
         while let bytes = try await receive(until: "\r\n", limit: 65_536), bytes.count > 2, lines.count < 1000 {
-            lines.append(Substring(String(bytes.dropLast(2).map { Character(Unicode.Scalar($0)) })))
+            lines.append(Substring(String(latin1: bytes.dropLast(2))))
         }
         return try Self.fields(lines[...])
     }
@@ -89,16 +89,9 @@ extension RawConnection {
             guard let colon = line.firstIndex(of: ":"), let name = HTTPField.Name(String(line[..<colon])) else {
                 throw TestingError(.badInput, "header line \(line.debugDescription)")
             }
-            let value = line[line.index(after: colon)...]
-            fields.append(HTTPField(name: name, isoLatin1: String(value)))
+            // HTTPField trims surrounding white space.
+            fields.append(HTTPField(name: name, value: String(line[line.index(after: colon)...]).latin1))
         }
         return fields
-    }
-}
-
-extension HTTPField {
-    /// Creates a field from a Latin-1 value. HTTPField trims surrounding white space.
-    init(name: Name, isoLatin1 value: String) {
-        self.init(name: name, value: Array(value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }))
     }
 }
