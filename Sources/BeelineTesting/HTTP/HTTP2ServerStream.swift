@@ -112,14 +112,17 @@ struct HTTP2ServerStream: Sendable {
         for response in reply.interim { try await sendHead(response.status, response.headerFields) }
         var fields = reply.fields
         if reply.framing == .length, fields[.contentLength] == nil, reply.status.code != 204 {
-            fields[.contentLength] = "\(reply.body.reduce(0) { $0 + $1.count })"
+            fields[.contentLength] = "\(reply.bodySize)"
         }
-        let hasNoBody = method == .head || reply.status.code == 204 || reply.status.code == 304
+        let hasNoBody = reply.hasNoBody(for: method)
         let isWhole = hasNoBody || (reply.body.isEmpty && reply.trailers.isEmpty)
-        let ends = reply.ending == .keepAlive || reply.ending == .close
-        try await sendHead(reply.status, fields, endStream: isWhole && ends)
-        if !hasNoBody { try await sendBody(of: reply) }
-        if !isWhole, ends { try await sendEnd(reply.trailers) }
+        try await sendHead(reply.status, fields, endStream: isWhole && reply.isCompleted)
+        if !hasNoBody {
+            try await reply.sendBody { bytes in
+                try await channel.writeAndFlush(Payload.data(.init(data: .byteBuffer(ByteBuffer(bytes: bytes)))))
+            }
+        }
+        if !isWhole, reply.isCompleted { try await sendEnd(reply.trailers) }
         switch reply.ending {
         case .keepAlive: break
         case .close: try await goAway()
@@ -139,24 +142,6 @@ struct HTTP2ServerStream: Sendable {
 
     /// Connection-specific fields, which HTTP/2 does not allow (RFC 9113 §8.2.2).
     private static let connectionFields: Set<String> = ["connection", "transfer-encoding", "keep-alive", "upgrade"]
-
-    private func sendBody(of reply: Reply) async throws {
-        for piece in reply.body {
-            switch piece.kind {
-            case .wait(let gate): try await gate.wait()
-            case .bytes(let bytes): try await send(ByteBuffer(bytes: bytes))
-            case .zeros(var left):
-                while left > 0 {
-                    try await send(ByteBuffer(repeating: 0, count: min(left, 65_536)))
-                    left -= 65_536
-                }
-            }
-        }
-    }
-
-    private func send(_ buffer: ByteBuffer) async throws {
-        try await channel.writeAndFlush(Payload.data(.init(data: .byteBuffer(buffer))))
-    }
 
     private func sendEnd(_ trailers: HTTPFields) async throws {
         if trailers.isEmpty {

@@ -12,10 +12,8 @@ extension RawConnection {
             try await takeover(self)
             return false
         }
-        let hasNoBody =
-            reply.framing != .none && (method == .head || reply.status.code == 204 || reply.status.code == 304)
         if reply.framing != .none { try await sendHead(of: reply, closes: closes) }
-        if !hasNoBody { try await sendBody(of: reply) }
+        if reply.framing == .none || !reply.hasNoBody(for: method) { try await sendBody(of: reply) }
         switch reply.ending {
         case .keepAlive: return reply.framing != .untilClose && !closes
         case .close: return false
@@ -31,7 +29,7 @@ extension RawConnection {
         let isFramed = fields[.contentLength] != nil || fields[.transferEncoding] != nil
         switch reply.framing {
         case .length where !isFramed && reply.status.code != 204:
-            fields[.contentLength] = "\(reply.body.reduce(0) { $0 + $1.count })"
+            fields[.contentLength] = "\(reply.bodySize)"
         case .chunked where !isFramed:
             fields[.transferEncoding] = "chunked"
         default: break
@@ -55,25 +53,12 @@ extension RawConnection {
 
     private func sendBody(of reply: Reply) async throws {
         let isChunked = reply.framing == .chunked
-        for piece in reply.body {
-            switch piece.kind {
-            case .wait(let gate): try await gate.wait()
-            case .bytes(let bytes): try await send(piece: bytes, isChunked: isChunked)
-            case .zeros(var left):
-                let block = [UInt8](repeating: 0, count: min(left, 65_536))
-                while left > 0 {
-                    try await send(piece: left < block.count ? Array(block.prefix(left)) : block, isChunked: isChunked)
-                    left -= block.count
-                }
-            }
+        try await reply.sendBody { piece in
+            // An empty chunk would end the body.
+            guard !piece.isEmpty else { return }
+            try await send(isChunked ? Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + [13, 10] : piece)
         }
-        guard isChunked, reply.ending == .keepAlive || reply.ending == .close else { return }
+        guard isChunked, reply.isCompleted else { return }
         try await send("0\r\n" + reply.trailers.map { "\($0.name.rawName): \($0.value)\r\n" }.joined() + "\r\n")
-    }
-
-    private func send(piece: [UInt8], isChunked: Bool) async throws {
-        // An empty chunk would end the body.
-        guard !piece.isEmpty else { return }
-        try await send(isChunked ? Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + [13, 10] : piece)
     }
 }

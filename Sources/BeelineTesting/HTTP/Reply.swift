@@ -80,14 +80,6 @@ public struct Reply: Sendable {
         public init(stringLiteral text: String) { self = .text(text) }
 
         init(kind: Kind) { self.kind = kind }
-
-        var count: Int {
-            switch kind {
-            case .bytes(let bytes): bytes.count
-            case .zeros(let count): count
-            case .wait: 0
-            }
-        }
     }
 
     /// How the end of the body is marked (RFC 9112 §6.3). HTTP/2 uses END_STREAM instead.
@@ -113,5 +105,43 @@ public struct Reply: Sendable {
         case hangUp
         /// Resets the connection (RST). On HTTP/2 resets only the stream (RST_STREAM, INTERNAL_ERROR).
         case reset
+    }
+}
+
+/// The rules that HTTP/1.1 and HTTP/2 share.
+extension Reply {
+    /// Whether the status and the request's method allow no body (RFC 9110 §6.4.1).
+    func hasNoBody(for method: HTTPRequest.Method) -> Bool {
+        method == .head || status.code == 204 || status.code == 304
+    }
+
+    /// Whether the end of the message is sent.
+    var isCompleted: Bool { ending == .keepAlive || ending == .close }
+
+    /// The size of the body, in bytes.
+    var bodySize: Int {
+        body.reduce(0) { size, piece in
+            switch piece.kind {
+            case .bytes(let bytes): size + bytes.count
+            case .zeros(let count): size + count
+            case .wait: size
+            }
+        }
+    }
+
+    /// Passes the pieces of the body to `send`, zeros in blocks of at most 64 KiB.
+    func sendBody(by send: ([UInt8]) async throws -> Void) async throws {
+        for piece in body {
+            switch piece.kind {
+            case .wait(let gate): try await gate.wait()
+            case .bytes(let bytes): try await send(bytes)
+            case .zeros(var left):
+                let block = [UInt8](repeating: 0, count: min(left, 65_536))
+                while left > 0 {
+                    try await send(left < block.count ? Array(block.prefix(left)) : block)
+                    left -= block.count
+                }
+            }
+        }
     }
 }
