@@ -25,7 +25,7 @@ public final class LoopbackOrigin: Sendable {
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply
 
     private let listener: LoopbackListener
-    private let record: RequestRecord
+    private let log: Watched<[ReceivedRequest]>
 
     /// Starts a server.
     ///
@@ -59,17 +59,17 @@ public final class LoopbackOrigin: Sendable {
         head: (@Sendable (ReceivedRequest) async throws -> Reply?)? = nil,
         handler: @escaping Handler
     ) async throws -> LoopbackOrigin {
-        let record = RequestRecord(limit: limits.requests)
-        let exchange = ServerExchange(limits: limits, record: record, head: head, handler: handler)
+        let log = Watched<[ReceivedRequest]>([])
+        let exchange = ServerExchange(limits: limits, log: log, head: head, handler: handler)
         var settings = LoopbackListener.Settings(addresses: addresses, port: port, tls: tls)
         settings.multiplex = HTTP2ServerStream.multiplexer(limits) { try await exchange.serve($0) }
         let listener = try await LoopbackListener.start(settings) { try await exchange.serve($0) }
-        return LoopbackOrigin(listener: listener, record: record)
+        return LoopbackOrigin(listener: listener, log: log)
     }
 
-    private init(listener: LoopbackListener, record: RequestRecord) {
+    private init(listener: LoopbackListener, log: Watched<[ReceivedRequest]>) {
         self.listener = listener
-        self.record = record
+        self.log = log
     }
 
     /// The limits of a server.
@@ -97,15 +97,15 @@ public final class LoopbackOrigin: Sendable {
     public var port: UInt16 { endpoint.port }
 
     /// The recorded requests, in the order in which their bodies were read. A request that `head` answered has no body.
-    public var requests: [ReceivedRequest] { record.all.value }
+    public var requests: [ReceivedRequest] { log.value }
 
     /// Waits until there are at least `count` requests, and returns them.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
     public func requests(atLeast count: Int, within limit: Duration = .seconds(10)) async throws -> [ReceivedRequest] {
-        try await withTimeLimit(limit, for: { "\(count) requests; \(self.requests.count) came" }) { [record] in
-            try await record.all.wait { $0.count >= count }
+        try await withTimeLimit(limit, for: { "\(count) requests; \(self.requests.count) came" }) { [log] in
+            try await log.wait { $0.count >= count }
         }
     }
 
@@ -125,20 +125,4 @@ public final class LoopbackOrigin: Sendable {
 
     /// Closes the port and all connections, and returns when their work has ended.
     public func stop() async { await listener.stop() }
-}
-
-/// The recorded requests of a server, up to a limit.
-final class RequestRecord: Sendable {
-    let all = Watched<[ReceivedRequest]>([])
-    private let limit: Int
-
-    init(limit: Int) {
-        self.limit = limit
-    }
-
-    func add(_ request: ReceivedRequest) {
-        all.update { all in
-            if all.count < limit { all.append(request) }
-        }
-    }
 }

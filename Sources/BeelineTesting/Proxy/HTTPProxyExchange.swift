@@ -17,7 +17,7 @@ struct HTTPProxyExchange: Sendable {
                 _ = try await connection.send(.text("what target?\n", status: .badRequest), to: received.method)
                 return
             }
-            log.add(request)
+            log.append(request)
             if let reply = try await refusal(of: request) {
                 guard try await connection.send(reply, to: received.method) else { return }
                 continue

@@ -117,9 +117,3 @@ package final class ProxyServer: Sendable {
     /// Closes the port and all connections, and returns when their work has ended.
     package func stop() async { await listener.stop() }
 }
-
-extension Watched<[ProxyServer.Request]> {
-    func add(_ request: ProxyServer.Request) {
-        update { if $0.count < 10_000 { $0.append(request) } }
-    }
-}

@@ -17,7 +17,7 @@ struct SOCKSExchange: Sendable {
         let head = try await connection.receive(count: 4)
         guard let host = try await receiveHost(connection, type: head[3]) else { return }
         let port = try await connection.receive(count: 2).reduce(0) { $0 << 8 | UInt16($1) }
-        log.add(
+        log.append(
             ProxyServer.Request(
                 method: .socks5,
                 host: host,

@@ -37,6 +37,11 @@ final class Watched<Value: Sendable>: Sendable {
         return result
     }
 
+    /// Appends an element, unless the list has `limit` elements.
+    func append<Element: Sendable>(_ element: Element, limit: Int = 10_000) where Value == [Element] {
+        update { if $0.count < limit { $0.append(element) } }
+    }
+
     /// Waits until the predicate holds, and returns the value that fulfils it.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
