@@ -18,14 +18,14 @@ extension Fault {
             bytes: "HTTP/1.1 200 OK\r\nContent-Ty",
             then: .reset
         ),
-        http("head-drip", "a head of a byte each second, without end", outcome: .timeout) { connection, context in
-            try await connection.drip("HTTP/1.1 200 OK\r\nX: ", drop: "x", context: context)
+        http("head-drip", "a head of a byte each second, without end", outcome: .timeout) { connection, clock in
+            try await connection.drip("HTTP/1.1 200 OK\r\nX: ", clock: clock)
         },
         http("body-stall", "half of the body, then silence", outcome: .timeout, bytes: half, then: .hold),
         http("body-close", "half of the body, then the end", outcome: .truncated, bytes: half),
         http("body-reset", "half of the body, then a reset", outcome: .truncated, bytes: half, then: .reset),
-        http("body-drip", "a body of a byte each second", outcome: .timeout) { connection, context in
-            try await connection.drip("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", drop: "x", context: context)
+        http("body-drip", "a body of a byte each second", outcome: .timeout) { connection, clock in
+            try await connection.drip("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", clock: clock)
         },
         http("chunk-close", "half of a chunk, then the end", outcome: .truncated, bytes: chunked + "4\r\nok"),
         http("chunk-no-last", "chunks without the last one", outcome: .truncated, bytes: chunked + "2\r\nok\r\n"),
@@ -122,28 +122,28 @@ extension Fault {
         _ id: String,
         _ does: String,
         outcome: Outcome,
-        answer: @escaping @Sendable (RawConnection, Context) async throws -> Void
+        answer: @escaping @Sendable (RawConnection, any Clock<Duration>) async throws -> Void
     ) -> Fault {
         Fault(
             id: id,
             does: does,
             outcome: outcome,
             layer: .http1,
-            play: .serve { connection, context in
+            play: .serve { connection, clock in
                 guard try await connection.receiveHead() != nil else { return }
-                try await answer(connection, context)
+                try await answer(connection, clock)
             }
         )
     }
 }
 
 extension RawConnection {
-    /// Sends `start` at once, then `drop` once a second on the server's clock, 100,000 times.
-    fileprivate func drip(_ start: String, drop: String, context: Fault.Context) async throws {
+    /// Sends `start` at once, then a byte each second on the server's clock, 100,000 times.
+    fileprivate func drip(_ start: String, clock: any Clock<Duration>) async throws {
         try await send(start)
         for _ in 0..<100_000 {
-            try await context.sleep(.seconds(1))
-            try await send(drop)
+            try await clock.sleep(for: .seconds(1))
+            try await send("x")
         }
     }
 }

@@ -118,7 +118,7 @@ extension Fault {
             outcome: outcome,
             layer: .tls,
             play: .serve(tls: tls) { connection, _ in
-                try await connection.answerRequests(with: goodResponse)
+                while try await connection.receiveRequest() != nil { try await connection.send(goodResponse) }
             }
         )
     }
@@ -146,11 +146,4 @@ extension Fault {
 
     /// A valid response.
     static let goodResponse = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-}
-
-extension RawConnection {
-    /// Answers each request with the same bytes.
-    func answerRequests(with response: String) async throws {
-        while try await receiveRequest() != nil { try await send(response) }
-    }
 }

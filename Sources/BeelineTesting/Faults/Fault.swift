@@ -72,14 +72,8 @@ package struct Fault: Sendable, Identifiable, CustomStringConvertible {
         case blackHole
         case serve(
             tls: (@Sendable (FaultCertificates) throws -> ServerTLS)? = nil,
-            @Sendable (RawConnection, Context) async throws -> Void
+            @Sendable (RawConnection, any Clock<Duration>) async throws -> Void
         )
-    }
-
-    /// The server's services for a fault.
-    struct Context: Sendable {
-        /// Sleeps on the server's clock.
-        let sleep: @Sendable (Duration) async throws -> Void
     }
 
     /// The ``id``, for test titles.

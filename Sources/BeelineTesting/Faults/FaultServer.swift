@@ -147,12 +147,11 @@ package final class FaultServer: Sendable {
                 self.hole = hole
                 endpoint = hole.endpoint
             case .serve(let tls, let serve):
-                let context = Fault.Context { try await clock.sleep(for: $0) }
                 let server = try await RawServer.start(
                     addresses: [address],
                     port: port,
                     tls: try tls?(certificates)
-                ) { try await serve($0, context) }
+                ) { try await serve($0, clock) }
                 self.server = server
                 endpoint = server.endpoint
             }
