@@ -34,26 +34,16 @@ package final class FaultServer: Sendable {
     /// - Parameters:
     ///   - faults: The faults to serve.
     ///   - authority: Signs the good certificates. Clients must trust it.
-    ///   - address: A loopback address.
     ///   - clock: The clock of the faults that send slowly. With a ``ManualClock``, a test controls each step.
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
     package static func start(
         _ faults: [Fault],
         authority: TestAuthority,
-        address: String = "127.0.0.1",
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws -> FaultServer {
         let certificates = try FaultCertificates(authority: authority)
-        var parts: [Part] = []
-        do {
-            for fault in faults {
-                parts.append(try await Part(fault, address: address, port: 0, certificates: certificates, clock: clock))
-            }
-        } catch {
-            for part in parts { await part.stop() }
-            throw error
-        }
-        return FaultServer(faults, parts)
+        let places = faults.map { (address: "127.0.0.1", fault: $0) }
+        return try await serve(places, onOnePort: false, certificates: certificates, clock: clock)
     }
 
     /// Starts a server for each fault, at its own address and all on the same port.
@@ -69,31 +59,43 @@ package final class FaultServer: Sendable {
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws -> FaultServer {
         let certificates = try FaultCertificates(authority: authority)
-        let faults = try places.map { try named($0.fault) }
+        let places = try places.map { place in
+            guard let fault = Fault.named(place.fault) else {
+                throw TestingError(.unscripted, "unknown fault \"\(place.fault)\"")
+            }
+            return (address: place.address, fault: fault)
+        }
         var last: any Error = TestingError(.noPort, "no place")
         // A port that is free on the first address may be in use on the second.
         for _ in 0..<16 {
-            var parts: [Part] = []
             do {
-                for (place, fault) in zip(places, faults) {
-                    let port = parts.first?.endpoint.port ?? 0
-                    parts.append(
-                        try await Part(
-                            fault,
-                            address: place.address,
-                            port: port,
-                            certificates: certificates,
-                            clock: clock
-                        )
-                    )
-                }
-                return FaultServer(faults, parts)
+                return try await serve(places, onOnePort: true, certificates: certificates, clock: clock)
             } catch {
                 last = error
-                for part in parts { await part.stop() }
             }
         }
         throw last
+    }
+
+    private static func serve(
+        _ places: [(address: String, fault: Fault)],
+        onOnePort: Bool,
+        certificates: FaultCertificates,
+        clock: any Clock<Duration>
+    ) async throws -> FaultServer {
+        var parts: [Part] = []
+        do {
+            for (address, fault) in places {
+                let port = onOnePort ? parts.first?.endpoint.port ?? 0 : 0
+                parts.append(
+                    try await Part(fault, address: address, port: port, certificates: certificates, clock: clock)
+                )
+            }
+        } catch {
+            for part in parts { await part.stop() }
+            throw error
+        }
+        return FaultServer(places.map(\.fault), parts)
     }
 
     private init(_ faults: [Fault], _ parts: [Part]) {
@@ -116,11 +118,6 @@ package final class FaultServer: Sendable {
     /// Closes all ports and connections, and returns when their work has ended.
     package func stop() async {
         for part in parts { await part.stop() }
-    }
-
-    private static func named(_ id: String) throws -> Fault {
-        guard let fault = Fault.named(id) else { throw TestingError(.unscripted, "unknown fault \"\(id)\"") }
-        return fault
     }
 
     /// The server of one fault.
