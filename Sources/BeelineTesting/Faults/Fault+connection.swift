@@ -4,15 +4,15 @@ extension Fault {
     /// TCP faults: the connection fails, or the server accepts it and does not answer.
     package static let connection: [Fault] = [
         Fault(
-            id: "refused",
-            does: "is bound and does not listen: every first packet is answered by RST",
+            "refused",
+            "is bound and does not listen: every first packet is answered by RST",
             outcome: .refused,
             layer: .connection,
             play: .refuse
         ),
         Fault(
-            id: "black-hole",
-            does: "drops every first packet, as behind a dead route",
+            "black-hole",
+            "drops every first packet, as behind a dead route",
             outcome: .connectTimeout,
             layer: .connection,
             play: .blackHole
@@ -36,14 +36,6 @@ extension Fault {
         outcome: Outcome,
         serve: @escaping @Sendable (RawConnection) async throws -> Void
     ) -> Fault {
-        Fault(
-            id: id,
-            does: does,
-            outcome: outcome,
-            layer: .connection,
-            play: .serve { connection, _ in
-                try await serve(connection)
-            }
-        )
+        Fault(id, does, outcome: outcome, layer: .connection) { connection, _ in try await serve(connection) }
     }
 }

@@ -124,16 +124,10 @@ extension Fault {
         outcome: Outcome,
         answer: @escaping @Sendable (RawConnection, any Clock<Duration>) async throws -> Void
     ) -> Fault {
-        Fault(
-            id: id,
-            does: does,
-            outcome: outcome,
-            layer: .http1,
-            play: .serve { connection, clock in
-                guard try await connection.receiveHead() != nil else { return }
-                try await answer(connection, clock)
-            }
-        )
+        Fault(id, does, outcome: outcome, layer: .http1) { connection, clock in
+            guard try await connection.receiveHead() != nil else { return }
+            try await answer(connection, clock)
+        }
     }
 }
 

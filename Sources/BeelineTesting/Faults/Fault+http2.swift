@@ -165,20 +165,14 @@ extension Fault {
         outcome: Outcome,
         play: @escaping @Sendable (RawConnection) async throws -> Void
     ) -> Fault {
-        Fault(
-            id: id,
-            does: does,
-            outcome: outcome,
-            layer: .http2,
-            play: .serve { certificates in
-                var tls = ServerTLS(certificates.good)
-                tls.applicationProtocols = ["h2"]
-                return tls
-            } _: { connection, _ in
-                _ = try await connection.receive(count: RawFrame.preface.count)
-                try await play(connection)
-            }
-        )
+        Fault(id, does, outcome: outcome, layer: .http2) { certificates in
+            var tls = ServerTLS(certificates.good)
+            tls.applicationProtocols = ["h2"]
+            return tls
+        } serve: { connection, _ in
+            _ = try await connection.receive(count: RawFrame.preface.count)
+            try await play(connection)
+        }
     }
 
     static let acknowledgement = RawFrame(.settings, flags: 1).bytes

@@ -87,16 +87,10 @@ extension Fault {
         outcome: Outcome,
         answer: @escaping @Sendable (RawConnection) async throws -> Void
     ) -> Fault {
-        Fault(
-            id: id,
-            does: does,
-            outcome: outcome,
-            layer: .tls,
-            play: .serve { connection, _ in
-                _ = try await connection.receive()
-                try await answer(connection)
-            }
-        )
+        Fault(id, does, outcome: outcome, layer: .tls) { connection, _ in
+            _ = try await connection.receive()
+            try await answer(connection)
+        }
     }
 
     private static func certificate(_ id: String, _ does: String, flaw: CertificateFlaw) -> Fault {
@@ -112,15 +106,9 @@ extension Fault {
         outcome: Outcome,
         tls: @escaping @Sendable (FaultCertificates) throws -> ServerTLS
     ) -> Fault {
-        Fault(
-            id: id,
-            does: does,
-            outcome: outcome,
-            layer: .tls,
-            play: .serve(tls: tls) { connection, _ in
-                while try await connection.receiveRequest() != nil { try await connection.send(goodResponse) }
-            }
-        )
+        Fault(id, does, outcome: outcome, layer: .tls, tls: tls) { connection, _ in
+            while try await connection.receiveRequest() != nil { try await connection.send(goodResponse) }
+        }
     }
 
     /// Completes the handshake and answers after the request.
@@ -130,18 +118,10 @@ extension Fault {
         outcome: Outcome,
         answer: @escaping @Sendable (RawConnection) async throws -> Void
     ) -> Fault {
-        Fault(
-            id: id,
-            does: does,
-            outcome: outcome,
-            layer: .tls,
-            play: .serve {
-                ServerTLS($0.good)
-            } _: { connection, _ in
-                _ = try await connection.receiveRequest()
-                try await answer(connection)
-            }
-        )
+        Fault(id, does, outcome: outcome, layer: .tls, tls: { ServerTLS($0.good) }) { connection, _ in
+            _ = try await connection.receiveRequest()
+            try await answer(connection)
+        }
     }
 
     /// A valid response.

@@ -115,16 +115,10 @@ extension Fault {
         outcome: Outcome,
         answer: @escaping @Sendable (ReceivedRequest) -> Reply
     ) -> Fault {
-        Fault(
-            id: id,
-            does: does,
-            outcome: outcome,
-            layer: .webSocket,
-            play: .serve { connection, _ in
-                guard let request = try await connection.receiveRequest() else { return }
-                _ = try await connection.send(answer(request), to: request.method)
-            }
-        )
+        Fault(id, does, outcome: outcome, layer: .webSocket) { connection, _ in
+            guard let request = try await connection.receiveRequest() else { return }
+            _ = try await connection.send(answer(request), to: request.method)
+        }
     }
 
     /// Completes the handshake and sends the bytes. Unless the outcome is `closed`, waits for the client to close.

@@ -20,6 +20,26 @@ package struct Fault: Sendable, Identifiable, CustomStringConvertible {
     package let layer: Layer
     let play: Play
 
+    init(_ id: String, _ does: String, outcome: Outcome, layer: Layer, play: Play) {
+        self.id = id
+        self.does = does
+        self.outcome = outcome
+        self.layer = layer
+        self.play = play
+    }
+
+    /// Creates a fault of a server that accepts connections, with TLS if `tls` is not nil.
+    init(
+        _ id: String,
+        _ does: String,
+        outcome: Outcome,
+        layer: Layer,
+        tls: (@Sendable (FaultCertificates) throws -> ServerTLS)? = nil,
+        serve: @escaping @Sendable (RawConnection, any Clock<Duration>) async throws -> Void
+    ) {
+        self.init(id, does, outcome: outcome, layer: layer, play: .serve(tls: tls, serve))
+    }
+
     /// The protocol that a client must use to trigger a fault.
     package enum Layer: String, Hashable, Sendable {
         /// TCP.
@@ -71,7 +91,7 @@ package struct Fault: Sendable, Identifiable, CustomStringConvertible {
         case refuse
         case blackHole
         case serve(
-            tls: (@Sendable (FaultCertificates) throws -> ServerTLS)? = nil,
+            tls: (@Sendable (FaultCertificates) throws -> ServerTLS)?,
             @Sendable (RawConnection, any Clock<Duration>) async throws -> Void
         )
     }
