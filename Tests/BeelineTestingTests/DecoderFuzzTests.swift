@@ -24,7 +24,7 @@ import Testing
             guard let query = TestDNSMessage.Query(mutator.next()) else { continue }
             var finding = Zone.Finding(name: query.name, ttl: 60)
             finding.addresses = [IPAddress(v4: 1)]
-            let answer = DNSAnswer(query, finding).bytes()
+            let answer = DNSAnswer(query, finding).bytes
             #expect(Array(answer[12..<12 + query.question.count]) == query.question)
             // Without its flags QR, AA, TC and RA, an answer is a query.
             let again = TestDNSMessage.Query([answer[0], answer[1], 1, 0] + answer[4...])

@@ -17,7 +17,7 @@ enum AliyunJSON {
             ips = families.contains(.v4) ? finding.addresses(.v4).map(\.description) : nil
             ipsv6 = families.contains(.v6) ? finding.addresses(.v6).map(\.description) : nil
             origin_ttl = UInt64(finding.ttl)
-            self.ttl = ttl.map { UInt64($0) ?? .max } ?? origin_ttl
+            self.ttl = finding.jsonTTL(ttl)
         }
     }
 
@@ -64,7 +64,7 @@ enum AliyunJSON {
                 let missing = finding.code == .noSuchName ? "DomainNotExist" : "RRNotExist"
                 return Version2.Addresses(
                     ips: addresses.map(\.description),
-                    ttl: ttl.map { UInt64($0) ?? .max } ?? UInt64(finding.ttl),
+                    ttl: finding.jsonTTL(ttl),
                     no_ip_code: addresses.isEmpty ? missing : nil
                 )
             }

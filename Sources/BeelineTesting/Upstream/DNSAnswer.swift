@@ -8,6 +8,7 @@ struct DNSAnswer {
     private typealias Record = TestDNSMessage.Record
 
     private let query: TestDNSMessage.Query
+    private let fault: UpstreamFault.MessageFault?
     private var id: UInt16
     /// QR, RD and RA are set.
     private var flags: UInt16 = 0x8180
@@ -17,9 +18,10 @@ struct DNSAnswer {
     /// The value of ANCOUNT; nil: the actual count.
     private var count: UInt16?
 
-    /// Creates the correct answer.
-    init(_ query: TestDNSMessage.Query, _ finding: Zone.Finding) {
+    /// Creates an answer, which is correct if there is no fault.
+    init(_ query: TestDNSMessage.Query, _ finding: Zone.Finding, fault: UpstreamFault.MessageFault? = nil) {
         self.query = query
+        self.fault = fault
         id = query.id
         question = query.question
         flags |= UInt16(finding.code.rawValue)
@@ -41,10 +43,10 @@ struct DNSAnswer {
             finding.aliases.isEmpty ? TestDNSMessage.questionPointer : TestDNSMessage.encode(name: finding.owner)
         records += addresses.map { Record(owner: owner, type: query.type, ttl: finding.ttl, data: $0.octets) }
         if addresses.isEmpty, finding.code != .failure { authority = [Self.startOfAuthority] }
+        if let fault { apply(fault) }
     }
 
-    /// Applies a fault to the parts.
-    mutating func apply(_ fault: UpstreamFault.MessageFault) {
+    private mutating func apply(_ fault: UpstreamFault.MessageFault) {
         if records.isEmpty {
             // Most faults need a record.
             let address =
@@ -78,8 +80,8 @@ struct DNSAnswer {
         }
     }
 
-    /// Encodes the message and applies the faults that change it as a whole.
-    func bytes(_ fault: UpstreamFault.MessageFault? = nil) -> [UInt8] {
+    /// The encoded message, with the faults that change it as a whole.
+    var bytes: [UInt8] {
         let counts = [1, count ?? UInt16(clamping: records.count), UInt16(authority.count), 0]
         let message =
             ([id, flags] + counts).flatMap(TestDNSMessage.big) + question + (records + authority).flatMap(\.bytes)

@@ -34,7 +34,6 @@ enum DoHJSON {
     }
 
     static func answer(_ finding: Zone.Finding, type: UInt16, ttl: String?) throws -> Reply {
-        let ttl = ttl.map { UInt64($0) ?? .max } ?? UInt64(finding.ttl)
         var rows = finding.aliases.map { alias in
             Row(
                 name: "\(alias.owner).",
@@ -46,7 +45,7 @@ enum DoHJSON {
         let family: IPAddress.Family = type == TestDNSMessage.RecordType.aaaa ? .v6 : .v4
         let isAddress = type == TestDNSMessage.RecordType.a || type == TestDNSMessage.RecordType.aaaa
         rows += (isAddress ? finding.addresses(family) : []).map { address in
-            Row(name: "\(finding.owner).", type: type, TTL: ttl, data: "\(address)")
+            Row(name: "\(finding.owner).", type: type, TTL: finding.jsonTTL(ttl), data: "\(address)")
         }
         var answer = Answer(Status: Int(finding.code.rawValue), Question: [Row(name: "\(finding.name).", type: type)])
         answer.Answer = rows.isEmpty ? nil : rows

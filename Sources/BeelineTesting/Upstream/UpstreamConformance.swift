@@ -70,8 +70,10 @@ public struct UpstreamConformance: Sendable {
         }
     }
 
+    /// A family that the upstream supports.
+    private var families: Families { v4 == nil ? .v6 : .v4 }
+
     private func checkUnknown(_ upstream: any Upstream) async throws {
-        let families: Families = v4 == nil ? .v6 : .v4
         let answer: Answer
         do throws(UpstreamError) {
             answer = try await upstream.answer(Question(unknown, families: families))
@@ -85,22 +87,17 @@ public struct UpstreamConformance: Sendable {
     }
 
     private func checkConcurrency(_ upstream: any Upstream) async throws {
-        let families: Families = v4 == nil ? .v6 : .v4
         let question = Question(known, families: families)
         let first = try await upstream.answer(question)
         try await withThrowingTaskGroup(of: Answer.self) { group in
             for _ in 0..<32 { group.addTask { try await upstream.answer(question) } }
             for try await answer in group {
-                try require(
-                    Self.sameAddresses(answer, first),
-                    "32 questions at once get the answers that one gets"
-                )
+                try require(Self.sameAddresses(answer, first), "32 questions at once get the answers that one gets")
             }
         }
     }
 
     private func checkCancellation(_ upstream: any Upstream, _ host: Host) async throws {
-        let families: Families = v4 == nil ? .v6 : .v4
         // Nil until the question ends; then, whether it has an answer. The check does not wait for the task, which lasts
         // for ever if the upstream ignores cancellation.
         let outcome = Watched<Bool?>(nil)

@@ -14,35 +14,24 @@ struct UpstreamResponder: Sendable {
         switch (parts.last, parts.count) {
         case ("d", 1):
             return try await answer(request, form: .dnspod, names: query["dn"], families: families(query["type"])) {
-                findings,
-                faults in
-                .text(DNSPodText.answer(findings, query, ttl: faults.ttl))
+                .text(DNSPodText.answer($0, query, ttl: $1.ttl))
             }
         case ("d", 2) where parts[0] == "v2":
-            return try await answer(request, form: .aliyun2, names: query["dn"], families: families(query["q"])) {
-                findings,
-                faults in
-                try AliyunJSON.version2(findings, families(query["q"]), ttl: faults.ttl)
+            let wanted = families(query["q"])
+            return try await answer(request, form: .aliyun2, names: query["dn"], families: wanted) {
+                try AliyunJSON.version2($0, wanted, ttl: $1.ttl)
             }
-        case ("d", 2):
-            return try await answer(request, form: .aliyun, names: query["host"], families: families(query["query"])) {
-                findings,
-                faults in
-                try AliyunJSON.single(findings, families(query["query"]), ttl: faults.ttl)
-            }
-        case ("resolve", 2):
-            return try await answer(request, form: .aliyun, names: query["host"], families: families(query["query"])) {
-                findings,
-                faults in
-                try AliyunJSON.batch(findings, families(query["query"]), ttl: faults.ttl)
+        case ("d", 2), ("resolve", 2):
+            let wanted = families(query["query"])
+            return try await answer(request, form: .aliyun, names: query["host"], families: wanted) {
+                try parts[1] == "d"
+                    ? AliyunJSON.single($0, wanted, ttl: $1.ttl) : AliyunJSON.batch($0, wanted, ttl: $1.ttl)
             }
         case ("resolve", 1),
             ("dns-query", 1) where query["name"] != nil:
             let type = DoHJSON.type(query["type"])
             return try await answer(request, form: .dohJSON, names: query["name"], families: families(of: type)) {
-                findings,
-                faults in
-                try DoHJSON.answer(findings[0], type: type, ttl: faults.ttl)
+                try DoHJSON.answer($0[0], type: type, ttl: $1.ttl)
             }
         case ("dns-query", 1):
             return try await answerMessage(request)
@@ -65,9 +54,7 @@ struct UpstreamResponder: Sendable {
             faults in
             var finding = findings[0]
             if let ttl = faults.ttl { finding.ttl = UInt32(truncatingIfNeeded: Int64(ttl) ?? .max) }
-            var answer = DNSAnswer(message, finding)
-            if let fault = faults.message { answer.apply(fault) }
-            return .bytes(answer.bytes(faults.message), type: type)
+            return .bytes(DNSAnswer(message, finding, fault: faults.message).bytes, type: type)
         }
     }
 

@@ -140,5 +140,10 @@ public final class Zone: Sendable {
         func addresses(_ family: IPAddress.Family) -> [IPAddress] {
             addresses.filter { $0.family == family }
         }
+
+        /// The TTL for JSON: `fault` as a number, the largest number for other text, or ``ttl`` without a fault.
+        func jsonTTL(_ fault: String?) -> UInt64 {
+            fault.map { UInt64($0) ?? .max } ?? UInt64(ttl)
+        }
     }
 }
