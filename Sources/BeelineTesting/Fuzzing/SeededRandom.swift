@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 /// SplitMix64: yields the same numbers for a seed on every run and machine.
 package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
@@ -18,12 +12,5 @@ package struct SeededRandom: RandomNumberGenerator {
         mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
         mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
         return mixed ^ mixed >> 31
-    }
-}
-
-/// The number of rounds of a fuzz test. `BEELINE_FUZZ=1000000` overrides the ordinary number.
-package enum FuzzRounds {
-    package static func count(ordinary: Int) -> Int {
-        ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? ordinary
     }
 }
