@@ -58,16 +58,9 @@ struct JarComparison: Hashable, Sendable {
 
     private mutating func push(_ key: CookieKey, _ own: KnownVersion, from cookies: [CookieKey: Cookie]) {
         if own.kind == .removed {
-            let entry = PendingChanges.Entry(
-                cookie: key.cookie,
-                kind: .removed,
-                updated: own.version,
-                order: own.version
-            )
-            pushes.append(entry)
+            pushes.append(PendingChanges.Entry(cookie: key.cookie, kind: .removed, updated: own.version))
         } else if own.kind == .stored, let cookie = cookies[key] {
-            let entry = PendingChanges.Entry(cookie: cookie, kind: .stored, updated: own.version, order: own.version)
-            pushes.append(entry)
+            pushes.append(PendingChanges.Entry(cookie: cookie, kind: .stored, updated: own.version))
         }
     }
 }

@@ -75,13 +75,7 @@ final class JarRecorder: CookieFollower {
                     // Just above the version that was evicted, so that each change by another process restores the
                     // cookie.
                     let version = (state.known[key]?.version ?? 0) + 1
-                    let entry = PendingChanges.Entry(
-                        cookie: change.cookie,
-                        kind: .evicted,
-                        updated: version,
-                        order: version
-                    )
-                    state.pending.put(entry)
+                    state.pending.put(PendingChanges.Entry(cookie: change.cookie, kind: .evicted, updated: version))
                     state.known[key] = KnownVersion(version: version, kind: .removed)
                     isNews = true
                 case .added, .replaced, .removed:

@@ -41,10 +41,7 @@ final class LoginDraft: CookieFollower {
     ///   requests, so changes that others made since then would win against them.
     func take(at stamp: () -> Int64) -> [PendingChanges.Entry]? {
         guard case .changes(let changes) = pending.withLockedValue({ $0.take() }) else { return nil }
-        return changes.map { change in
-            let version = stamp()
-            return PendingChanges.Entry(cookie: change.cookie, kind: change.kind, updated: version, order: version)
-        }
+        return changes.map { PendingChanges.Entry(cookie: $0.cookie, kind: $0.kind, updated: stamp()) }
     }
 }
 #endif

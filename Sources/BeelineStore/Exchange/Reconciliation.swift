@@ -36,11 +36,11 @@ struct Reconciliation: Hashable, Sendable {
             let key = CookieKey(cookie)
             let stored = missing.removeValue(forKey: key)
             if !theirs.contains(key), stored.map({ !$0.isSame(as: cookie) }) ?? true {
-                written.append(PendingChanges.Entry(cookie: cookie, kind: .stored, updated: updated, order: updated))
+                written.append(PendingChanges.Entry(cookie: cookie, kind: .stored, updated: updated))
             }
         }
         written += missing.filter { !theirs.contains($0.key) }.values
-            .map { PendingChanges.Entry(cookie: $0, kind: .removed, updated: updated, order: updated) }
+            .map { PendingChanges.Entry(cookie: $0, kind: .removed, updated: updated) }
         takenOver = others
     }
 }

@@ -18,8 +18,9 @@ package struct PendingChanges: Sendable {
         /// The time at which the first pending version of the cookie was stored. It orders cookies with equal creation times.
         package var order: Int64
 
-        package init(cookie: Cookie, kind: Kind, updated: Int64, order: Int64) {
-            (self.cookie, self.kind, self.updated, self.order) = (cookie, kind, updated, order)
+        /// - Parameter order: Default: `updated`.
+        package init(cookie: Cookie, kind: Kind, updated: Int64, order: Int64? = nil) {
+            (self.cookie, self.kind, self.updated, self.order) = (cookie, kind, updated, order ?? updated)
         }
     }
 
@@ -61,7 +62,7 @@ package struct PendingChanges: Sendable {
         }
         if isOverrun { return nil }
         let updated = stamp(at: now)
-        put(Entry(cookie: change.cookie, kind: kind, updated: updated, order: updated))
+        put(Entry(cookie: change.cookie, kind: kind, updated: updated))
         return updated
     }
 
