@@ -26,11 +26,9 @@ final class RedisSecurity: Sendable {
 
     /// Connects to a server, verifies its certificate for the host, and returns the descriptor of the plain end.
     /// Blocks.
-    func connect(
-        to address: IPAddress,
-        _ host: RedisHost,
-        within limit: Duration
-    ) throws(RedisFault) -> Int32 {
+    ///
+    /// - Parameter limit: The time limit for the TCP connection, and again for the handshake.
+    func connect(to address: IPAddress, _ host: RedisHost, within limit: Duration) throws(RedisFault) -> Int32 {
         let context: NIOSSLContext
         do {
             context = try makeContext()
@@ -53,7 +51,7 @@ final class RedisSecurity: Sendable {
             let (outer, inner) = TunnelHandler.pair()
             let done = loop.makePromise(of: Void.self)
             let remote = try ClientBootstrap(group: loop)
-                .connectTimeout(.nanoseconds(Int64(min(limit, .seconds(3_600)) / .nanoseconds(1))))
+                .connectTimeout(TimeAmount(limit))
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandlers([
@@ -67,7 +65,7 @@ final class RedisSecurity: Sendable {
                     throw error
                 }
                 .wait()
-            let alarm = loop.scheduleTask(in: .nanoseconds(Int64(min(limit, .seconds(3_600)) / .nanoseconds(1)))) {
+            let alarm = loop.scheduleTask(in: TimeAmount(limit)) {
                 // Ends the wait at once. Closing alone would first wait for a reply of the silent server.
                 remote.pipeline.fireErrorCaught(RedisFault(reason: "no handshake within \(limit)"))
             }
