@@ -53,7 +53,7 @@ struct JarContext: Sendable {
                 future.version = min(future.version, update.version)
                 values.future = future
             }
-            report("the jar \(configuration.name) has changes of the future; a machine's clock is wrong")
+            report("the jar \(configuration.name) has changes with future times; the clock of a machine is wrong")
             return nil
         }
         progress.update { values in

@@ -224,7 +224,7 @@ extension RedisJar {
                 throw mayBeWritten ? leaseLostAfterWrite : leaseLost
             } catch let error as RedisError where error.code == .unavailable {
                 mayBeWritten = true
-                let next = ContinuousClock.now + Self.writePause
+                let next = ContinuousClock.now + .milliseconds(500)
                 guard next < end else { throw error }
                 let isClosed = await context.progress.wait(until: next) { $0.isClosed }
                 try Task.checkCancellation()
@@ -232,9 +232,6 @@ extension RedisJar {
             }
         }
     }
-
-    /// The pause before the changes of a login are written again.
-    private static var writePause: Duration { .milliseconds(500) }
 
     private var leaseLostAfterWrite: RedisError {
         RedisError(

@@ -25,8 +25,6 @@ import NIOConcurrencyHelpers
 public final class RedisJar: Sendable {
     /// The jar. It stays usable in memory after ``close(within:)``.
     public let jar: CookieJar
-    /// The settings.
-    let configuration: RedisJarConfiguration
     let context: JarContext
     let limits: CookieJarConfiguration
     let connector: RedisConnector
@@ -63,7 +61,7 @@ public final class RedisJar: Sendable {
         let jar = CookieJar(configuration: limits, clock: clock)
         let recorder = JarRecorder(
             capacity: max(configuration.maxPendingChanges, 1),
-            maxKnown: 4 * max(configuration.boundedMaxRecords, limits.maxCookies.clamped(to: 1...1_000_000)),
+            maxKnown: 4 * max(configuration.boundedMaxRecords, min(limits.maxCookies, 1_000_000)),
             clock: clock
         )
         jar.follow(recorder)
@@ -77,7 +75,7 @@ public final class RedisJar: Sendable {
             configuration: configuration,
             clock: clock
         )
-        (self.jar, self.configuration, self.context, self.limits) = (jar, configuration, context, limits)
+        (self.jar, self.context, self.limits) = (jar, context, limits)
         connector = RedisConnector(configuration.redis)
         leases = RedisSession(connector)
         let loops = JarLoops(
@@ -99,6 +97,8 @@ public final class RedisJar: Sendable {
         loops.reading.interrupt()
         loops.writing.interrupt()
     }
+
+    var configuration: RedisJarConfiguration { context.configuration }
 
     /// The health of the jar.
     public var state: RedisJarState {
@@ -215,13 +215,6 @@ public final class RedisJar: Sendable {
         let outcome: Result<Void, RedisError> = failure.map { .failure($0) } ?? .success(())
         ended.withLockedValue { $0 = outcome }
         return outcome
-    }
-}
-
-extension Comparable {
-    /// The value, or the nearest bound.
-    fileprivate func clamped(to bounds: ClosedRange<Self>) -> Self {
-        min(max(self, bounds.lowerBound), bounds.upperBound)
     }
 }
 #endif
