@@ -79,7 +79,7 @@ struct AnswerLinks: Sendable {
     /// Executes commands that have a key as their first argument. Nil without a usable connection to the given server.
     /// The reply is ``RedisValue/unexpected`` if the key belongs to another server that cannot be used, that has no
     /// connection yet, or that is reached only after the time limit of an exchange.
-    mutating func exchange(_ commands: [[[UInt8]]]) -> [RedisValue]? {
+    mutating func exchange(_ commands: [RedisCommand]) -> [RedisValue]? {
         var replies = [RedisValue](repeating: .unexpected, count: commands.count)
         let end = ContinuousClock.now + connector.timeout
         var places: [Route: [Int]] = [:]
@@ -109,7 +109,7 @@ struct AnswerLinks: Sendable {
     }
 
     /// The known server of a command's key; the given server if none is known.
-    private func route(_ command: [[UInt8]]) -> Route {
+    private func route(_ command: RedisCommand) -> Route {
         guard !slots.isEmpty, command.count > 1, let host = slots.host(of: command[1]) else { return Route() }
         // Another server may have taken over the slots of a failed one. The given server redirects to it.
         return shards[host]?.retry == nil ? Route(shard: host) : Route()
@@ -125,7 +125,7 @@ struct AnswerLinks: Sendable {
     }
 
     /// Records that the given server has the key of a command.
-    private mutating func keep(_ command: [[UInt8]]) {
+    private mutating func keep(_ command: RedisCommand) {
         if !slots.isEmpty, command.count > 1 { move(ClusterSlots.slot(of: command[1]), to: nil) }
     }
 
@@ -139,7 +139,7 @@ struct AnswerLinks: Sendable {
         slots.move(slot, to: shard)
     }
 
-    private mutating func exchange(_ commands: [[[UInt8]]], _ route: Route) -> [RedisValue]? {
+    private mutating func exchange(_ commands: [RedisCommand], _ route: Route) -> [RedisValue]? {
         // `ASKING` applies to the next command only.
         let asking = [Array("ASKING".utf8)]
         let words = route.isAsking ? commands.flatMap { [asking, $0] } : commands

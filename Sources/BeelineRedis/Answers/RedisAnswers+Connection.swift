@@ -12,7 +12,7 @@ extension RedisAnswers {
     ///
     /// - Parameter kind: The kind of the commands. If the connection is not up yet, commands that share an answer are
     ///   executed later, and the caller gets nil at once.
-    func ask(_ commands: [[[UInt8]]], _ kind: Job.Kind = .read) async -> [RedisValue]? {
+    func ask(_ commands: [RedisCommand], _ kind: Job.Kind = .read) async -> [RedisValue]? {
         let id = state.withLockedValue { state in
             state.lastWaiter += 1
             return state.lastWaiter
@@ -41,7 +41,7 @@ extension RedisAnswers {
 
     /// Adds a job to the queue if the server can be used. Returns whether the thread must start.
     private func add(
-        _ commands: [[[UInt8]]],
+        _ commands: [RedisCommand],
         _ kind: Job.Kind,
         waiter: Int,
         to state: inout State

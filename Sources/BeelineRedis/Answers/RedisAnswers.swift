@@ -36,7 +36,7 @@ public final class RedisAnswers: SharedAnswers {
             case count
         }
 
-        var commands: [[[UInt8]]]
+        var commands: [RedisCommand]
         var kind: Kind
         /// When the job leaves the queue without an answer.
         var limit: ContinuousClock.Instant
@@ -157,7 +157,7 @@ public final class RedisAnswers: SharedAnswers {
 
     /// See `SharedAnswers`.
     public func share(_ answer: Answer, to question: Question, from upstream: String) async {
-        let commands = question.families.members.compactMap { family -> [[UInt8]]? in
+        let commands = question.families.members.compactMap { family -> RedisCommand? in
             guard let records = answer[family],
                 let (text, ttl) = AnswerText.write(records, maxTTL: configuration.maxTTL)
             else { return nil }

@@ -90,7 +90,7 @@ final class JarReader: Sendable {
             let pruned = values[1].number, let place = values[2].octets,
             // Lua counts exactly up to 2^53.
             (0...(1 << 53)).contains(serial), pruned >= 0
-        else { throw RedisFault(reason: "the reply of the script is malformed") }
+        else { throw RedisScript.malformedReply }
         // Take the snapshot before the records: a change that arrives while they are read is in the feed after `place`.
         let (known, pending) = context.recorder.snapshot
         context.progress.update { ($0.unreadable, $0.future, $0.isEncrypted) = (0, nil, false) }
@@ -150,12 +150,12 @@ final class JarReader: Sendable {
         let start = ContinuousClock.now
         repeat {
             guard start.duration(to: .now) < limit else { throw RedisFault(reason: "HSCAN has no end within \(limit)") }
-            let command = ["HSCAN", nil, cursor, "COUNT", "\(Self.scanCount)"]
-            let words = command.map { $0.map { Array($0.utf8) } ?? context.keys.cookies }
+            let rest = [cursor, "COUNT", "\(Self.scanCount)"].map { Array($0.utf8) }
+            let command = [Array("HSCAN".utf8), context.keys.cookies] + rest
             // The server returns a small hash (up to 512 short fields) whole, whatever the count.
             let most = context.configuration.boundedMaxRecords
             let limits = RedisReplyReader.Limits(octets: maxOctets, elements: max(8 * most, 8_192))
-            let reply = try session.call([words], limits: limits).first
+            let reply = try session.call([command], limits: limits).first
             guard let parts = reply?.elements, parts.count == 2, let next = parts[0].text,
                 let fields = parts[1].elements,
                 fields.count % 2 == 0

@@ -86,10 +86,10 @@ struct JarWriter: Sendable {
         )
         let reply = try JarScripts.write.run(in: session, keys: keys, arguments: arguments, limits: limits)
         guard let values = reply.elements, let serial = values.first?.number else {
-            throw RedisFault(reason: "the reply of the script is malformed")
+            throw RedisScript.malformedReply
         }
         guard serial >= 0 else { return nil }
-        guard values.count == sent.count + 1 else { throw RedisFault(reason: "the reply of the script is malformed") }
+        guard values.count == sent.count + 1 else { throw RedisScript.malformedReply }
         // The jar does not have the changes of a login yet. Apply them now, because the feed brings them a little
         // later.
         if lease != nil {

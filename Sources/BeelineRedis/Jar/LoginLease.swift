@@ -35,7 +35,7 @@ struct LoginLease: Sendable {
         )
         guard let values = reply.elements, values.count == 3, let fence = values[0].number,
             let left = values[1].number, let serial = values[2].number
-        else { throw RedisFault(reason: "the reply of the script is malformed") }
+        else { throw RedisScript.malformedReply }
         guard fence > 0 else { return .held(.milliseconds(max(left, 0))) }
         return .taken(
             JarWriter.Lease(label: label, value: "\(fence):\(token)", fence: fence),

@@ -59,7 +59,7 @@ final class RedisLink: @unchecked Sendable {
             throw RedisFault(reason: fault)
         }
         guard logsIn else { return }
-        var greeting: [[[UInt8]]] = []
+        var greeting: [RedisCommand] = []
         if let password = configuration.password {
             greeting.append((["AUTH"] + [configuration.user, password].compactMap(\.self)).map { Array($0.utf8) })
         }
@@ -105,7 +105,7 @@ final class RedisLink: @unchecked Sendable {
     ///   - limits: The limits of each reply. Default: the longest answer of a resolver, and no arrays.
     ///   - limit: The time limit of the exchange. Default: the time limit of the configuration.
     func exchange(
-        _ commands: [[[UInt8]]],
+        _ commands: [RedisCommand],
         limits: RedisReplyReader.Limits = .init(octets: 2 * AnswerText.maxOctets, elements: 0),
         within limit: Duration? = nil
     ) -> [RedisValue]? {
@@ -171,7 +171,7 @@ final class RedisLink: @unchecked Sendable {
         return true
     }
 
-    private func append(_ words: [[UInt8]]) -> Bool {
+    private func append(_ words: RedisCommand) -> Bool {
         // One buffer holds all words, so that the pointers into it stay valid during the call.
         let block = words.flatMap(\.self)
         return block.withUnsafeBytes { bytes in

@@ -6,6 +6,9 @@ import Names
 
 /// A Lua script that the server caches under its digest.
 struct RedisScript: Sendable {
+    /// The error for a reply of another form than the script's.
+    static let malformedReply = RedisFault(reason: "the reply of the script is malformed")
+
     let text: String
     private let digest: [UInt8]
 

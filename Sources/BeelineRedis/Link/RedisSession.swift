@@ -46,7 +46,7 @@ final class RedisSession: Sendable {
     /// - Throws: ``RedisFault`` without a usable connection, and if the server cannot execute commands at all. The next
     ///   call opens a new connection.
     func call(
-        _ commands: [[[UInt8]]],
+        _ commands: [RedisCommand],
         limits: RedisReplyReader.Limits,
         within limit: Duration? = nil,
         reconnects: Bool = false

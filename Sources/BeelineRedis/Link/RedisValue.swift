@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Redis
+/// A command as words: its name and its arguments.
+typealias RedisCommand = [[UInt8]]
+
 /// The server's reply to one command.
 enum RedisValue: Hashable, Sendable {
     case octets([UInt8])
