@@ -42,8 +42,19 @@ extension StoreError {
     }
 
     /// Makes an error from a failed system call on a file.
-    static func system(_ code: Code = .notAccessible, path: String, _ what: String, errno number: CInt) -> StoreError {
-        let code = number == ENOSPC || number == EDQUOT ? .diskFull : number == EIO ? .inputOutput : code
+    static func system(path: String, _ what: String, errno number: CInt) -> StoreError {
+        let code: Code =
+            switch number {
+            case ENOSPC, EDQUOT: .diskFull
+            case EIO: .inputOutput
+            default: .notAccessible
+            }
         return StoreError(code, path: path, "\(path): \(what): \(String(cString: strerror(number)))")
+    }
+
+    /// Makes the error for a file of a newer version.
+    static func newerVersion(_ version: Int, supported: Int, path: String) -> StoreError {
+        let message = "\(path) has version \(version), this library supports \(supported); update the program"
+        return StoreError(.newerSchema, path: path, message)
     }
 }

@@ -159,10 +159,7 @@ struct SnapshotFile: Sendable {
 
     private func check(_ db: Database) throws {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        guard found <= version else {
-            let message = "\(path) has version \(found), this library supports \(version); update the program"
-            throw StoreError(.newerSchema, path: path, message)
-        }
+        guard found <= version else { throw StoreError.newerVersion(found, supported: version, path: path) }
         try db.checkIntegrity()
         try db.checkTables([table])
     }

@@ -15,8 +15,7 @@ enum StoredCookies {
     static func read(_ db: Database, of path: String) throws -> CookieImport {
         let version = try Schema.version(db)
         guard version <= Schema.current else {
-            let message = "\(path) has version \(version), this library supports \(Schema.current); update the program"
-            throw StoreError(.newerSchema, path: path, message)
+            throw StoreError.newerVersion(version, supported: Schema.current, path: path)
         }
         try Schema.migrate(db)
         try Schema.check(db)

@@ -115,8 +115,7 @@ struct FileOpening: Sendable {
         let connection = try FileConnection(path: file.path, busyTimeout: configuration.busyTimeout)
         do throws(StoreError) {
             var report = report
-            let version = try connection.perform { try Schema.version($0) }
-            try checkVersion(version, file)
+            let version = try version(connection)
             try connection.useLog()
             try connection.perform { try $0.checkIntegrity() }
             if version < Schema.current {
@@ -157,8 +156,7 @@ struct FileOpening: Sendable {
         }
         let connection = try FileConnection(path: file.path, busyTimeout: configuration.busyTimeout)
         do throws(StoreError) {
-            let version = try connection.perform { try Schema.version($0) }
-            try checkVersion(version, file)
+            let version = try version(connection)
             guard version == Schema.current else {
                 let message =
                     "\(file.path) has the older version \(version) and is in use; close the programs that have it open"
@@ -243,11 +241,13 @@ struct FileOpening: Sendable {
         return OpenedFile(lock: lock, connection: connection, recorder: recorder, exchange: exchange, report: report)
     }
 
-    private func checkVersion(_ version: Int, _ file: DatabaseFile) throws(StoreError) {
-        guard version > Schema.current else { return }
-        let message =
-            "\(file.path) has version \(version), this library supports \(Schema.current); update the program"
-        throw StoreError(.newerSchema, path: file.path, message)
+    /// Returns the version of a file. Throws for a newer one.
+    private func version(_ connection: FileConnection) throws(StoreError) -> Int {
+        let version = try connection.perform { try Schema.version($0) }
+        guard version <= Schema.current else {
+            throw .newerVersion(version, supported: Schema.current, path: connection.path)
+        }
+        return version
     }
 
     private func foreign(_ file: DatabaseFile) -> StoreError {
