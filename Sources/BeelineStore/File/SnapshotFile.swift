@@ -48,27 +48,34 @@ struct SnapshotFile: Sendable {
         limit: Int,
         make: (inout RowReader) -> Item?
     ) throws(StoreError) -> [Item] {
+        let items = try checked(file) { db in
+            var items: [Item] = []
+            try db.forEachRow("SELECT * FROM \(table) \(end)", arguments: [limit]) { row in
+                if let item = make(&row) { items.append(item) }
+            }
+            return items
+        }
+        return items ?? []
+    }
+
+    /// Opens and checks the file, and runs `body`. Nil if the file does not exist or is damaged. A damaged file is renamed.
+    private func checked<Result>(
+        _ file: DatabaseFile,
+        _ body: (Database) throws -> Result
+    ) throws(StoreError) -> Result? {
         do {
-            guard try isOurs(file) else { return [] }
+            guard try isOurs(file) else { return nil }
             let connection = try FileConnection(path: file.path, busyTimeout: busyTimeout, isReadOnly: true)
             defer { try? connection.close() }
             return try connection.perform { db in
                 try check(db)
-                let rows = try Row.fetchCursor(db, sql: "SELECT * FROM \(table) \(end)", arguments: [limit])
-                var items: [Item] = []
-                var budget = ReadBudget()
-                while let row = try rows.next() {
-                    var reader = RowReader(row)
-                    if let item = make(&reader) { items.append(item) }
-                    try budget.take(reader.size)
-                }
-                return items
+                return try body(db)
             }
         } catch {
             // The header identifies our file, so a missing table means damage.
             guard error.code == .damaged || error.isOfSchema else { throw error }
             _ = try file.setAside(at: Int64(time(nil)))
-            return []
+            return nil
         }
     }
 
@@ -90,16 +97,8 @@ struct SnapshotFile: Sendable {
         to file: DatabaseFile,
         values: (Item) -> StatementArguments
     ) throws(StoreError) {
-        do {
-            if try isOurs(file) {
-                let connection = try FileConnection(path: file.path, busyTimeout: busyTimeout, isReadOnly: true)
-                defer { try? connection.close() }
-                try connection.perform(check)
-            }
-        } catch {
-            guard error.code == .damaged || error.isOfSchema else { throw error }
-            _ = try file.setAside(at: Int64(time(nil)))
-        }
+        // A file of another program or of a newer version is not replaced.
+        _ = try checked(file) { _ in }
         let schema = """
             PRAGMA application_id = \(applicationID);
             PRAGMA user_version = \(version);

@@ -29,14 +29,10 @@ struct BrowserTable: Sendable {
         }
         let order = columns.contains(order) ? "\(order), rowid" : "rowid"
         let sql = "SELECT \(expressions.joined(separator: ", ")) FROM \(name) ORDER BY \(order)"
-        let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql))
-        var budget = ReadBudget()
         var number = 0
-        while let row = try cursor.next() {
+        try db.forEachRow(sql) { row in
             number += 1
-            var reader = RowReader(row)
-            body(&reader, number)
-            try budget.take(reader.size)
+            body(&row, number)
         }
     }
 

@@ -20,18 +20,14 @@ enum StoredCookies {
         try Schema.migrate(db)
         try Schema.check(db)
         var result = CookieImport()
-        let cursor = try Row.fetchCursor(db, sql: "SELECT \(CookieRow.columns) FROM cookie ORDER BY created, id")
-        var budget = ReadBudget()
         var number = 0
-        while let row = try cursor.next() {
+        try db.forEachRow("SELECT \(CookieRow.columns) FROM cookie ORDER BY created, id") { row in
             number += 1
-            var reader = RowReader(row)
-            if let row = CookieRow(&reader) {
+            if let row = CookieRow(&row) {
                 result.add(row.cookie, line: number)
             } else {
                 result.skip(line: number, "a column is missing or of another type")
             }
-            try budget.take(reader.size)
         }
         return result
     }

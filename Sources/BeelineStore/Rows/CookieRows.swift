@@ -54,13 +54,9 @@ struct CookieRows {
     /// ``ReadBudget`` allows.
     func cookies(after revision: Int64 = -1) throws -> (rows: [CookieRow], skipped: Int) {
         let sql = "SELECT \(CookieRow.columns) FROM cookie WHERE revision > ? ORDER BY created, id"
-        let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [revision])
         var (rows, skipped): ([CookieRow], Int) = ([], 0)
-        var budget = budget
-        while let row = try cursor.next() {
-            var reader = RowReader(row)
-            if let row = CookieRow(&reader) { rows.append(row) } else { skipped += 1 }
-            try budget.take(reader.size)
+        try db.forEachRow(sql, arguments: [revision], budget: budget) { row in
+            if let row = CookieRow(&row) { rows.append(row) } else { skipped += 1 }
         }
         return (rows, skipped)
     }
@@ -68,15 +64,11 @@ struct CookieRows {
     /// Returns the changes of revisions after `revision`. Throws for more than ``ReadBudget`` allows.
     func changes(after revision: Int64) throws -> [Change] {
         let sql = "SELECT \(CookieRow.keyColumns), updated FROM deletion WHERE revision > ?"
-        let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [revision])
         var changes: [Change] = []
-        var budget = budget
-        while let row = try cursor.next() {
-            var reader = RowReader(row)
-            if let key = CookieKey(&reader), let updated = reader.integer() {
+        try db.forEachRow(sql, arguments: [revision], budget: budget) { row in
+            if let key = CookieKey(&row), let updated = row.integer() {
                 changes.append(Change(key: key, updated: updated, cookie: nil))
             }
-            try budget.take(reader.size)
         }
         return changes
             + (try cookies(after: revision).rows.map {

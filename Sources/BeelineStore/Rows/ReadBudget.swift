@@ -51,3 +51,21 @@ struct ReadBudget {
         }
     }
 }
+
+extension Database {
+    /// Reads the rows of a query. Throws for more than the budget allows.
+    func forEachRow(
+        _ sql: String,
+        arguments: StatementArguments = StatementArguments(),
+        budget: ReadBudget = ReadBudget(),
+        body: (inout RowReader) -> Void
+    ) throws {
+        let rows = try Row.fetchCursor(cachedStatement(sql: sql), arguments: arguments)
+        var budget = budget
+        while let row = try rows.next() {
+            var reader = RowReader(row)
+            body(&reader)
+            try budget.take(reader.size)
+        }
+    }
+}
