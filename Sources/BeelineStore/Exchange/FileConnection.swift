@@ -24,7 +24,7 @@ struct FileConnection: Sendable {
         configuration.foreignKeysEnabled = false
         // SQLite stores milliseconds in 32 bits.
         let busyTimeout = min(max(busyTimeout, .zero), .seconds(2_000_000))
-        configuration.busyMode = .timeout(Double(busyTimeout.components.seconds) + busyTimeout.fraction)
+        configuration.busyMode = .timeout(busyTimeout / .seconds(1))
         configuration.prepareDatabase { db in
             // The file is untrusted: disable its functions and check cells on reads.
             try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
@@ -109,11 +109,7 @@ struct FileConnection: Sendable {
     ) async throws(StoreError) -> Result {
         let result: Swift.Result<Result, StoreError> = await withCheckedContinuation { continuation in
             DispatchQueue(label: "beeline.store.opening").async {
-                do throws(StoreError) {
-                    continuation.resume(returning: .success(try body()))
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
+                continuation.resume(returning: Swift.Result { () throws(StoreError) in try body() })
             }
         }
         return try result.get()
@@ -145,9 +141,7 @@ extension Database {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict ?? "it cannot be checked")
         }
     }
-}
 
-extension Database {
     /// Whether a table of this name exists. Does not accept a view, whose rows could take unlimited time to compute, a virtual
     /// table, which may read from a view, or a table with computed columns, whose values take no space in the file.
     func hasTable(_ name: String) throws -> Bool {
@@ -167,9 +161,4 @@ extension Database {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the trigger \(trigger) does not belong to it")
         }
     }
-}
-
-extension Duration {
-    /// The fraction of a second, in seconds.
-    fileprivate var fraction: Double { Double(components.attoseconds) / 1e18 }
 }

@@ -3,6 +3,15 @@
 import CookieJar
 import GRDB
 
+/// An open file and the jar that was filled from it.
+struct OpenedFile: Sendable {
+    let lock: FileLock
+    let connection: FileConnection
+    let recorder: ChangeRecorder
+    let exchange: CookieExchange
+    let report: CookieDatabaseReport
+}
+
 /// Opens a cookie file: takes the lock, determines the file's kind, creates or migrates it, checks it and fills a jar.
 ///
 /// It waits for the disk and for other processes, so it must run on a thread that may block.
