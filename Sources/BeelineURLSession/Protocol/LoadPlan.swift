@@ -96,9 +96,7 @@ struct LoadPlan: Sendable {
         else { return nil }
         return DelegateOfTask(delegate: delegate, session: session, task: task)
     }
-    #endif
 
-    #if canImport(FoundationNetworking)
     /// The delegate for redirects. It searches for a delegate of this task alone, which takes time, only when needed.
     func redirectDelegate() async -> DelegateOfTask? {
         if let delegate { return delegate }

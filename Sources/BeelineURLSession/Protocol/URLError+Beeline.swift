@@ -14,7 +14,7 @@ extension URLError {
     ///
     /// - Parameter url: The URL of the failed request.
     package init(_ error: BeelineError, for url: URL?) {
-        self.init(Self.code(of: error), error.message, for: url, because: error)
+        self.init(Self.codes[error.code] ?? .unknown, error.message, for: url, because: error)
     }
 
     init(_ code: URLError.Code, _ message: String, for url: URL?, because error: (any Error)? = nil) {
@@ -65,6 +65,4 @@ extension URLError {
         .cancelled: .cancelled,
         .shutDown: .networkConnectionLost,
     ]
-
-    private static func code(of error: BeelineError) -> URLError.Code { codes[error.code] ?? .unknown }
 }
