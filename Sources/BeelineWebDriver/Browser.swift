@@ -50,13 +50,7 @@ public final class Browser: Sendable {
         let session: any BrowserSession =
             switch programs.kind {
             case .chromium:
-                try await ChromiumSession(
-                    programs,
-                    configuration,
-                    profile: profile,
-                    environment: environment,
-                    isRoot: geteuid() == 0
-                )
+                try await ChromiumSession(programs, configuration, profile: profile, environment: environment)
             case .firefox:
                 try await FirefoxSession(programs, configuration, profile: profile, environment: environment)
             case .webKit:

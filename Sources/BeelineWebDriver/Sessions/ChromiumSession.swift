@@ -5,6 +5,14 @@ import CookieJar
 import HTTPDNS
 import Names
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// Chromium, controlled by chromedriver. Cookies use the DevTools protocol (for example `Storage.getCookies`), which shows all
 /// of them at any time, whatever page is open.
 ///
@@ -19,8 +27,7 @@ final class ChromiumSession: BrowserSession {
         _ programs: BrowserPrograms,
         _ configuration: BrowserConfiguration,
         profile: ProfileFolder,
-        environment: [String: String],
-        isRoot: Bool
+        environment: [String: String]
     ) async throws(WebDriverError) {
         self.profile = profile
         var environment = environment
@@ -29,11 +36,13 @@ final class ChromiumSession: BrowserSession {
             try await profile.trust(configuration.rootPEMs, in: "data/pki/nssdb", environment: environment)
             environment["XDG_DATA_HOME"] = profile["data"]
         }
-        var arguments = ["--user-data-dir=\(profile["profile"])", "--no-first-run", "--no-default-browser-check"]
-        arguments.append("--keep-alive-for-test")
+        var arguments = [
+            "--user-data-dir=\(profile["profile"])", "--no-first-run", "--no-default-browser-check",
+            "--keep-alive-for-test",
+        ]
         if configuration.isHeadless { arguments.append("--headless=new") }
         // As root, Chromium does not run with its sandbox.
-        if isRoot { arguments.append("--no-sandbox") }
+        if geteuid() == 0 { arguments.append("--no-sandbox") }
         arguments += configuration.arguments
         var capabilities: [String: JSONValue] = [
             "browserName": "chrome",

@@ -93,12 +93,14 @@ final class WebDriverConnection: Sendable {
     private static func failure(_ value: JSONValue) -> WebDriverError {
         let name = value["error"]?.string ?? "unknown error"
         let line = value["message"]?.string?.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-        let gone: Set = ["invalid session id", "no such window"]
-        let code: WebDriverError.Code = gone.contains(name) ? .ended : name == "timeout" ? .timedOut : .refused
-        return WebDriverError(
-            code,
-            line.isEmpty || line.hasPrefix(name) ? (line.isEmpty ? name : line) : "\(name): \(line)"
-        )
+        let code: WebDriverError.Code =
+            switch name {
+            case "invalid session id", "no such window": .ended
+            case "timeout": .timedOut
+            default: .refused
+            }
+        if line.isEmpty { return WebDriverError(code, name) }
+        return WebDriverError(code, line.hasPrefix(name) ? line : "\(name): \(line)")
     }
 
     /// Closes the connection, not the driver.

@@ -118,8 +118,7 @@ final class WebFollower: Sendable {
             for number in 1...Self.roundLimit {
                 switch try await round(&reconciliation) {
                 case .busy where number <= Self.quickRounds: try Task.checkCancellation()
-                case .busy: try await clock.sleep(for: configuration.retryDelay.asWait)
-                case .waiting: try await clock.sleep(for: configuration.retryDelay.asWait)
+                case .busy, .waiting: try await clock.sleep(for: configuration.retryDelay.asWait)
                 case .agreed: return .success(())
                 }
             }
