@@ -15,8 +15,8 @@ import Testing
 @Suite("Drivers that fail", .timeLimit(.minutes(1)))
 struct DriverFaultTests {
     /// A session with the server that plays the driver.
-    private static func launch(_ driver: LoopbackOrigin, _ folder: ProfileFolder) throws -> DriverLaunch {
-        DriverLaunch(
+    private static func launch(_ driver: LoopbackOrigin, _ folder: ProfileFolder) throws -> DriverSession {
+        DriverSession(
             connection: try WebDriverConnection(port: driver.port, limit: .seconds(20)),
             process: try OwnedProcess(["/bin/sleep", "600"], environment: [:], output: folder["log"]),
             path: "/session/1"
@@ -223,7 +223,7 @@ struct DriverFaultTests {
     func endedDriver() async throws {
         let driver = try await LoopbackOrigin.start { _ in .text(#"{"value":null}"#) }
         let folder = try ProfileFolder()
-        let launch = DriverLaunch(
+        let launch = DriverSession(
             connection: try WebDriverConnection(port: driver.port, limit: .seconds(20)),
             process: try OwnedProcess(["/bin/true"], environment: [:], output: folder["log"]),
             path: "/session/1"
@@ -256,7 +256,7 @@ struct DriverFaultTests {
         let origin = try await LoopbackOrigin.start { _ in .text("") }
         #expect(ListeningSockets.isOwn(port: origin.port) == true)
         await origin.stop()
-        #expect(ListeningSockets.isOwn(port: try await DriverLaunch.freePort()) == false)
+        #expect(ListeningSockets.isOwn(port: try await DriverSession.freePort()) == false)
         #endif
     }
 

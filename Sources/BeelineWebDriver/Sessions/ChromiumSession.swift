@@ -19,7 +19,7 @@ import Glibc
 /// By default, Chromium ends with its last window and first drops the session cookies. It is configured to do neither, so that
 /// the cookies can be read after the window has closed. It ends with ``end()``.
 final class ChromiumSession: BrowserSession {
-    private let driver: DriverLaunch
+    private let driver: DriverSession
     private let connection: BrowserConnection
     private let profile: ProfileFolder
 
@@ -60,7 +60,7 @@ final class ChromiumSession: BrowserSession {
             ],
         ]
         if let proxy = configuration.proxy { capabilities["proxy"] = .manualProxy(proxy) }
-        driver = try await DriverLaunch.start(
+        driver = try await DriverSession.start(
             programs.driver ?? "chromedriver",
             capabilities: .object(capabilities),
             environment: environment,

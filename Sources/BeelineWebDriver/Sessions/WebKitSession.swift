@@ -11,7 +11,7 @@ import Names
 /// pages, a blank page of the host is opened in a new tab over plain HTTP; the proxy serves it without contacting the site. The
 /// driver accepts Secure cookies there too.
 final class WebKitSession: BrowserSession {
-    private let driver: DriverLaunch
+    private let driver: DriverSession
     private let profile: ProfileFolder
     private let blankPagePath: String
     private let known = PageCookies()
@@ -42,7 +42,7 @@ final class WebKitSession: BrowserSession {
                 "certificates": .array(pins),
             ],
         ]
-        driver = try await DriverLaunch.start(
+        driver = try await DriverSession.start(
             programs.driver ?? "WebKitWebDriver",
             capabilities: capabilities,
             environment: environment,

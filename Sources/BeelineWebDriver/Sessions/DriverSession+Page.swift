@@ -4,7 +4,7 @@ import HTTPDNS
 import HTTPTypes
 
 /// Commands that are the same in every W3C WebDriver.
-extension DriverLaunch {
+extension DriverSession {
     /// Sends a GET command of the session.
     func get<Value: Decodable>(
         _ command: String,

@@ -8,7 +8,7 @@ import NIOPosix
 import Names
 
 /// A running W3C WebDriver with its single session.
-struct DriverLaunch {
+struct DriverSession {
     let connection: WebDriverConnection
     let process: OwnedProcess
     /// The path prefix of the session's commands.
@@ -26,7 +26,7 @@ struct DriverLaunch {
         environment: [String: String],
         profile: ProfileFolder,
         limits: BrowserConfiguration
-    ) async throws(WebDriverError) -> DriverLaunch {
+    ) async throws(WebDriverError) -> DriverSession {
         let port = try await freePort()
         let arguments = [program, "--port=\(port)"]
         let process = try profile.start(arguments, environment: environment, log: "driver.log")
@@ -48,7 +48,7 @@ struct DriverLaunch {
             guard let name = session["sessionId"]?.string else {
                 throw WebDriverError(.cannotStart, "\(program) started a session without an ID")
             }
-            return DriverLaunch(connection: connection, process: process, path: "/session/\(name)")
+            return DriverSession(connection: connection, process: process, path: "/session/\(name)")
         } catch {
             await process.end()
             await connection.close()
