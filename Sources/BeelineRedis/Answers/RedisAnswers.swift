@@ -97,7 +97,7 @@ public final class RedisAnswers: SharedAnswers {
     }
 
     /// - Parameter lookUp: Looks up the server's name. May block for any time.
-    init(_ configuration: RedisConfiguration, lookUp: @escaping RedisPlace.LookUp) {
+    init(_ configuration: RedisConfiguration, lookUp: @escaping RedisHostLookup.LookUp) {
         self.configuration = configuration
         state = NIOLockedValueBox(State(pause: RetryPause(configuration.retryDelay)))
         connector = RedisConnector(configuration, lookUp: lookUp)

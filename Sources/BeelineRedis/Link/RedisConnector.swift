@@ -9,24 +9,24 @@ import Names
 /// cluster redirects to. Its calls block, so they belong on a thread that may wait.
 final class RedisConnector: Sendable {
     private struct State {
-        var places: [String: RedisPlace] = [:]
+        var lookups: [String: RedisHostLookup] = [:]
         /// The server that the cluster redirected to last.
         var moved: RedisHost?
         var isEnded = false
     }
 
     /// The maximum number of names to remember, because a server may choose them.
-    private static let maxPlaces = 32
+    private static let maxLookups = 32
 
     private let configuration: RedisConfiguration
-    private let lookUp: RedisPlace.LookUp
+    private let lookUp: RedisHostLookup.LookUp
     private let security: RedisSecurity?
     private let state = NIOLockedValueBox(State())
 
     /// - Parameter lookUp: Looks up the server's name. May block for any time.
     init(
         _ configuration: RedisConfiguration,
-        lookUp: @escaping RedisPlace.LookUp = { SystemUpstream.getAddresses(of: $0, families: .both) }
+        lookUp: @escaping RedisHostLookup.LookUp = { SystemUpstream.getAddresses(of: $0, families: .both) }
     ) {
         self.configuration = configuration
         self.lookUp = lookUp
@@ -77,9 +77,9 @@ final class RedisConnector: Sendable {
         _ host: RedisHost,
         logsIn: Bool = true,
         isMaster: Bool = false,
-        patience: Double = RedisPlace.maxPatience
+        patience: Double = RedisHostLookup.maxPatience
     ) throws(RedisFault) -> RedisLink {
-        let addresses = try place(of: host.name).addresses(within: patience)
+        let addresses = try lookup(of: host.name).addresses(within: patience)
         let end = ContinuousClock.now + configuration.boundedTimeout
         var fault = RedisFault(reason: "the name \(host.name) has no address")
         for address in addresses {
@@ -99,17 +99,17 @@ final class RedisConnector: Sendable {
         try RedisLink(configuration, host, at: address, logsIn: logsIn, security: security)
     }
 
-    private func place(of name: String) throws(RedisFault) -> RedisPlace {
-        let place = state.withLockedValue { state -> RedisPlace? in
+    private func lookup(of name: String) throws(RedisFault) -> RedisHostLookup {
+        let lookup = state.withLockedValue { state -> RedisHostLookup? in
             guard !state.isEnded else { return nil }
-            if let place = state.places[name] { return place }
-            if state.places.count >= Self.maxPlaces { state.places = [:] }
-            let place = RedisPlace(name, lookUp)
-            state.places[name] = place
-            return place
+            if let lookup = state.lookups[name] { return lookup }
+            if state.lookups.count >= Self.maxLookups { state.lookups = [:] }
+            let lookup = RedisHostLookup(name, lookUp)
+            state.lookups[name] = lookup
+            return lookup
         }
-        guard let place else { throw RedisFault(reason: "the connection was closed") }
-        return place
+        guard let lookup else { throw RedisFault(reason: "the connection was closed") }
+        return lookup
     }
 
     // MARK: Sentinel
@@ -147,11 +147,11 @@ final class RedisConnector: Sendable {
 
     /// Ends the waits for lookups. No connection can be opened afterwards.
     func end() {
-        let places = state.withLockedValue { state in
+        let lookups = state.withLockedValue { state in
             state.isEnded = true
-            return state.places.values.map { $0 }
+            return state.lookups.values.map { $0 }
         }
-        for place in places { place.end() }
+        for lookup in lookups { lookup.end() }
     }
 }
 #endif

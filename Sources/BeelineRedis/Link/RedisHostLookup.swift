@@ -6,8 +6,8 @@ import NIOConcurrencyHelpers
 import NIOPosix
 import Names
 
-/// A host name or address. A name is looked up on a separate thread, because `getaddrinfo` may block for any time.
-final class RedisPlace: Sendable {
+/// Finds the addresses of a host. A name is looked up on a separate thread, because `getaddrinfo` may block for any time.
+final class RedisHostLookup: Sendable {
     typealias Addresses = Result<[IPAddress], UpstreamError>
     typealias LookUp = @Sendable (_ name: String) -> Addresses
 
@@ -29,7 +29,7 @@ final class RedisPlace: Sendable {
     private let thread = NIOThreadPool(numberOfThreads: 1)
     /// Guards the result.
     private let state = NIOLockedValueBox(State())
-    /// True when a lookup or the use of the place has ended.
+    /// True when a lookup has ended, or ``end()`` was called.
     private let isReady = ConditionLock(value: false)
 
     init(_ name: String, _ look: @escaping LookUp) {
@@ -45,7 +45,7 @@ final class RedisPlace: Sendable {
     /// Looks up the name. Blocks. Fails at once after ``end()``.
     ///
     /// - Parameter patience: How long to wait, in seconds.
-    func addresses(within patience: Double = RedisPlace.maxPatience) throws(RedisFault) -> [IPAddress] {
+    func addresses(within patience: Double = RedisHostLookup.maxPatience) throws(RedisFault) -> [IPAddress] {
         if let literal { return [literal] }
         let mustStart = state.withLockedValue { state in
             guard !state.isRunning, !state.isEnded else { return false }

@@ -10,12 +10,12 @@ import Testing
 
 @testable import BeelineRedis
 
-@Suite("The place of a server", .timeLimit(.minutes(1)))
-struct RedisPlaceTests {
+@Suite("The lookup of a server", .timeLimit(.minutes(1)))
+struct RedisHostLookupTests {
     @Test("callers that wait for the same lookup all get its result")
     func sharedLookup() async throws {
         let gate = DispatchSemaphore(value: 0)
-        let place = RedisPlace("redis.test") { _ in
+        let lookup = RedisHostLookup("redis.test") { _ in
             gate.wait()
             return .success([IPAddress(v4: 0x7f00_0001)])
         }
@@ -25,9 +25,9 @@ struct RedisPlaceTests {
                 group.addTask {
                     await withCheckedContinuation { done in
                         // On threads of their own: the call blocks.
-                        DispatchQueue(label: "beeline.tests.place").async {
+                        DispatchQueue(label: "beeline.tests.lookup").async {
                             started.withLockedValue { $0 += 1 }
-                            done.resume(returning: try? place.addresses().count)
+                            done.resume(returning: try? lookup.addresses().count)
                         }
                     }
                 }
@@ -38,8 +38,8 @@ struct RedisPlaceTests {
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(results == [1, 1, 1, 1])
-        place.end()
-        #expect(throws: RedisFault.self) { try place.addresses() }
+        lookup.end()
+        #expect(throws: RedisFault.self) { try lookup.addresses() }
     }
 
     @Test("a slow lookup of the server's name delays no question and no shutdown, and shared answers wait for it")
