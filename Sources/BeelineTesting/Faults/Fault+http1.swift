@@ -98,11 +98,11 @@ extension Fault {
         case close, reset, hold, next
     }
 
-    /// Sends the same bytes for a request.
+    /// Sends the same bytes for a request. The default outcome is `malformed`.
     static func http(
         _ id: String,
         _ does: String,
-        outcome: Outcome,
+        outcome: Outcome = .malformed,
         bytes: String,
         then: Then = .close
     ) -> Fault {

@@ -4,7 +4,7 @@ extension Fault {
     /// HTTP/2 faults: streams and connections that end early, and frames that RFC 9113 forbids.
     package static let http2: [Fault] = [
         h2("h2-silent", "never sends SETTINGS, nothing at all", outcome: .timeout, answers: .silent) { _ in [] },
-        h2("h2-http1", "chooses h2 and speaks HTTP/1.1", outcome: .malformed, answers: .silent) { _ in
+        h2("h2-http1", "chooses h2 and speaks HTTP/1.1", answers: .silent) { _ in
             Array(goodResponse.utf8)
         },
         h2("h2-close", "closes at the request", outcome: .closed, answers: .once) { _ in [] },
@@ -34,7 +34,7 @@ extension Fault {
         },
         h2("h2-refused", "RST_STREAM, REFUSED_STREAM", outcome: .refusedStream) { reset($0, code: 7) },
         h2("h2-reset", "RST_STREAM, INTERNAL_ERROR", outcome: .streamReset) { reset($0, code: 2) },
-        h2("h2-http1-required", "RST_STREAM, HTTP_1_1_REQUIRED, and no HTTP/1.1 either", outcome: .malformed) {
+        h2("h2-http1-required", "RST_STREAM, HTTP_1_1_REQUIRED, and no HTTP/1.1 either") {
             reset($0, code: 13)
         },
         h2("h2-body-reset", "half of the body, then RST_STREAM", outcome: .truncated) {
@@ -54,55 +54,55 @@ extension Fault {
         ) {
             response($0)
         },
-        h2("h2-length-short", "Content-Length: 5, and two bytes", outcome: .malformed) {
+        h2("h2-length-short", "Content-Length: 5, and two bytes") {
             head($0, [("content-length", "5")]) + data($0, "ok", flags: RawFrame.endStream)
         },
-        h2("h2-length-long", "Content-Length: 1, and two bytes", outcome: .malformed) {
+        h2("h2-length-long", "Content-Length: 1, and two bytes") {
             head($0, [("content-length", "1")]) + data($0, "ok", flags: RawFrame.endStream)
         },
-        h2("h2-no-status", "a header block without :status", outcome: .malformed) {
+        h2("h2-no-status", "a header block without :status") {
             RawFrame.headers([("x", "y")], stream: $0).bytes + data($0, "ok", flags: RawFrame.endStream)
         },
-        h2("h2-uppercase", "a field name in upper case", outcome: .malformed) {
+        h2("h2-uppercase", "a field name in upper case") {
             head($0, [("X", "y")]) + data($0, "ok", flags: 1)
         },
-        h2("h2-connection-field", "a field that belongs to HTTP/1.1", outcome: .malformed) {
+        h2("h2-connection-field", "a field that belongs to HTTP/1.1") {
             head($0, [("connection", "close")]) + data($0, "ok", flags: 1)
         },
-        h2("h2-line-end", "a line end in a value", outcome: .malformed) {
+        h2("h2-line-end", "a line end in a value") {
             head($0, [("x", "a\r\nb")]) + data($0, "ok", flags: 1)
         },
-        h2("h2-late-pseudo", "a pseudo header field after a field", outcome: .malformed) {
+        h2("h2-late-pseudo", "a pseudo header field after a field") {
             RawFrame.headers([("x", "y"), (":status", "200")], stream: $0).bytes + data($0, "ok", flags: 1)
         },
-        h2("h2-data-first", "DATA before HEADERS", outcome: .malformed) { data($0, "ok") + response($0) },
-        h2("h2-bad-hpack", "a header block that does not decode", outcome: .malformed) {
+        h2("h2-data-first", "DATA before HEADERS") { data($0, "ok") + response($0) },
+        h2("h2-bad-hpack", "a header block that does not decode") {
             RawFrame(.headers, flags: RawFrame.endHeaders, stream: $0, payload: [0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
                 .bytes
         },
-        h2("h2-hpack-index", "an index beyond the table", outcome: .malformed) {
+        h2("h2-hpack-index", "an index beyond the table") {
             RawFrame(.headers, flags: RawFrame.endHeaders, stream: $0, payload: [0x88, 0xff, 0x80, 0x01]).bytes
         },
-        h2("h2-frame-size", "a frame larger than was allowed", outcome: .malformed) {
+        h2("h2-frame-size", "a frame larger than was allowed") {
             head($0) + RawFrame(.data, stream: $0, payload: [UInt8](repeating: 0, count: 70_000)).bytes
         },
-        h2("h2-window-overflow", "a window of more than 2^31-1", outcome: .malformed) { _ in
+        h2("h2-window-overflow", "a window of more than 2^31-1") { _ in
             RawFrame(.windowUpdate, payload: RawFrame.big(0x7fff_ffff)).bytes
         },
-        h2("h2-window-zero", "a window increment of 0", outcome: .malformed) { _ in
+        h2("h2-window-zero", "a window increment of 0") { _ in
             RawFrame(.windowUpdate, payload: RawFrame.big(0)).bytes
         },
-        h2("h2-settings-odd", "SETTINGS of seven bytes", outcome: .malformed) { _ in
+        h2("h2-settings-odd", "SETTINGS of seven bytes") { _ in
             RawFrame(.settings, payload: [0, 1, 0, 0, 0, 0, 0]).bytes
         },
-        h2("h2-settings-value", "a frame size that is not allowed", outcome: .malformed, settings: [(5, 1)]) {
+        h2("h2-settings-value", "a frame size that is not allowed", settings: [(5, 1)]) {
             response($0)
         },
-        h2("h2-push", "PUSH_PROMISE to a client that allows none", outcome: .malformed) {
+        h2("h2-push", "PUSH_PROMISE to a client that allows none") {
             let promise = RawFrame.big(2) + RawFrame.literal(":method", "GET") + RawFrame.literal(":path", "/pushed")
             return RawFrame(.pushPromise, flags: RawFrame.endHeaders, stream: $0, payload: promise).bytes + response($0)
         },
-        h2("h2-unknown-stream", "a frame for a stream that is not open", outcome: .malformed) { response($0 + 100) },
+        h2("h2-unknown-stream", "a frame for a stream that is not open") { response($0 + 100) },
         h2("h2-unknown-frame", "a frame of an unknown type, which must be ignored", outcome: .success) {
             var frame = RawFrame(.data, stream: $0, payload: [1, 2, 3])
             frame.kind = nil
@@ -112,7 +112,7 @@ extension Fault {
             let padded = [250] + Array("ok".utf8) + [UInt8](repeating: 0, count: 250)
             return head($0) + RawFrame(.data, flags: RawFrame.endStream | 8, stream: $0, payload: padded).bytes
         },
-        h2("h2-padding-lies", "padding longer than its frame", outcome: .malformed) {
+        h2("h2-padding-lies", "padding longer than its frame") {
             head($0) + RawFrame(.data, flags: RawFrame.endStream | 8, stream: $0, payload: [9, 111, 107]).bytes
         },
     ]
@@ -129,11 +129,12 @@ extension Fault {
         case once
     }
 
-    /// Creates a fault that sends settings and answers each stream with the bytes of `answer`.
+    /// Creates a fault that sends settings and answers each stream with the bytes of `answer`. The default outcome is
+    /// `malformed`.
     static func h2(
         _ id: String,
         _ does: String,
-        outcome: Outcome,
+        outcome: Outcome = .malformed,
         settings: [(id: UInt16, value: UInt32)] = [],
         answers: Answers = .each,
         answer: @escaping @Sendable (_ stream: UInt32) -> [UInt8]

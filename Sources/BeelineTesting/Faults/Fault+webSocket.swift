@@ -24,58 +24,29 @@ extension Fault {
         frames(
             "ws-masked",
             "a masked frame from a server",
-            outcome: .malformed,
             bytes: RawWebSocketFrame(.text, ok, mask: [1, 2, 3, 4]).bytes
         ),
         frames(
             "ws-reserved",
             "a reserved bit without an extension",
-            outcome: .malformed,
             bytes: RawWebSocketFrame(.text, ok, reserved: 4).bytes
         ),
-        frames("ws-opcode", "an unknown opcode", outcome: .malformed, bytes: [0x83, 2] + ok),
-        frames(
-            "ws-continuation",
-            "a continuation of nothing",
-            outcome: .malformed,
-            bytes: RawWebSocketFrame(.continuation, ok).bytes
-        ),
+        frames("ws-opcode", "an unknown opcode", bytes: [0x83, 2] + ok),
+        frames("ws-continuation", "a continuation of nothing", bytes: RawWebSocketFrame(.continuation, ok).bytes),
         frames(
             "ws-interleaved",
             "a second message within the first",
-            outcome: .malformed,
             bytes: RawWebSocketFrame(.text, ok, isFinal: false).bytes + RawWebSocketFrame(.text, ok).bytes
         ),
-        frames(
-            "ws-fragmented-ping",
-            "a PING in fragments",
-            outcome: .malformed,
-            bytes: RawWebSocketFrame(.ping, ok, isFinal: false).bytes
-        ),
+        frames("ws-fragmented-ping", "a PING in fragments", bytes: RawWebSocketFrame(.ping, ok, isFinal: false).bytes),
         frames(
             "ws-long-ping",
             "a PING of 126 bytes",
-            outcome: .malformed,
             bytes: RawWebSocketFrame(.ping, [UInt8](repeating: 0, count: 126)).bytes
         ),
-        frames(
-            "ws-utf8",
-            "a text that is not UTF-8",
-            outcome: .malformed,
-            bytes: RawWebSocketFrame(.text, [0xc3, 0x28]).bytes
-        ),
-        frames(
-            "ws-close-code",
-            "a close code that must not be sent",
-            outcome: .malformed,
-            bytes: RawWebSocketFrame.close(1005).bytes
-        ),
-        frames(
-            "ws-close-short",
-            "a close frame of one byte",
-            outcome: .malformed,
-            bytes: RawWebSocketFrame(.close, [3]).bytes
-        ),
+        frames("ws-utf8", "a text that is not UTF-8", bytes: RawWebSocketFrame(.text, [0xc3, 0x28]).bytes),
+        frames("ws-close-code", "a close code that must not be sent", bytes: RawWebSocketFrame.close(1005).bytes),
+        frames("ws-close-short", "a close frame of one byte", bytes: RawWebSocketFrame(.close, [3]).bytes),
         frames(
             "ws-huge",
             "a frame that claims to have 2^63 bytes",
@@ -121,8 +92,14 @@ extension Fault {
         }
     }
 
-    /// Completes the handshake and sends the bytes. Unless the outcome is `closed`, waits for the client to close.
-    private static func frames(_ id: String, _ does: String, outcome: Outcome, bytes: [UInt8]) -> Fault {
+    /// Completes the handshake and sends the bytes. Unless the outcome is `closed`, waits for the client to close. The default
+    /// outcome is `malformed`.
+    private static func frames(
+        _ id: String,
+        _ does: String,
+        outcome: Outcome = .malformed,
+        bytes: [UInt8]
+    ) -> Fault {
         handshake(id, does, outcome: outcome) { request in
             .webSocket(for: request) { connection in
                 try await connection.send(bytes)
