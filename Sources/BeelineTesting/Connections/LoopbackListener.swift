@@ -8,7 +8,7 @@ import NIOTLS
 import Names
 
 /// Listens on loopback and runs one task for each connection. All servers of this module use it.
-final class LoopbackListener: Sendable {
+package final class LoopbackListener: Sendable {
     struct Settings: Sendable {
         /// The addresses to listen on, at least one, in 127.0.0.0/8 or ::1.
         var addresses: [String] = ["127.0.0.1"]

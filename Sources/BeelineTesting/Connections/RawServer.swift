@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Names
-
 /// A loopback server that runs a closure for each connection. Use it to simulate broken servers.
 ///
 /// ```swift
@@ -16,8 +14,8 @@ package import Names
 ///
 /// A connection closes when its closure returns or throws. The closure is cancelled when the client closes or the server stops,
 /// so it needs no time limit of its own. ``Fault`` has a table of such closures.
-package final class RawServer: Sendable {
-    private let listener: LoopbackListener
+package final class RawServer: LoopbackServer {
+    package let listener: LoopbackListener
 
     /// Starts a server.
     ///
@@ -48,30 +46,4 @@ package final class RawServer: Sendable {
     private init(listener: LoopbackListener) {
         self.listener = listener
     }
-
-    /// The endpoints, in the order of the given addresses.
-    package var endpoints: [Endpoint] { listener.endpoints }
-
-    /// The first of ``endpoints``.
-    package var endpoint: Endpoint { endpoints[0] }
-
-    /// The port, which is the same on all addresses.
-    package var port: UInt16 { endpoint.port }
-
-    /// The current connection counts.
-    package var connections: ConnectionTally { listener.tally.value }
-
-    /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
-    ///
-    /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
-    @discardableResult
-    package func connections(
-        within limit: Duration = .seconds(10),
-        until condition: @escaping @Sendable (ConnectionTally) -> Bool
-    ) async throws -> ConnectionTally {
-        try await listener.tally.wait(for: "connections", atMost: limit, until: condition)
-    }
-
-    /// Closes the port and all connections, and returns when their work has ended.
-    package func stop() async { await listener.stop() }
 }

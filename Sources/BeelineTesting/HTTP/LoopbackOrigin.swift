@@ -20,11 +20,11 @@ public import Names
 /// If ``ServerTLS/applicationProtocols`` contains `h2`, the server uses HTTP/2 with clients that offer it. Requests on one
 /// HTTP/1.1 connection are answered in order; connections and streams run concurrently. A handler that throws ends its
 /// connection or stream. ``stop()`` cancels all handlers, so a handler may wait without a time limit.
-public final class LoopbackOrigin: Sendable {
+public final class LoopbackOrigin: Sendable, LoopbackServer {
     /// Answers a request.
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply
 
-    private let listener: LoopbackListener
+    package let listener: LoopbackListener
     private let log: Watched<[ReceivedRequest]>
 
     /// Starts a server.
@@ -107,20 +107,6 @@ public final class LoopbackOrigin: Sendable {
         try await withTimeLimit(limit, for: { "\(count) requests; \(self.requests.count) came" }) { [log] in
             try await log.wait { $0.count >= count }
         }
-    }
-
-    /// The current connection counts.
-    package var connections: ConnectionTally { listener.tally.value }
-
-    /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
-    ///
-    /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
-    @discardableResult
-    package func connections(
-        within limit: Duration = .seconds(10),
-        until condition: @escaping @Sendable (ConnectionTally) -> Bool
-    ) async throws -> ConnectionTally {
-        try await listener.tally.wait(for: "connections", atMost: limit, until: condition)
     }
 
     /// Closes the port and all connections, and returns when their work has ended.

@@ -15,7 +15,7 @@ package import Names
 /// ```
 ///
 /// An HTTP proxy tunnels CONNECT and forwards `http://` requests, one for each connection.
-package final class ProxyServer: Sendable {
+package final class ProxyServer: LoopbackServer {
     /// The proxy protocol.
     package enum Kind: Hashable, Sendable {
         /// HTTP (RFC 9110 §7.6 and §9.3.6), over TLS if the server has TLS settings.
@@ -51,7 +51,7 @@ package final class ProxyServer: Sendable {
         package var isAddress: Bool { IPAddress(host.filter { !"[]".contains($0) }) != nil }
     }
 
-    private let listener: LoopbackListener
+    package let listener: LoopbackListener
     private let log: Watched<[Request]>
 
     /// Starts a proxy.
@@ -94,26 +94,6 @@ package final class ProxyServer: Sendable {
         self.log = log
     }
 
-    /// The endpoint of the proxy on its first address.
-    package var endpoint: Endpoint { listener.endpoints[0] }
-
     /// The recorded requests, at most 10,000.
     package var requests: [Request] { log.value }
-
-    /// The current connection counts.
-    package var connections: ConnectionTally { listener.tally.value }
-
-    /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
-    ///
-    /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
-    @discardableResult
-    package func connections(
-        within limit: Duration = .seconds(10),
-        until condition: @escaping @Sendable (ConnectionTally) -> Bool
-    ) async throws -> ConnectionTally {
-        try await listener.tally.wait(for: "connections", atMost: limit, until: condition)
-    }
-
-    /// Closes the port and all connections, and returns when their work has ended.
-    package func stop() async { await listener.stop() }
 }

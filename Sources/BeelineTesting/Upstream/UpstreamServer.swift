@@ -19,10 +19,11 @@ public import Names
 /// | `/resolve?name=…&type=…`, `/dns-query?name=…` | DoH JSON, as Google and Cloudflare use it |
 /// | `/{account}/d?host=…&query=4,6`, `/{account}/resolve?host=a,b` | Aliyun, version 1, unsigned |
 /// | `/v2/d?dn=a,b&q=4,6` | Aliyun, version 2, unencrypted |
-public final class UpstreamServer: Sendable {
+public final class UpstreamServer: Sendable, LoopbackServer {
     /// The names of the service.
     public let zone: Zone
     private let origin: LoopbackOrigin
+    package var listener: LoopbackListener { origin.listener }
     private let log: Watched<[Query]>
 
     /// A received query.
@@ -101,20 +102,6 @@ public final class UpstreamServer: Sendable {
 
     /// The recorded HTTP requests; each is one round trip.
     package var requests: [ReceivedRequest] { origin.requests }
-
-    /// The current connection counts.
-    package var connections: ConnectionTally { origin.connections }
-
-    /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
-    ///
-    /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
-    @discardableResult
-    package func connections(
-        within limit: Duration = .seconds(10),
-        until condition: @escaping @Sendable (ConnectionTally) -> Bool
-    ) async throws -> ConnectionTally {
-        try await origin.connections(within: limit, until: condition)
-    }
 
     /// Closes the port and all connections, and returns when their work has ended.
     public func stop() async { await origin.stop() }
