@@ -10,8 +10,8 @@ import Names
 struct Acceptor: Sendable {
     let settings: LoopbackListener.Settings
     let contexts: ServerTLSContexts?
-    let tally: Watched<ConnectionTally>
-    let registry: ChannelRegistry
+    let tally = Watched(ConnectionTally())
+    let registry = ChannelRegistry()
     let works: LoopbackListener.Works
     let serve: @Sendable (RawConnection) async throws -> Void
 

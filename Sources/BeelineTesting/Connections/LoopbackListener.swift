@@ -45,16 +45,7 @@ package final class LoopbackListener: Sendable {
     ) async throws -> LoopbackListener {
         let contexts = try settings.tls?.contexts()
         let (stream, works) = AsyncStream<Work>.makeStream()
-        let tally = Watched(ConnectionTally())
-        let registry = ChannelRegistry()
-        let acceptor = Acceptor(
-            settings: settings,
-            contexts: contexts,
-            tally: tally,
-            registry: registry,
-            works: works,
-            serve: serve
-        )
+        let acceptor = Acceptor(settings: settings, contexts: contexts, works: works, serve: serve)
         let servers = try await bind(settings, acceptor)
         let runner = Task {
             if #available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *) {
@@ -70,21 +61,13 @@ package final class LoopbackListener: Sendable {
                 }
             }
         }
-        return LoopbackListener(servers: servers, tally: tally, registry: registry, works: works, runner: runner)
+        return LoopbackListener(servers: servers, acceptor: acceptor, runner: runner)
     }
 
-    private init(
-        servers: [any Channel],
-        tally: Watched<ConnectionTally>,
-        registry: ChannelRegistry,
-        works: Works,
-        runner: Task<Void, Never>
-    ) {
+    private init(servers: [any Channel], acceptor: Acceptor, runner: Task<Void, Never>) {
         self.servers = servers
-        self.tally = tally
-        self.registry = registry
-        self.works = works
         self.runner = runner
+        (tally, registry, works) = (acceptor.tally, acceptor.registry, acceptor.works)
         endpoints = servers.compactMap { Endpoint($0.localAddress) }
     }
 

@@ -28,18 +28,13 @@ struct HTTPProxyExchange: Sendable {
                 _ = try await connection.send(.text("no way there\n", status: .badGateway), to: received.method)
                 return
             }
-            do {
+            return try await tunnel(connection, server) {
                 if request.method == .connect {
                     try await connection.send("HTTP/1.1 200 Connection established\r\n\r\n")
                 } else {
                     try await server.send(Self.forwarded(received))
                 }
-                try await tunnel(connection, server)
-            } catch {
-                await server.close()
-                throw error
             }
-            return await server.close()
         }
     }
 
@@ -91,18 +86,25 @@ struct HTTPProxyExchange: Sendable {
     }
 }
 
-/// Copies bytes in both directions until both sides have closed.
-func tunnel(_ client: RawConnection, _ server: RawConnection) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-        for (from, to) in [(client, server), (server, client)] {
-            group.addTask {
-                while let bytes = try await from.receive() { try await to.send(bytes) }
-                try? await to.finishSending()
+/// Runs `begin`, copies bytes in both directions until both sides have closed, and closes the connection to the server.
+func tunnel(_ client: RawConnection, _ server: RawConnection, begin: () async throws -> Void) async throws {
+    do {
+        try await begin()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (from, to) in [(client, server), (server, client)] {
+                group.addTask {
+                    while let bytes = try await from.receive() { try await to.send(bytes) }
+                    try? await to.finishSending()
+                }
             }
+            // An error in one direction cancels the other.
+            defer { group.cancelAll() }
+            try await group.next()
+            try await group.next()
         }
-        // An error in one direction cancels the other.
-        defer { group.cancelAll() }
-        try await group.next()
-        try await group.next()
+    } catch {
+        await server.close()
+        throw error
     }
+    await server.close()
 }

@@ -31,14 +31,7 @@ struct SOCKSExchange: Sendable {
         guard let server = try? await RawConnection.connect(to: endpoint) else {
             return try await reply(connection, 5)
         }
-        do {
-            try await reply(connection, 0)
-            try await tunnel(connection, server)
-        } catch {
-            await server.close()
-            throw error
-        }
-        await server.close()
+        try await tunnel(connection, server) { try await reply(connection, 0) }
     }
 
     /// The received credentials, or an empty text if none are required; nil if the client was rejected.
