@@ -32,8 +32,8 @@ struct Acceptor: Sendable {
             throw TestingError(.badAddress, "a connection without addresses")
         }
         try channel.pipeline.syncOperations.addHandler(CutHandler())
-        guard registry.add(channel, limit: settings.connectionLimit) else {
-            throw TestingError(.closed, "stopped, or more than \(settings.connectionLimit) connections")
+        guard registry.add(channel) else {
+            throw TestingError(.closed, "stopped, or more than \(ChannelRegistry.limit) connections")
         }
         let number = tally.update { tally in
             tally.accepted += 1

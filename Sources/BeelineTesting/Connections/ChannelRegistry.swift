@@ -10,14 +10,17 @@ final class ChannelRegistry: Sendable {
         var isShut = false
     }
 
+    /// The maximum number of open channels.
+    static let limit = 4096
+
     private let state = NIOLockedValueBox(State())
 
     /// Registers the channel until it closes. Returns false if the registry is shut or full; the caller then closes the
     /// channel.
-    func add(_ channel: any Channel, limit: Int) -> Bool {
+    func add(_ channel: any Channel) -> Bool {
         let id = ObjectIdentifier(channel)
         let added = state.withLockedValue { state in
-            guard !state.isShut, state.channels.count < limit else { return false }
+            guard !state.isShut, state.channels.count < Self.limit else { return false }
             state.channels[id] = channel
             return true
         }

@@ -17,8 +17,6 @@ package final class LoopbackListener: Sendable {
         var tls: ServerTLS?
         /// Whether the client's FIN closes only its own direction.
         var allowsHalfClosure = false
-        /// The maximum number of open connections. Further connections are closed at once.
-        var connectionLimit = 4096
         /// Splits a connection that negotiated `h2` into streams; nil: the connection is served as bytes.
         var multiplex: (@Sendable (any Channel, ReceivedRequest.Connection, Works) throws -> Void)?
     }

@@ -9,7 +9,7 @@ struct BodyCollector {
     private var hash = SHA256()
     private let limit: Int
 
-    init(limit: Int) {
+    init(limit: Int = 1 << 20) {
         self.limit = limit
     }
 

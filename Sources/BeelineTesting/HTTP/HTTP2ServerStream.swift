@@ -72,8 +72,8 @@ struct HTTP2ServerStream: Sendable {
     }
 
     /// Reads the body and the trailers, unless the head is the whole request.
-    func receiveBody(of request: inout ReceivedRequest, isWhole: Bool, limit: Int) async throws {
-        var body = BodyCollector(limit: limit)
+    func receiveBody(of request: inout ReceivedRequest, isWhole: Bool) async throws {
+        var body = BodyCollector()
         while !isWhole {
             guard let payload = try await next() else {
                 throw TestingError(.closed, "the stream ended in the middle of a body")

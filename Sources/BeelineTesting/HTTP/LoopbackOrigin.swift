@@ -50,7 +50,7 @@ public final class LoopbackOrigin: Sendable, LoopbackServer {
         try await start(addresses: addresses, port: port, tls: tls, limits: Limits(), head: head, handler: handler)
     }
 
-    /// - Parameter limits: The limits of recording and of HTTP/2.
+    /// - Parameter limits: The limits of HTTP/2.
     package static func start(
         addresses: [String] = ["127.0.0.1"],
         port: UInt16 = 0,
@@ -60,7 +60,7 @@ public final class LoopbackOrigin: Sendable, LoopbackServer {
         handler: @escaping Handler
     ) async throws -> LoopbackOrigin {
         let log = Watched<[ReceivedRequest]>([])
-        let exchange = ServerExchange(limits: limits, log: log, head: head, handler: handler)
+        let exchange = ServerExchange(log: log, head: head, handler: handler)
         var settings = LoopbackListener.Settings(addresses: addresses, port: port, tls: tls)
         settings.multiplex = HTTP2ServerStream.multiplexer(limits) { try await exchange.serve($0) }
         let listener = try await LoopbackListener.start(settings) { try await exchange.serve($0) }
@@ -72,12 +72,8 @@ public final class LoopbackOrigin: Sendable, LoopbackServer {
         self.log = log
     }
 
-    /// The limits of a server.
+    /// The limits of a server for HTTP/2.
     package struct Limits: Hashable, Sendable {
-        /// The maximum number of body bytes to keep. Further bytes are only counted and hashed. Default 1 MiB.
-        package var bodyBytes = 1 << 20
-        /// The maximum number of requests to record; later ones are not recorded. Default 10,000.
-        package var requests = 10_000
         /// The maximum number of concurrent streams on an HTTP/2 connection (RFC 9113 §5.1.2). Default 100.
         package var concurrentStreams = 100
         /// The flow-control window of an HTTP/2 stream, in bytes. Default 65,535.
@@ -96,7 +92,8 @@ public final class LoopbackOrigin: Sendable, LoopbackServer {
     /// The port, which is the same on all addresses.
     public var port: UInt16 { endpoint.port }
 
-    /// The recorded requests, in the order in which their bodies were read. A request that `head` answered has no body.
+    /// The recorded requests, at most 10,000, in the order in which their bodies were read. A request that `head` answered
+    /// has no body.
     public var requests: [ReceivedRequest] { log.value }
 
     /// Waits until there are at least `count` requests, and returns them.

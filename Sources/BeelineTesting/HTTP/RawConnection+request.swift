@@ -15,7 +15,7 @@ extension RawConnection {
     }
 
     /// Reads the body and the trailers that the head announces.
-    func receiveBody(of request: inout ReceivedRequest, limit: Int) async throws {
+    func receiveBody(of request: inout ReceivedRequest, limit: Int = 1 << 20) async throws {
         var body = BodyCollector(limit: limit)
         if let coding = request.fields[.transferEncoding] {
             guard coding.lowercased() == "chunked" else {

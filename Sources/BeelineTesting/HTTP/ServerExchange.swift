@@ -4,7 +4,6 @@ import HTTPTypes
 
 /// The server side of request and response, for HTTP/1.1 and HTTP/2.
 struct ServerExchange: Sendable {
-    let limits: LoopbackOrigin.Limits
     let log: Watched<[ReceivedRequest]>
     let head: (@Sendable (ReceivedRequest) async throws -> Reply?)?
     let handler: LoopbackOrigin.Handler
@@ -23,14 +22,14 @@ struct ServerExchange: Sendable {
         guard let (received, isWhole) = try await stream.receiveHead() else { return }
         var request = received
         if let early = try await head?(request) {
-            log.append(request, limit: limits.requests)
+            log.append(request)
             return try await stream.send(early, to: request.method)
         }
         if !isWhole, request.fields[.expect]?.lowercased() == "100-continue" {
             try await stream.sendHead(.continue, [:])
         }
-        try await stream.receiveBody(of: &request, isWhole: isWhole, limit: limits.bodyBytes)
-        log.append(request, limit: limits.requests)
+        try await stream.receiveBody(of: &request, isWhole: isWhole)
+        log.append(request)
         try await stream.send(try await handler(request), to: request.method)
     }
 
@@ -38,15 +37,15 @@ struct ServerExchange: Sendable {
     private func answerOne(on connection: RawConnection) async throws -> Bool {
         guard var request = try await connection.receiveHead() else { return false }
         if let early = try await head?(request) {
-            log.append(request, limit: limits.requests)
+            log.append(request)
             _ = try await connection.send(early, to: request.method)
             return false
         }
         if request.fields[.expect]?.lowercased() == "100-continue" {
             try await connection.send("HTTP/1.1 100 Continue\r\n\r\n")
         }
-        try await connection.receiveBody(of: &request, limit: limits.bodyBytes)
-        log.append(request, limit: limits.requests)
+        try await connection.receiveBody(of: &request)
+        log.append(request)
         let closes = request.fields[.connection]?.lowercased() == "close" || request.version == "HTTP/1.0"
         return try await connection.send(try await handler(request), to: request.method, closes: closes)
     }

@@ -37,9 +37,9 @@ final class Watched<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Appends an element, unless the list has `limit` elements.
-    func append<Element: Sendable>(_ element: Element, limit: Int = 10_000) where Value == [Element] {
-        update { if $0.count < limit { $0.append(element) } }
+    /// Appends an element, unless the list has 10,000 elements.
+    func append<Element: Sendable>(_ element: Element) where Value == [Element] {
+        update { if $0.count < 10_000 { $0.append(element) } }
     }
 
     /// Waits until the predicate holds, and returns the value that fulfils it.
