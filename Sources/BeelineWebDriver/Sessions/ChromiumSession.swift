@@ -3,15 +3,8 @@
 import BeelineWebView
 import CookieJar
 import HTTPDNS
+import LibC
 import Names
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Chromium, controlled by chromedriver. Cookies use the DevTools protocol (for example `Storage.getCookies`), which shows all
 /// of them at any time, whatever page is open.
