@@ -10,7 +10,7 @@ extension Fault {
             bytes: "HTTP/1.1 200 OK\r\nContent-Ty",
             then: .hold
         ),
-        http("head-close", "half a head, then the end", outcome: .closed, bytes: "HTTP/1.1 200 OK\r\nContent-Ty"),
+        http("head-close", "half a head, then a close", outcome: .closed, bytes: "HTTP/1.1 200 OK\r\nContent-Ty"),
         http(
             "head-reset",
             "half a head, then a reset",
@@ -22,12 +22,12 @@ extension Fault {
             try await connection.drip("HTTP/1.1 200 OK\r\nX: ", clock: clock)
         },
         http("body-stall", "half of the body, then silence", outcome: .timeout, bytes: half, then: .hold),
-        http("body-close", "half of the body, then the end", outcome: .truncated, bytes: half),
+        http("body-close", "half of the body, then a close", outcome: .truncated, bytes: half),
         http("body-reset", "half of the body, then a reset", outcome: .truncated, bytes: half, then: .reset),
         http("body-drip", "a body of a byte each second", outcome: .timeout) { connection, clock in
             try await connection.drip("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", clock: clock)
         },
-        http("chunk-close", "half of a chunk, then the end", outcome: .truncated, bytes: chunked + "4\r\nok"),
+        http("chunk-close", "half of a chunk, then a close", outcome: .truncated, bytes: chunked + "4\r\nok"),
         http("chunk-no-last", "chunks without the last one", outcome: .truncated, bytes: chunked + "2\r\nok\r\n"),
         http(
             "trailer-close",
@@ -46,7 +46,7 @@ extension Fault {
         },
         http(
             "request-timeout",
-            "408 at the request, and the end (RFC 9110 §15.5.9)",
+            "408 after the request, then a close (RFC 9110 §15.5.9)",
             outcome: .status,
             bytes: "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         ),

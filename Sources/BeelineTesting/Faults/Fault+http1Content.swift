@@ -10,7 +10,7 @@ extension Fault {
         },
         http(
             "deflate-bomb",
-            "256 MiB of zeros in 1.7 MB: a limit stops it, or the reader takes it as it comes",
+            "256 MiB of zeros in 1.7 MB: a limit stops it, or it is read as a stream",
             outcome: .limit
         ) {
             connection,

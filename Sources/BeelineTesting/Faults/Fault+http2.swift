@@ -3,7 +3,7 @@
 extension Fault {
     /// HTTP/2 faults: streams and connections that end early, and frames that RFC 9113 forbids.
     package static let http2: [Fault] = [
-        h2("h2-silent", "never sends SETTINGS, nothing at all", outcome: .timeout, answers: .silent) { _ in [] },
+        h2("h2-silent", "sends nothing, not even SETTINGS", outcome: .timeout, answers: .silent) { _ in [] },
         h2("h2-http1", "chooses h2 and speaks HTTP/1.1", answers: .silent) { _ in
             Array(goodResponse.utf8)
         },
@@ -11,7 +11,7 @@ extension Fault {
         h2("h2-stall", "settings, and no response", outcome: .timeout) { _ in [] },
         h2(
             "h2-goaway-unprocessed",
-            "GOAWAY that says no request was processed, and the end",
+            "GOAWAY that says no request was processed, then a close",
             outcome: .refusedStream,
             answers: .once
         ) {
@@ -26,7 +26,7 @@ extension Fault {
         },
         h2(
             "h2-goaway-error",
-            "GOAWAY with PROTOCOL_ERROR after the request was accepted, and the end",
+            "GOAWAY with PROTOCOL_ERROR after the request was accepted, then a close",
             outcome: .closed,
             answers: .once
         ) {
@@ -41,7 +41,7 @@ extension Fault {
             head($0) + data($0, "o") + reset($0, code: 2)
         },
         h2("h2-body-stall", "half of the body, then silence", outcome: .timeout) { head($0) + data($0, "o") },
-        h2("h2-body-close", "half of the body, then the end", outcome: .truncated, answers: .once) {
+        h2("h2-body-close", "half of the body, then a close", outcome: .truncated, answers: .once) {
             head($0) + data($0, "o")
         },
         h2("h2-one-stream", "allows one stream at a time", outcome: .success, settings: [(3, 1)]) { response($0) },
@@ -108,7 +108,7 @@ extension Fault {
             frame.kind = nil
             return frame.bytes + response($0)
         },
-        h2("h2-padding", "a body that is padding for the most part", outcome: .success) {
+        h2("h2-padding", "a body that is mostly padding", outcome: .success) {
             let padded = [250] + Array("ok".utf8) + [UInt8](repeating: 0, count: 250)
             return head($0) + RawFrame(.data, flags: RawFrame.endStream | 8, stream: $0, payload: padded).bytes
         },

@@ -6,30 +6,30 @@ extension Fault {
     /// TLS faults: handshakes that fail or stall, certificates that the client must reject, connections that end without
     /// `close_notify`.
     package static let tls: [Fault] = [
-        hello("tls-stall", "reads the greeting and answers nothing", outcome: .handshakeTimeout) {
+        hello("tls-stall", "reads the ClientHello and answers nothing", outcome: .handshakeTimeout) {
             try await $0.drain()
         },
-        hello("tls-close", "closes after the greeting", outcome: .handshakeFailure) { _ in },
-        hello("tls-reset", "resets after the greeting, as a filter of server names does", outcome: .handshakeFailure) {
+        hello("tls-close", "closes after the ClientHello", outcome: .handshakeFailure) { _ in },
+        hello("tls-reset", "resets after the ClientHello, as a name filter does", outcome: .handshakeFailure) {
             await $0.reset()
         },
-        hello("tls-plain", "answers the greeting with HTTP in the clear", outcome: .handshakeFailure) {
+        hello("tls-plain", "answers the ClientHello with HTTP in the clear", outcome: .handshakeFailure) {
             try await $0.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             try await $0.drain()
         },
-        hello("tls-alert", "answers the greeting with the alert handshake_failure", outcome: .handshakeFailure) {
+        hello("tls-alert", "answers the ClientHello with the alert handshake_failure", outcome: .handshakeFailure) {
             try await $0.send([21, 3, 3, 0, 2, 2, 40])
         },
-        hello("tls-garbage", "answers the greeting with bytes that are no record", outcome: .handshakeFailure) {
+        hello("tls-garbage", "answers the ClientHello with bytes that are not a record", outcome: .handshakeFailure) {
             try await $0.send((0..<300).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 77) })
             try await $0.drain()
         },
-        hello("tls-half-record", "answers the greeting with the beginning of a record", outcome: .handshakeTimeout) {
+        hello("tls-half-record", "answers the ClientHello with the beginning of a record", outcome: .handshakeTimeout) {
             try await $0.send([22, 3, 3, 0, 122, 2, 0, 0])
             try await $0.drain()
         },
-        certificate("tls-expired", "a certificate that ended yesterday", flaw: .expired),
-        certificate("tls-not-yet", "a certificate that begins tomorrow", flaw: .notYetValid),
+        certificate("tls-expired", "a certificate that expired yesterday", flaw: .expired),
+        certificate("tls-not-yet", "a certificate that becomes valid tomorrow", flaw: .notYetValid),
         certificate("tls-self-signed", "a certificate signed by its own key", flaw: .selfSigned),
         certificate("tls-no-chain", "a certificate whose intermediate is not sent", flaw: .incompleteChain),
         ok("tls-other-name", "a trusted certificate for another name", outcome: .badCertificate) {
@@ -65,7 +65,7 @@ extension Fault {
             tls.clientAuthority = try TestAuthority(name: "Clients")
             return tls
         },
-        ok("tls-no-alpn", "chooses no protocol: HTTP/1.1 it is", outcome: .success) {
+        ok("tls-no-alpn", "chooses no protocol, which means HTTP/1.1", outcome: .success) {
             var tls = ServerTLS($0.good)
             tls.applicationProtocols = []
             return tls

@@ -20,7 +20,7 @@ extension Fault {
         handshake("ws-subprotocol", "a subprotocol that was not offered", outcome: .malformed) {
             .webSocket(for: $0, fields: [.secWebSocketProtocol: "smoke"]) { try await $0.hold() }
         },
-        frames("ws-close-1006", "the end without a close frame", outcome: .closed, bytes: []),
+        frames("ws-close-1006", "a closed connection without a close frame", outcome: .closed, bytes: []),
         frames(
             "ws-masked",
             "a masked frame from a server",
@@ -32,7 +32,7 @@ extension Fault {
             bytes: RawWebSocketFrame(.text, ok, reserved: 4).bytes
         ),
         frames("ws-opcode", "an unknown opcode", bytes: [0x83, 2] + ok),
-        frames("ws-continuation", "a continuation of nothing", bytes: RawWebSocketFrame(.continuation, ok).bytes),
+        frames("ws-continuation", "a continuation without a start", bytes: RawWebSocketFrame(.continuation, ok).bytes),
         frames(
             "ws-interleaved",
             "a second message within the first",
@@ -53,7 +53,7 @@ extension Fault {
             outcome: .limit,
             bytes: [0x82, 127, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]
         ),
-        frames("ws-half", "half of a frame, then the end", outcome: .closed, bytes: [0x81, 2, 111]),
+        frames("ws-half", "half of a frame, then a close", outcome: .closed, bytes: [0x81, 2, 111]),
         frames(
             "ws-fragments",
             "a message in two fragments with a PING between them",
