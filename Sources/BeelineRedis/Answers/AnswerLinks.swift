@@ -148,7 +148,7 @@ struct AnswerLinks: Sendable {
         let replies = Self.replies(link.exchange(words), to: route)
         let refusal = replies?.lazy.compactMap(\.refusal).first { RedisRedirection($0, from: host) == nil }
         if let fault = replies == nil ? link.fault : refusal {
-            leaveAlone(host, fault)
+            pauseUse(of: host, fault)
             return nil
         }
         shards[host]?.pause.reset()
@@ -190,11 +190,11 @@ struct AnswerLinks: Sendable {
             shards[host, default: Shard(pause: RetryPause(retryDelay))].link = link
             shards[host]?.retry = nil
         } catch {
-            leaveAlone(host, error.reason)
+            pauseUse(of: host, error.reason)
         }
     }
 
-    private mutating func leaveAlone(_ host: RedisHost, _ reason: String) {
+    private mutating func pauseUse(of host: RedisHost, _ reason: String) {
         var shard = shards[host] ?? Shard(pause: RetryPause(retryDelay))
         shard.link = nil
         shard.retry = .now + shard.pause.next()

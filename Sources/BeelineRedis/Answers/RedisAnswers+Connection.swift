@@ -136,11 +136,11 @@ extension RedisAnswers {
             guard replies != nil, refusal == nil, hasWritten || !state.isRefused else { return }
             state.pause.reset()
             state.isRefused = false
-            if links.areAllUp { state.told = [] }
+            if links.areAllUp { state.reported = [] }
         }
         guard let fault = replies == nil ? links.fault : refusal else { return }
         links.close()
-        leaveAlone(fault)
+        pauseUse(fault)
     }
 
     /// Opens a connection. If that fails, pauses the use of the server.
@@ -149,7 +149,7 @@ extension RedisAnswers {
             try links.connect()
             state.withLockedValue { $0.link = .up }
         } catch {
-            leaveAlone(error.reason)
+            pauseUse(error.reason)
         }
     }
 
@@ -182,7 +182,7 @@ extension RedisAnswers {
     }
 
     /// Pauses the use of the server, and reports the reason.
-    private func leaveAlone(_ reason: String) {
+    private func pauseUse(_ reason: String) {
         state.withLockedValue { $0.link = .away(until: clock.now + $0.pause.next()) }
         report(reason)
     }
@@ -190,7 +190,7 @@ extension RedisAnswers {
     /// Reports a reason if it is new.
     private func report(_ reason: String) {
         let isNew = state.withLockedValue { state in
-            !state.isClosed && state.told.count < Self.maxTold && state.told.insert(reason).inserted
+            !state.isClosed && state.reported.count < Self.maxReported && state.reported.insert(reason).inserted
         }
         if isNew { configuration.onUnavailable?(reason) }
     }

@@ -68,7 +68,7 @@ public final class RedisAnswers: SharedAnswers {
         /// write resets it.
         var isRefused = false
         /// The reasons that were reported since the server worked.
-        var told: Set<String> = []
+        var reported: Set<String> = []
 
         var isUp: Bool { if case .up = link { true } else { false } }
     }
@@ -79,7 +79,7 @@ public final class RedisAnswers: SharedAnswers {
     /// How long an answer waits to be shared.
     static let shareLimit = Duration.seconds(5)
     /// The maximum number of reasons to remember, because the server may choose them.
-    static let maxTold = 8
+    static let maxReported = 8
 
     let configuration: RedisConfiguration
     let clock = ContinuousClock()

@@ -57,11 +57,11 @@ final class JarProgress: Sendable {
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var lastWaiter = 0
         /// The reasons and problems that were reported since the server worked.
-        var told: Set<String> = []
+        var reported: Set<String> = []
     }
 
     /// The maximum number of texts to report, because the server may choose them.
-    private static let maxTold = 8
+    private static let maxReported = 8
     private let state = NIOLockedValueBox(State())
 
     var values: Values { state.withLockedValue { $0.values } }
@@ -79,12 +79,12 @@ final class JarProgress: Sendable {
 
     /// Whether a text should be reported: it is new since ``forgetReports()``.
     func isNew(_ text: String) -> Bool {
-        state.withLockedValue { $0.told.count < Self.maxTold && $0.told.insert(text).inserted }
+        state.withLockedValue { $0.reported.count < Self.maxReported && $0.reported.insert(text).inserted }
     }
 
     /// Allows reports of the same texts again, unless the values still have a problem.
     func forgetReports(unless hasProblem: (Values) -> Bool) {
-        state.withLockedValue { if !hasProblem($0.values) { $0.told = [] } }
+        state.withLockedValue { if !hasProblem($0.values) { $0.reported = [] } }
     }
 
     /// Waits until a condition holds. False at the deadline and on cancellation.

@@ -90,20 +90,20 @@ struct FileLock: Sendable {
     // MARK: Whose the database is
 
     /// The content of the lock file of one of our databases.
-    private static let note = Array("Beeline\n".utf8)
+    private static let mark = Array("Beeline\n".utf8)
 
     /// Marks the database as ours. If the process is killed, the mark stays and identifies a database with a damaged header.
-    func noteOurs() {
+    func markOurs() {
         // Keep the content of another program. If the disk is full, there is no mark.
         guard FileIdentity(descriptor: descriptor)?.size == 0 else { return }
-        _ = Self.note.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        _ = Self.mark.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
     }
 
     /// Whether a process that did not close the database has marked it as ours.
-    var isNotedOurs: Bool {
-        var found = [UInt8](repeating: 0, count: Self.note.count)
+    var isMarkedOurs: Bool {
+        var found = [UInt8](repeating: 0, count: Self.mark.count)
         let count = found.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
-        return count == found.count && found == Self.note
+        return count == found.count && found == Self.mark
     }
 
     /// Whether the path still names the locked file.

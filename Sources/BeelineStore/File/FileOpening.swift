@@ -65,7 +65,7 @@ struct FileOpening: Sendable {
         case .database: throw foreign(file)
         case .unknown(let number):
             // Do not replace a file that may belong to another program: an encrypted database has a random header, for example.
-            guard number == Schema.applicationID || lock.isNotedOurs else { throw unknown(file) }
+            guard number == Schema.applicationID || lock.isMarkedOurs else { throw unknown(file) }
             try replace(file, because: "it is not a database", &report)
         }
         try file.restrictMode()
@@ -80,7 +80,7 @@ struct FileOpening: Sendable {
             (connection, contents) = try connectAlone(file, report)
         }
         let opened = fill(from: contents, connection, lock)
-        lock.noteOurs()
+        lock.markOurs()
         do throws(StoreError) {
             try lock.share(until: deadline)
             // Another process may have held the lock alone before it was shared here.
