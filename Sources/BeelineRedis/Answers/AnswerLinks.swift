@@ -82,27 +82,27 @@ struct AnswerLinks: Sendable {
     mutating func exchange(_ commands: [RedisCommand]) -> [RedisValue]? {
         var replies = [RedisValue](repeating: .unexpected, count: commands.count)
         let end = ContinuousClock.now + connector.timeout
-        var places: [Route: [Int]] = [:]
-        for (place, command) in commands.enumerated() { places[route(command), default: []].append(place) }
+        var indices: [Route: [Int]] = [:]
+        for (index, command) in commands.enumerated() { indices[route(command), default: []].append(index) }
         for _ in 0...Self.maxRedirections {
             var redirected: [Route: [Int]] = [:]
-            for (route, places) in places where route.shard == nil || ContinuousClock.now < end {
-                guard let values = exchange(places.map { commands[$0] }, route) else {
+            for (route, indices) in indices where route.shard == nil || ContinuousClock.now < end {
+                guard let values = exchange(indices.map { commands[$0] }, route) else {
                     guard route.shard == nil else { continue }
                     return nil
                 }
-                for (place, value) in zip(places, values) {
+                for (index, value) in zip(indices, values) {
                     if let next = redirection(value, from: route) {
-                        redirected[next, default: []].append(place)
+                        redirected[next, default: []].append(index)
                     } else {
-                        replies[place] = value
-                        if route == Route(), value.refusal == nil { keep(commands[place]) }
+                        replies[index] = value
+                        if route == Route(), value.refusal == nil { keep(commands[index]) }
                     }
                 }
             }
             isNew = false
             guard !redirected.isEmpty else { return replies }
-            places = redirected
+            indices = redirected
         }
         faults.append("the cluster redirects in a circle")
         return replies

@@ -14,8 +14,8 @@ import NIOConcurrencyHelpers
 /// future.
 final class JarReader: Sendable {
     private struct Position {
-        /// The last place in the feed that was read; nil before the whole jar was read.
-        var place: [UInt8]?
+        /// The ID of the last entry of the feed that was read; nil before the whole jar was read.
+        var last: [UInt8]?
         var serial: Int64 = 0
         /// Whether the server's counter differed from the feed at the last check.
         var isDoubtful = false
@@ -45,17 +45,17 @@ final class JarReader: Sendable {
 
     init(_ context: JarContext) { self.context = context }
 
-    /// Forgets the place in the feed, so that the next step reads the whole jar.
+    /// Forgets the last entry, so that the next step reads the whole jar.
     func invalidate() {
         position.withLockedValue { position in
-            position.place = nil
+            position.last = nil
             position.revision += 1
         }
     }
 
     /// Whether the next step reads the whole jar.
     var needsSurvey: Bool {
-        if position.withLockedValue({ $0.place == nil || $0.nextSurvey <= .now }) { return true }
+        if position.withLockedValue({ $0.last == nil || $0.nextSurvey <= .now }) { return true }
         guard let future = context.progress.values.future, future.version <= context.latestVersion else { return false }
         // A clock that only runs reaches the versions of a machine that is ahead one after the other. The periodic survey
         // reads those.
@@ -67,11 +67,11 @@ final class JarReader: Sendable {
         do throws(RedisFault) {
             if !session.isOpen { invalidate() }
             let before = position.withLockedValue { $0 }
-            guard let place = before.place, !needsSurvey else {
+            guard let last = before.last, !needsSurvey else {
                 try survey(in: session, before)
                 return .surveyed
             }
-            try follow(after: place, in: session, before)
+            try follow(after: last, in: session, before)
             return .followed
         } catch {
             invalidate()
@@ -87,11 +87,11 @@ final class JarReader: Sendable {
         let keys = [context.keys.state, context.keys.feed]
         let reply = try JarScripts.survey.run(in: session, keys: keys, arguments: [], limits: limits)
         guard let values = reply.elements, values.count == 3, let serial = values[0].number,
-            let pruned = values[1].number, let place = values[2].octets,
+            let pruned = values[1].number, let last = values[2].octets,
             // Lua counts exactly up to 2^53.
             (0...(1 << 53)).contains(serial), pruned >= 0
         else { throw RedisScript.malformedReply }
-        // Take the snapshot before the records: a change that arrives while they are read is in the feed after `place`.
+        // Take the snapshot before the records: a change that arrives while they are read is in the feed after `last`.
         let (known, pending) = context.recorder.snapshot
         context.progress.update { ($0.unreadable, $0.future, $0.isEncrypted) = (0, nil, false) }
         let records = try records(in: session)
@@ -112,8 +112,8 @@ final class JarReader: Sendable {
             position.nextSurvey = .now + interval
             guard position.revision == before.revision else { return false }
             position.followed = .now
-            // If the feed has no gap, reading continues at the old place, which is followed by the changes since then.
-            if before.place == nil { (position.place, position.serial, position.isDoubtful) = (place, serial, false) }
+            // If the feed has no gap, reading continues after the old entry, which is followed by the changes since then.
+            if before.last == nil { (position.last, position.serial, position.isDoubtful) = (last, serial, false) }
             return true
         }
         context.progress.forgetReports(unless: { $0.unreadable > 0 })
@@ -122,7 +122,7 @@ final class JarReader: Sendable {
             values.isCurrent = isValid && position.withLockedValue { $0.revision == before.revision }
             if values.isCurrent { values.hasOverrun = false }
             values.failures[.reading] = nil
-            if before.place == nil { values.serial = serial }
+            if before.last == nil { values.serial = serial }
             values.surveys += 1
         }
         context.recorder.wakeSignal.signal()
@@ -132,7 +132,7 @@ final class JarReader: Sendable {
     private func acceptsDeletions(upTo pruned: Int64, at before: Position) -> Bool {
         // A process that has seen all changes has seen all deletions. Before its first survey it has only cookies of
         // its own.
-        guard before.place == nil, let followed = before.followed else { return false }
+        guard before.last == nil, let followed = before.followed else { return false }
         guard context.configuration.encryptionKey != nil else { return pruned <= context.latestVersion }
         // The server can choose this number, which is not encrypted as a record is. Only a process that was away for
         // longer than deletions are kept must accept it.
@@ -192,7 +192,7 @@ final class JarReader: Sendable {
 
     // MARK: The feed
 
-    private func follow(after place: [UInt8], in session: RedisSession, _ before: Position) throws(RedisFault) {
+    private func follow(after last: [UInt8], in session: RedisSession, _ before: Position) throws(RedisFault) {
         let wait = context.configuration.feedWait
         let words = ["XREAD", "COUNT", "\(Self.feedCount)", "BLOCK", "\(max(wait.milliseconds, 1))", "STREAMS"]
         let limits = RedisReplyReader.Limits(
@@ -200,7 +200,7 @@ final class JarReader: Sendable {
             elements: Self.feedCount * 16
         )
         let reply = try session.call(
-            [words.map { Array($0.utf8) } + [context.keys.feed, place]],
+            [words.map { Array($0.utf8) } + [context.keys.feed, last]],
             limits: limits,
             within: wait + context.configuration.redis.boundedTimeout
         ).first
@@ -219,12 +219,12 @@ final class JarReader: Sendable {
         var now = before
         var updates: [JarUpdate] = []
         for entry in entries {
-            guard let parts = entry.elements, parts.count == 2, let place = parts[0].octets,
+            guard let parts = entry.elements, parts.count == 2, let id = parts[0].octets,
                 let words = parts[1].elements, words.count == 6, let serial = words[1].number,
                 let field = words[3].octets, let record = words[5].octets
             else { throw RedisFault(reason: "the feed has a malformed entry") }
             guard serial == now.serial &+ 1 else { return invalidate() }
-            (now.place, now.serial) = (place, serial)
+            (now.last, now.serial) = (id, serial)
             if let update = context.update(field: field, record: record) { updates.append(update) }
         }
         context.apply(updates)

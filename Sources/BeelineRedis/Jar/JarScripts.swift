@@ -92,8 +92,8 @@ enum JarScripts {
     )
 
     /// Returns the serial number of the last change, the newest version among the deletion records that are gone, and
-    /// the last place in the feed, in one step. A version in the future counts as 0: no process would accept it, or any
-    /// deletion before it.
+    /// the ID of the last entry of the feed, in one step. A version in the future counts as 0: no process would accept
+    /// it, or any deletion before it.
     ///
     /// Keys: state, feed.
     static let survey = RedisScript(

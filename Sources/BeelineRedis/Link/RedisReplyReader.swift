@@ -37,7 +37,7 @@ struct RedisReplyReader: Sendable {
     }
 
     private var buffer: [UInt8] = []
-    /// The place in the buffer after the elements that were read.
+    /// The index in the buffer after the elements that were read.
     private var start = 0
     /// The arrays of the present reply that are not complete, the outermost first.
     private var arrays: [PartialArray] = []
@@ -96,8 +96,8 @@ struct RedisReplyReader: Sendable {
 
     /// Reads one element and moves ``start`` behind it. Nil if it is not complete yet.
     private mutating func element(_ limits: Limits) throws(Failure) -> Element? {
-        var place = start
-        guard let line = try line(at: &place), let kind = line.first else { return nil }
+        var index = start
+        guard let line = try line(at: &index), let kind = line.first else { return nil }
         let rest = line.dropFirst()
         let element: Element
         switch kind {
@@ -111,11 +111,11 @@ struct RedisReplyReader: Sendable {
                 break
             }
             guard count <= limits.octets else { throw .tooLarge }
-            let end = place + Int(count)
+            let end = index + Int(count)
             guard buffer.count >= end + 2 else { return nil }
             guard buffer[end] == 0x0d, buffer[end + 1] == 0x0a else { throw .malformed }
-            element = .value(.octets(Array(buffer[place..<end])))
-            place = end + 2
+            element = .value(.octets(Array(buffer[index..<end])))
+            index = end + 2
         case UInt8(ascii: "*"):
             let count = try Self.number(rest)
             guard count > 0 else {
@@ -127,23 +127,23 @@ struct RedisReplyReader: Sendable {
             element = .array(count: Int(count))
         default: throw .malformed
         }
-        start = place
+        start = index
         return element
     }
 
     /// The longest line to read. Texts of errors are shorter.
     private static let maxLine = 4_096
 
-    /// Returns the line at a place without its end, and moves the place behind it. Nil if the line is not complete yet.
-    private func line(at place: inout Int) throws(Failure) -> ArraySlice<UInt8>? {
-        guard let end = buffer[place...].prefix(Self.maxLine).firstIndex(of: 0x0d) else {
-            guard buffer.count - place < Self.maxLine else { throw .tooLarge }
+    /// Returns the line at an index without its end, and moves the index behind it. Nil if the line is not complete yet.
+    private func line(at index: inout Int) throws(Failure) -> ArraySlice<UInt8>? {
+        guard let end = buffer[index...].prefix(Self.maxLine).firstIndex(of: 0x0d) else {
+            guard buffer.count - index < Self.maxLine else { throw .tooLarge }
             return nil
         }
         guard end + 1 < buffer.count else { return nil }
-        guard buffer[end + 1] == 0x0a, end > place else { throw .malformed }
-        defer { place = end + 2 }
-        return buffer[place..<end]
+        guard buffer[end + 1] == 0x0a, end > index else { throw .malformed }
+        defer { index = end + 2 }
+        return buffer[index..<end]
     }
 
     private static func number(_ octets: ArraySlice<UInt8>) throws(Failure) -> Int64 {
