@@ -45,10 +45,7 @@ struct LoginLease: Sendable {
     }
 
     /// Renews a lease. Returns its new end by this process's clock; nil if it is not valid any more.
-    func renew(
-        _ lease: JarWriter.Lease,
-        in session: RedisSession
-    ) throws(RedisFault) -> ContinuousClock.Instant? {
+    func renew(_ lease: JarWriter.Lease, in session: RedisSession) throws(RedisFault) -> ContinuousClock.Instant? {
         let end = ContinuousClock.now + life
         let reply = try LeaseScripts.renew.run(
             in: session,

@@ -120,9 +120,7 @@ struct SnapshotFile: Sendable {
     }
 
     /// Runs `body` while no other process reads or writes the file.
-    private func locked<Result>(
-        _ body: (DatabaseFile) throws(StoreError) -> Result
-    ) throws(StoreError) -> Result {
+    private func locked<Result>(_ body: (DatabaseFile) throws(StoreError) -> Result) throws(StoreError) -> Result {
         let file = DatabaseFile(place)
         let deadline = ContinuousClock.now + busyTimeout.asWait
         while true {

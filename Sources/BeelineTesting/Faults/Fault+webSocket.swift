@@ -94,12 +94,7 @@ extension Fault {
 
     /// Completes the handshake and sends the bytes. Unless the outcome is `closed`, waits for the client to close. The default
     /// outcome is `malformed`.
-    private static func frames(
-        _ id: String,
-        _ does: String,
-        outcome: Outcome = .malformed,
-        bytes: [UInt8]
-    ) -> Fault {
+    private static func frames(_ id: String, _ does: String, outcome: Outcome = .malformed, bytes: [UInt8]) -> Fault {
         handshake(id, does, outcome: outcome) { request in
             .webSocket(for: request) { connection in
                 try await connection.send(bytes)

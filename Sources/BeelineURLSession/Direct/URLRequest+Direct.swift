@@ -101,11 +101,7 @@ extension URLRequest {
             query: form.queryParameter == nil ? nil : form.query(of: named)
         )
         let direct = Origin(scheme: named.origin.scheme, host: Names.Host(address), port: endpoint.port)
-        let changes = form.changes(
-            of: { value(forHTTPHeaderField: $0.rawName) },
-            from: named.origin,
-            to: direct
-        )
+        let changes = form.changes(of: { value(forHTTPHeaderField: $0.rawName) }, from: named.origin, to: direct)
         for (name, value) in changes { request.setValue(value, forHTTPHeaderField: name.rawName) }
         for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
         if request.httpShouldHandleCookies {

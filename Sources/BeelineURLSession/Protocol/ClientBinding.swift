@@ -24,11 +24,7 @@ final class ClientBinding: Sendable {
     /// The mirrors of recently used storages, the most recent last.
     private let mirrors = NIOLockedValueBox<[CookieStorageMirror]>([])
 
-    init(
-        _ client: BeelineClient,
-        settings: BeelineURLProtocol.Settings,
-        configuration: URLSessionConfiguration?
-    ) {
+    init(_ client: BeelineClient, settings: BeelineURLProtocol.Settings, configuration: URLSessionConfiguration?) {
         self.client = client
         self.settings = settings
         self.configuration = configuration

@@ -6,9 +6,7 @@ import NIOConcurrencyHelpers
 ///
 /// The first call counts. Cancellation returns `nil` at once.
 @discardableResult
-func firstAnswer<Value: Sendable>(
-    _ ask: (_ answer: @escaping @Sendable (Value) -> Void) -> Void
-) async -> Value? {
+func firstAnswer<Value: Sendable>(_ ask: (_ answer: @escaping @Sendable (Value) -> Void) -> Void) async -> Value? {
     let waiter = NIOLockedValueBox<CheckedContinuation<Value?, Never>?>(nil)
     return await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in

@@ -58,9 +58,7 @@ final class Load: Sendable {
         } catch let error as BeelineError {
             await delivery.end(URLError(error, for: plan.original.url))
         } catch let error as DirectHTTPError {
-            await delivery.end(
-                URLError(BeelineError(error.code, error.message), for: plan.original.url)
-            )
+            await delivery.end(URLError(BeelineError(error.code, error.message), for: plan.original.url))
         } catch {
             await delivery.end(error)
         }

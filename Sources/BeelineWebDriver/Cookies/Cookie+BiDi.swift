@@ -54,9 +54,6 @@ extension Cookie {
 
     /// A filter that matches only this cookie.
     var biDiFilter: JSONValue {
-        [
-            "name": .string(name), "path": .string(path),
-            "domain": .string(driverDomain),
-        ]
+        ["name": .string(name), "path": .string(path), "domain": .string(driverDomain)]
     }
 }

@@ -19,9 +19,7 @@ final class AsyncMutex: Sendable {
     /// Runs `body` when no other call runs.
     ///
     /// - Throws: ``WebDriverError``: `ended` if the task is cancelled while it waits. `body` does not run then.
-    func withLock<Value>(
-        _ body: () async throws(WebDriverError) -> Value
-    ) async throws(WebDriverError) -> Value {
+    func withLock<Value>(_ body: () async throws(WebDriverError) -> Value) async throws(WebDriverError) -> Value {
         guard await enter() else { throw WebDriverError(.ended, "waiting for the browser was cancelled") }
         defer { leave() }
         return try await body()

@@ -83,9 +83,7 @@ extension DriverSession {
     }
 
     /// Runs `body`, and retries it in another tab if the current one was closed. The driver does not switch tabs by itself.
-    func inOpenTab<Value>(
-        _ body: () async throws(WebDriverError) -> Value
-    ) async throws(WebDriverError) -> Value {
+    func inOpenTab<Value>(_ body: () async throws(WebDriverError) -> Value) async throws(WebDriverError) -> Value {
         do throws(WebDriverError) {
             return try await body()
         } catch {
