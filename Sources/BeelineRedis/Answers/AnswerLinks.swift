@@ -26,8 +26,6 @@ struct AnswerLinks: Sendable {
 
     /// The maximum number of further servers. Above it, all are forgotten and found again by their redirections.
     private static let maxShards = 64
-    /// The maximum number of redirections of one command.
-    private static let maxRedirections = 4
     /// How long to wait for the address of a further server, in seconds. If it comes later, the next attempt uses it.
     private static let patience = 1.0
 
@@ -84,7 +82,7 @@ struct AnswerLinks: Sendable {
         let end = ContinuousClock.now + connector.timeout
         var indices: [Route: [Int]] = [:]
         for (index, command) in commands.enumerated() { indices[route(command), default: []].append(index) }
-        for _ in 0...Self.maxRedirections {
+        for _ in 0...RedisRedirection.limit {
             var redirected: [Route: [Int]] = [:]
             for (route, indices) in indices where route.shard == nil || ContinuousClock.now < end {
                 guard let values = exchange(indices.map { commands[$0] }, route) else {
@@ -104,7 +102,7 @@ struct AnswerLinks: Sendable {
             guard !redirected.isEmpty else { return replies }
             indices = redirected
         }
-        faults.append("the cluster redirects in a circle")
+        faults.append(RedisRedirection.circle)
         return replies
     }
 

@@ -5,6 +5,9 @@
 struct RedisRedirection: Hashable, Sendable {
     /// The number of slots of a cluster. Each key belongs to one.
     static let slots = 16_384
+    /// The maximum number of redirections of one command, and the reason to report above it.
+    static let limit = 4
+    static let circle = "the cluster redirects in a circle"
 
     let slot: Int
     /// The server that has the key.

@@ -11,9 +11,6 @@ final class RedisSession: Sendable {
         var isEnded = false
     }
 
-    /// The maximum number of cluster redirections in one call.
-    private static let maxRedirections = 4
-
     private let connector: RedisConnector
     private let thread = NIOThreadPool(numberOfThreads: 1)
     /// Guards the reference to the connection, not its use.
@@ -54,7 +51,7 @@ final class RedisSession: Sendable {
         if reconnects { closeUnusable() }
         var mayReconnect = reconnects && isOpen
         var redirections = 0
-        while redirections <= Self.maxRedirections {
+        while redirections <= RedisRedirection.limit {
             let link = try open()
             guard var replies = link.exchange(commands, limits: limits, within: limit) else {
                 // An interrupted connection is no longer the present one.
@@ -87,7 +84,7 @@ final class RedisSession: Sendable {
             }
             return replies
         }
-        throw RedisFault(reason: "the cluster redirects in a circle")
+        throw RedisFault(reason: RedisRedirection.circle)
     }
 
     private func open() throws(RedisFault) -> RedisLink {
