@@ -52,10 +52,9 @@ final class JarProgress: Sendable {
 
     private struct State {
         var values = Values()
-        /// Counts the changes, so that a waiter misses none between its check and its wait.
-        var generation = 0
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-        var lastWaiter = 0
+        /// One for each caller that waits. It keeps a signal, so that a caller misses no change between its check and its
+        /// wait.
+        var waiters: [ObjectIdentifier: WakeSignal] = [:]
         /// The reasons and problems that were reported since the server worked.
         var reported: Set<String> = []
     }
@@ -70,11 +69,9 @@ final class JarProgress: Sendable {
     func update(_ change: (inout Values) -> Void) {
         let waiters = state.withLockedValue { state in
             change(&state.values)
-            state.generation += 1
-            defer { state.waiters = [:] }
             return state.waiters
         }
-        for waiter in waiters.values { waiter.resume() }
+        for waiter in waiters.values { waiter.signal() }
     }
 
     /// Whether a text should be reported: it is new since ``forgetReports()``.
@@ -89,37 +86,14 @@ final class JarProgress: Sendable {
 
     /// Waits until a condition holds. False at the deadline and on cancellation.
     func wait(until deadline: ContinuousClock.Instant, _ isMet: @Sendable (Values) -> Bool) async -> Bool {
-        while true {
-            let (values, generation) = state.withLockedValue { ($0.values, $0.generation) }
-            if isMet(values) { return true }
+        let waiter = WakeSignal()
+        state.withLockedValue { $0.waiters[ObjectIdentifier(waiter)] = waiter }
+        defer { state.withLockedValue { $0.waiters[ObjectIdentifier(waiter)] = nil } }
+        while !isMet(values) {
             guard !Task.isCancelled, ContinuousClock.now < deadline else { return false }
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { await self.change(after: generation) }
-                group.addTask { try? await ContinuousClock().sleep(until: deadline) }
-                await group.next()
-                group.cancelAll()
-            }
+            await waiter.wait(until: deadline, clock: ContinuousClock())
         }
-    }
-
-    /// Waits for the next change after a generation, or cancellation.
-    private func change(after generation: Int) async {
-        let id = state.withLockedValue { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                let isOver = state.withLockedValue { state in
-                    guard state.generation == generation, !Task.isCancelled else { return true }
-                    state.waiters[id] = waiter
-                    return false
-                }
-                if isOver { waiter.resume() }
-            }
-        } onCancel: {
-            state.withLockedValue { $0.waiters.removeValue(forKey: id) }?.resume()
-        }
+        return true
     }
 }
 #endif
