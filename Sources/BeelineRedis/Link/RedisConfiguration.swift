@@ -54,4 +54,25 @@ extension RedisConfiguration: CustomReflectable {
         return Mirror(self, children: children, displayStyle: .struct)
     }
 }
+
+/// The Sentinels that know the present server of a service.
+public struct RedisSentinel: Hashable, Sendable {
+    /// The Sentinels, asked in order. At most 16 are asked.
+    public var hosts: [RedisHost]
+    /// The name of the service.
+    public var service: String
+
+    /// Makes the Sentinels of a service.
+    public init(hosts: [RedisHost], service: String) { (self.hosts, self.service) = (hosts, service) }
+}
+
+/// The settings of TLS. The certificate and the host name are always verified.
+public struct RedisTLS: Hashable, Sendable {
+    /// A file with the certificates of the trusted authorities in PEM form, at most 4 MiB. Nil: those of the system.
+    /// Default: nil.
+    public var authorityFile: String?
+
+    /// Makes the settings.
+    public init(authorityFile: String? = nil) { self.authorityFile = authorityFile }
+}
 #endif
