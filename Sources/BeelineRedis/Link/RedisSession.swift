@@ -48,7 +48,8 @@ final class RedisSession: Sendable {
         within limit: Duration? = nil,
         reconnects: Bool = false
     ) throws(RedisFault) -> [RedisValue] {
-        if reconnects { closeUnusable() }
+        // The server may have closed the connection meanwhile.
+        if reconnects, let link = state.withLockedValue({ $0.link }), !link.isUsable { close(link) }
         var mayReconnect = reconnects && isOpen
         var redirections = 0
         while redirections <= RedisRedirection.limit {
@@ -106,11 +107,6 @@ final class RedisSession: Sendable {
             state.link = nil
             return true
         }
-    }
-
-    /// Forgets a connection that the server has closed meanwhile.
-    private func closeUnusable() {
-        if let link = state.withLockedValue({ $0.link }), !link.isUsable { close(link) }
     }
 
     /// Whether an error concerns the server rather than one command: another connection may work.
