@@ -49,7 +49,7 @@ package struct Echo: Codable, Hashable, Sendable {
         serverName = request.connection.serverName
         applicationProtocol = request.connection.applicationProtocol
         bodySize = request.bodySize
-        bodyHash = request.bodyHash.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        bodyHash = Hex.encode(request.bodyHash)
         let text = request.text
         body = request.bodySize == request.body.count && text.utf8.elementsEqual(request.body) ? text : nil
         trailers = request.trailers.map { [$0.name.rawName, $0.value] }
