@@ -113,7 +113,7 @@ struct DNSMutationTests {
             for family in question.families.members {
                 let query = MessageQuery(DNSQuestion(try question.host.dnsName(), family == .v4 ? .a : .aaaa))
                 let message = try await response(to: query)
-                answer[family] = try message.records(answering: query.question, id: message.id)
+                answer[family] = try message.records(answering: query.question)
             }
             return answer
         }

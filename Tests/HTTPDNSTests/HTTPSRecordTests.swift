@@ -103,9 +103,9 @@ struct HTTPSRecordTests {
         let bad = DNSRecord(name, ttl: 60, .other(.https, [0, 1]))
         let question = DNSQuestion(name, .https)
         var message = DNSServer.reply(to: DNSMessage(questions: [question]), [good])
-        #expect(try message.services(answering: question, id: 0).records.count == 1)
+        #expect(try message.services(answering: question).records.count == 1)
         message.answers.append(bad)
-        let reply = try message.services(answering: question, id: 0)
+        let reply = try message.services(answering: question)
         #expect(reply.records.isEmpty && reply.ttl == .seconds(60))
     }
 

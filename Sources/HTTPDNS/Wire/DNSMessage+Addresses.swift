@@ -13,12 +13,13 @@ extension DNSMessage {
     }
 
     /// The records of this response for the question, after the checks of a stub resolver. The message must be a
-    /// complete response to this query. The records must belong to the name or to its chain of CNAMEs.
+    /// complete response to the question; the caller has compared the ID. The records must belong to the name or to its
+    /// chain of CNAMEs.
     ///
     /// - Throws: ``UpstreamError`` with code `wrongAnswer`, `malformedAnswer`, `truncatedAnswer`, `lookupFailed` or
     ///   `questionRefused`.
-    func records(answering question: DNSQuestion, id: UInt16) throws(UpstreamError) -> Answer.Records {
-        try check(answering: question, id: id)
+    func records(answering question: DNSQuestion) throws(UpstreamError) -> Answer.Records {
+        try check(answering: question)
         let found = try follow(question)
         if !found.addresses.isEmpty {
             return .addresses(found.addresses, ttl: .seconds(found.ttl))
@@ -28,12 +29,12 @@ extension DNSMessage {
     }
 
     /// The SVCB or HTTPS records of this response for the question, after the checks of
-    /// ``records(answering:id:)``.
+    /// ``records(answering:)``.
     ///
     /// If one record is malformed, all are treated as absent (RFC 9460 §2.2). A client that used the others would not
     /// connect as the owner of the zone intended.
-    func services(answering question: DNSQuestion, id: UInt16) throws(UpstreamError) -> ServiceReply {
-        try check(answering: question, id: id)
+    func services(answering question: DNSQuestion) throws(UpstreamError) -> ServiceReply {
+        try check(answering: question)
         let found = try follow(question)
         var records: [HTTPSRecord] = []
         for case .other(question.type, let octets) in found.records.map(\.data) {
@@ -50,8 +51,8 @@ extension DNSMessage {
     }
 
     /// Checks that the message is a complete response to the question.
-    private func check(answering question: DNSQuestion, id: UInt16) throws(UpstreamError) {
-        guard flags.isResponse, flags.opcode == 0, self.id == id else {
+    private func check(answering question: DNSQuestion) throws(UpstreamError) {
+        guard flags.isResponse, flags.opcode == 0 else {
             throw UpstreamError(.wrongAnswer, "the message is not a response to this query")
         }
         switch flags.responseCode {

@@ -34,7 +34,7 @@ package struct JSONUpstream: ServiceUpstream {
             let name = try question.host.askedName()
             let asked = DNSQuestion(try question.host.dnsName(), DNSType(family))
             answer[family] = try await reply(to: asked, named: name, subnet: question.subnet) {
-                (message) throws(UpstreamError) in try message.records(answering: asked, id: 0)
+                (message) throws(UpstreamError) in try message.records(answering: asked)
             }
         }
         return answer
@@ -43,7 +43,7 @@ package struct JSONUpstream: ServiceUpstream {
     package func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply {
         let asked = DNSQuestion(question.name, .https)
         return try await reply(to: asked, named: "\(question.name)", subnet: question.subnet) {
-            (message) throws(UpstreamError) in try message.services(answering: asked, id: 0)
+            (message) throws(UpstreamError) in try message.services(answering: asked)
         }
     }
 

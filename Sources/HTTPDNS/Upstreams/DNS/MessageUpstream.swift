@@ -62,7 +62,7 @@ extension MessageUpstream {
             var query = MessageQuery(DNSQuestion(try question.host.dnsName(), DNSType(family)))
             query.subnet = question.subnet
             let message = try await response(to: query)
-            answer[family] = try message.records(answering: query.question, id: message.id)
+            answer[family] = try message.records(answering: query.question)
         }
         return answer
     }
@@ -71,7 +71,7 @@ extension MessageUpstream {
         var query = MessageQuery(DNSQuestion(question.name, .https))
         query.subnet = question.subnet
         let message = try await response(to: query)
-        return try message.services(answering: query.question, id: message.id)
+        return try message.services(answering: query.question)
     }
 }
 
