@@ -138,7 +138,7 @@ extension LookupMachine {
             times[upstream].record(time, isAnswer: isAnswer)
         }
         // Results of questions from another network do not count.
-        if let time, question.generation == health.generation { health.record(event, after: time, now: now) }
+        if let time, question.context.generation == health.generation { health.record(event, after: time, now: now) }
         let next = lookups.change(question.id.lookup) { lookup in
             lookup.questions.removeAll { $0 == question.id }
             return lookup.schedule.event(event, now: now)
@@ -180,13 +180,9 @@ extension LookupMachine {
         let question = lookups.change(id) { lookup -> UpstreamQuestion? in
             // A later decision of the same step may have ended the lookup or stopped waiting for the upstream.
             guard lookup.schedule.awaits(upstream, for: families) else { return nil }
-            let request = lookup.context.request
             let question = UpstreamQuestion(
                 id: UpstreamQuestion.ID(lookup: id, upstream: upstream, families: families),
-                question: Question(request.host, families: families, subnet: request.subnet),
-                isTrusted: lookup.context.isTrusted,
-                isFresh: lookup.context.isFresh,
-                generation: lookup.context.generation
+                context: lookup.context
             )
             lookup.questions.append(question.id)
             return question

@@ -6,7 +6,7 @@ import Names
 typealias CallerID = Int
 
 /// The parameters of a lookup.
-struct LookupContext {
+struct LookupContext: Sendable {
     let request: LookupRequest
     let scope: CacheScope
     let network: String
@@ -28,13 +28,13 @@ struct UpstreamQuestion: Sendable {
     }
 
     let id: ID
-    let question: Question
-    /// Whether the answer is not checked.
-    let isTrusted: Bool
-    /// Whether to ignore shared answers.
-    let isFresh: Bool
-    /// The ``UpstreamHealth/generation`` when the lookup started.
-    let generation: Int
+    /// The parameters of the lookup.
+    let context: LookupContext
+
+    /// The question that the upstream gets.
+    var question: Question {
+        Question(context.request.host, families: id.families, subnet: context.request.subnet)
+    }
 }
 
 /// A lookup under way and its waiting callers. It lives while a caller waits, or while it is needed for the cache.
@@ -53,12 +53,6 @@ struct Lookup: KeyedLookup {
 
     /// When the lookup must be ticked.
     var nextTick: Moment { schedule.hasAnswer ? schedule.nextTick : min(schedule.nextTick, staleAt) }
-
-    init(key: LookupKey, context: LookupContext, schedule: UpstreamSchedule) {
-        self.key = key
-        self.context = context
-        self.schedule = schedule
-    }
 }
 
 /// The lookups of addresses under way, one for each key, and their callers.

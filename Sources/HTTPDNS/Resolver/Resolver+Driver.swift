@@ -195,7 +195,7 @@ extension Resolver {
 
     /// Asks ``ResolverConfiguration/Cache/shared`` first, and shares a new answer.
     private func askSharing(_ question: UpstreamQuestion) async {
-        if !question.isFresh, let answer = await sharedAnswer(to: question) {
+        if !question.context.isFresh, let answer = await sharedAnswer(to: question) {
             return handle(.answered(question, .success(answer), after: nil), now: time.now())
         }
         // The upstream's response time excludes the query of the shared answers.
@@ -227,7 +227,7 @@ extension Resolver {
     }
 
     private func result(of question: UpstreamQuestion) async -> Result<Answer, UpstreamError> {
-        await checkedAnswer(to: question.question, from: question.id.upstream, isTrusted: question.isTrusted)
+        await checkedAnswer(to: question.question, from: question.id.upstream, isTrusted: question.context.isTrusted)
     }
 
     // Kept out of the async function so that its frame stays small.
