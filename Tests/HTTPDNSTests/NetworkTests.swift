@@ -298,12 +298,8 @@ struct NetworkTests {
         var ranking = EndpointRanking(limits: .init())
         let prefix = IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) }
         ranking.networkChanged(to: Network(id: "x", families: .v6, nat64: [prefix].compactMap { $0 }))
-        let order = ranking.order(
-            v4: addresses("192.0.2.1"),
-            v6: addresses("2001:db8::1"),
-            port: 443,
-            now: Moment(nanoseconds: 0)
-        )
+        let known = HostAddresses(v4: addresses("192.0.2.1"), v6: addresses("2001:db8::1"))
+        let order = ranking.order(known, port: 443, now: Moment(nanoseconds: 0))
         #expect(order.addresses == addresses("2001:db8::1 64:ff9b::c000:201"))
     }
 

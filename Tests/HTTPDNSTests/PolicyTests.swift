@@ -118,7 +118,7 @@ struct EndpointRankingTests {
     static func endpoint(_ text: String, port: UInt16 = 443) -> Endpoint { Endpoint(address(text), port: port) }
 
     static func order(_ ranking: EndpointRanking, v4: String, v6: String = "", at seconds: Int = 0) -> String {
-        ranking.order(v4: addresses(v4), v6: addresses(v6), port: 443, now: at(seconds)).addresses
+        ranking.order(HostAddresses(v4: addresses(v4), v6: addresses(v6)), port: 443, now: at(seconds)).addresses
             .map(\.description).joined(separator: " ")
     }
 

@@ -11,7 +11,7 @@ import Testing
 struct ServicePlanTests {
     private static func plan(
         _ texts: [String],
-        own: ServicePlan.Addresses,
+        own: HostAddresses,
         usesECH: Bool = true,
         random: [Double] = [0.1, 0.2, 0.3]
     ) -> [String]? {
@@ -34,7 +34,7 @@ struct ServicePlanTests {
         return plan?.endpoints.map(\.description)
     }
 
-    private static let own = ServicePlan.Addresses(v4: addresses("192.0.2.1"), v6: addresses("2001:db8::1"))
+    private static let own = HostAddresses(v4: addresses("192.0.2.1"), v6: addresses("2001:db8::1"))
 
     @Test("priority comes first, then families alternate, and the origin's own port is the last resort")
     func order() {
@@ -48,7 +48,7 @@ struct ServicePlanTests {
 
     @Test("equal priorities are in random order")
     func shuffled() {
-        let own = ServicePlan.Addresses(v4: addresses("192.0.2.1"))
+        let own = HostAddresses(v4: addresses("192.0.2.1"))
         let texts = ["1 . port=1", "1 . port=2"]
         #expect(Self.plan(texts, own: own, random: [0.1, 0.9])?.first == "192.0.2.1:1")
         #expect(Self.plan(texts, own: own, random: [0.9, 0.1])?.first == "192.0.2.1:2")
@@ -56,7 +56,7 @@ struct ServicePlanTests {
 
     @Test("ECH is required if all records have it, unless the client cannot use it")
     func ech() throws {
-        let own = ServicePlan.Addresses(v4: addresses("192.0.2.1"))
+        let own = HostAddresses(v4: addresses("192.0.2.1"))
         let ech = Base64.encode(try ServerECH(publicName: "b.test").configurations)
         #expect(Self.plan(["1 . port=1 ech=\(ech)"], own: own) == ["192.0.2.1:1"])
         #expect(Self.plan(["1 . port=1 ech=\(ech)"], own: own, usesECH: false) == ["192.0.2.1:1", "192.0.2.1:443"])
@@ -67,7 +67,7 @@ struct ServicePlanTests {
     @Test("hints replace addresses that have not arrived, and without hints there is no plan")
     func hints() {
         let text = "1 svc.example. ipv4hint=192.0.2.7 ipv6hint=2001:db8::7"
-        #expect(Self.plan([text], own: ServicePlan.Addresses()) == ["[2001:db8::7]:443", "192.0.2.7:443"])
+        #expect(Self.plan([text], own: HostAddresses()) == ["[2001:db8::7]:443", "192.0.2.7:443"])
         #expect(Self.plan(["1 svc.example."], own: Self.own) == nil)
     }
 }

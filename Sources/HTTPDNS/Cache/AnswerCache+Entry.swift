@@ -63,18 +63,11 @@ extension AnswerCache.Entry {
         expiry.nanoseconds(since: now) < expiry.nanoseconds(since: storedAt(.both)) / 10
     }
 
-    /// The addresses of these families in the order to try them.
-    func ordered(
-        _ families: Families,
-        port: UInt16,
-        now: Moment,
-        by ranking: EndpointRanking
-    ) -> (addresses: [IPAddress], until: Moment) {
-        ranking.order(
+    /// The addresses of these families.
+    func addresses(of families: Families) -> HostAddresses {
+        HostAddresses(
             v4: families.contains(.v4) ? v4?.addresses ?? [] : [],
-            v6: families.contains(.v6) ? v6?.addresses ?? [] : [],
-            port: port,
-            now: now
+            v6: families.contains(.v6) ? v6?.addresses ?? [] : []
         )
     }
 }

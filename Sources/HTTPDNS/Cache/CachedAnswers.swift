@@ -101,13 +101,9 @@ struct CachedAnswers {
         return cache.find(key) { entry in
             entry.order.until = .past
             guard hasFailed, now >= entry.forceAt else { return false }
-            let allFailed = ranking.areAllDemoted(
-                v4: families.contains(.v4) ? entry.v4?.addresses ?? [] : [],
-                v6: families.contains(.v6) ? entry.v6?.addresses ?? [] : [],
-                port: endpoint.port,
-                now: now
-            )
-            guard allFailed else { return false }
+            guard ranking.areAllDemoted(entry.addresses(of: families), port: endpoint.port, now: now) else {
+                return false
+            }
             // Expire the entry, so that the next caller waits for the upstreams; it serves as a fallback if they do
             // not answer.
             let over = now + (.zero - rules.staleWhileRefresh)

@@ -76,7 +76,7 @@ struct UseRules {
     ) -> Resolution? {
         let families = request.families
         if entry.order.until <= now || entry.order.port != port || entry.order.families != families {
-            let ordered = entry.ordered(families, port: port, now: now, by: ranking)
+            let ordered = ranking.order(entry.addresses(of: families), port: port, now: now)
             entry.ordered = ordered.addresses
             entry.order = AnswerCache.Order(families: families, port: port, until: ordered.until)
         }

@@ -148,18 +148,12 @@ extension LookupMachine {
         now: Moment
     ) -> ServicePlan? {
         let families = request.addresses.families
-        let addresses = { (entry: AnswerCache.Entry) in
-            ServicePlan.Addresses(
-                v4: families.contains(.v4) ? entry.v4?.addresses ?? [] : [],
-                v6: families.contains(.v6) ? entry.v6?.addresses ?? [] : []
-            )
-        }
         let routes = usableRoutes(of: answer, for: request)
         return ServicePlan(
             routes,
-            own: own.map(addresses) ?? ServicePlan.Addresses(),
+            own: own?.addresses(of: families) ?? HostAddresses(),
             hasFallback: !request.needsRoutes(routes),
-            targets: targets.mapValues(addresses),
+            targets: targets.mapValues { $0.addresses(of: families) },
             port: request.port,
             ranking: ranking,
             random: random,

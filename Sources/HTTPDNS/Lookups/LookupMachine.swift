@@ -113,7 +113,8 @@ struct LookupMachine {
         for request: LookupRequest,
         port: UInt16
     ) throws(ResolutionError) -> Resolution {
-        let ordered = result.entry.ordered(request.families, port: port, now: result.time, by: ranking).addresses
+        let addresses = result.entry.addresses(of: request.families)
+        let ordered = ranking.order(addresses, port: port, now: result.time).addresses
         guard !ordered.isEmpty else { throw .absent(request, entry: result.entry, now: result.time) }
         var resolution = Resolution(
             of: result.entry,

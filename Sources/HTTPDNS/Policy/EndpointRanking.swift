@@ -2,6 +2,14 @@
 
 import Names
 
+/// The addresses of a host by family.
+struct HostAddresses {
+    var v4: [IPAddress] = []
+    var v6: [IPAddress] = []
+
+    var isEmpty: Bool { v4.isEmpty && v6.isEmpty }
+}
+
 /// Orders endpoints: first by RFC 6724, then by the results of attempts. Without results, the upstream's order is kept,
 /// because it distributes clients over a service's addresses.
 struct EndpointRanking {
@@ -58,9 +66,10 @@ struct EndpointRanking {
     }
 
     /// Whether all addresses that are reachable in this network are tried last now; false if there are none.
-    func areAllDemoted(v4: [IPAddress], v6: [IPAddress], port: UInt16, now: Moment) -> Bool {
-        let (v4, v6) = usable(v4: v4, v6: v6)
-        return !(v4.isEmpty && v6.isEmpty) && (v4 + v6).allSatisfy { isDemoted(Endpoint($0, port: port), now: now) }
+    func areAllDemoted(_ addresses: HostAddresses, port: UInt16, now: Moment) -> Bool {
+        let reachable = reachable(addresses)
+        return !reachable.isEmpty
+            && (reachable.v4 + reachable.v6).allSatisfy { isDemoted(Endpoint($0, port: port), now: now) }
     }
 
     /// The measured connection time of the endpoint; nil if unknown or too old.
@@ -78,12 +87,12 @@ struct EndpointRanking {
     /// The addresses in the order to try them at `port`, alternating between families (RFC 8305 §4), and the time until
     /// which that order is valid.
     func order(
-        v4: [IPAddress],
-        v6: [IPAddress],
+        _ addresses: HostAddresses,
         port: UInt16,
         now: Moment
     ) -> (addresses: [IPAddress], until: Moment) {
-        let (v4, v6) = usable(v4: v4, v6: v6)
+        let reachable = reachable(addresses)
+        let (v4, v6) = (reachable.v4, reachable.v6)
         // Other names may share these endpoints and report on them, so an order is valid for at most a second.
         var until = now + .seconds(1)
         if states.isEmpty {
@@ -106,17 +115,15 @@ struct EndpointRanking {
     }
 
     /// The addresses that are reachable in this network; all if none seems reachable.
-    private func usable(v4: [IPAddress], v6: [IPAddress]) -> ([IPAddress], [IPAddress]) {
+    private func reachable(_ addresses: HostAddresses) -> HostAddresses {
+        let (v4, v6) = (addresses.v4, addresses.v6)
         switch network.families {
-        case .v4: v4.isEmpty ? (v4, v6) : (v4, [])
-        case .v6: translated(v4: v4, v6: v6)
-        default: (v4, v6)
+        case .v4: return v4.isEmpty ? addresses : HostAddresses(v4: v4)
+        case .v6:
+            let added = v4.flatMap { network.reachable($0) }.filter { $0.family == .v6 && !v6.contains($0) }
+            return v6.isEmpty && added.isEmpty ? addresses : HostAddresses(v6: v6 + added)
+        default: return addresses
         }
-    }
-
-    private func translated(v4: [IPAddress], v6: [IPAddress]) -> ([IPAddress], [IPAddress]) {
-        let added = v4.flatMap { network.reachable($0) }.filter { $0.family == .v6 && !v6.contains($0) }
-        return v6.isEmpty && added.isEmpty ? (v4, v6) : ([], v6 + added)
     }
 
     /// IPv6 addresses by the policy table; equal ones keep their order.

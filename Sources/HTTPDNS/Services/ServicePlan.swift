@@ -13,14 +13,6 @@ package final class ServicePlan: Hashable, Sendable {
     /// The data of the records for the endpoints that come from them.
     package let services: [Endpoint: EndpointService]
 
-    /// The addresses of a host by family.
-    struct Addresses {
-        var v4: [IPAddress] = []
-        var v6: [IPAddress] = []
-
-        var isEmpty: Bool { v4.isEmpty && v6.isEmpty }
-    }
-
     /// Puts the endpoints in order: by priority, with equal priorities in random order (RFC 9460 §2.4.1), then
     /// alternating families. The origin's own addresses follow (§3), if they may.
     ///
@@ -33,9 +25,9 @@ package final class ServicePlan: Hashable, Sendable {
     /// - Returns: Nil if no endpoint of a route is known.
     init?(
         _ routes: [ServiceRoute],
-        own: Addresses,
+        own: HostAddresses,
         hasFallback: Bool,
-        targets: [Host: Addresses],
+        targets: [Host: HostAddresses],
         port: UInt16,
         ranking: EndpointRanking,
         random: () -> Double,
@@ -44,15 +36,15 @@ package final class ServicePlan: Hashable, Sendable {
         var endpoints: [Endpoint] = []
         var services: [Endpoint: EndpointService] = [:]
         for route in Self.shuffled(routes, random: random) {
-            var addresses = route.target.map { targets[$0] ?? Addresses() } ?? own
+            var addresses = route.target.map { targets[$0] ?? HostAddresses() } ?? own
             if addresses.isEmpty {
-                addresses = Addresses(
+                addresses = HostAddresses(
                     v4: route.hints.filter { $0.family == .v4 },
                     v6: route.hints.filter { $0.family == .v6 }
                 )
             }
             let port = route.port ?? port
-            let ordered = ranking.order(v4: addresses.v4, v6: addresses.v6, port: port, now: now).addresses
+            let ordered = ranking.order(addresses, port: port, now: now).addresses
             let service = EndpointService(
                 applicationProtocols: route.protocols,
                 echConfigList: route.ech,
@@ -67,7 +59,7 @@ package final class ServicePlan: Hashable, Sendable {
         }
         guard !endpoints.isEmpty else { return nil }
         if hasFallback {
-            for address in ranking.order(v4: own.v4, v6: own.v6, port: port, now: now).addresses {
+            for address in ranking.order(own, port: port, now: now).addresses {
                 let endpoint = Endpoint(address, port: port)
                 if services[endpoint] == nil, endpoints.count < Self.maxEndpoints { endpoints.append(endpoint) }
             }

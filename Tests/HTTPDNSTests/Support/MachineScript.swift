@@ -198,7 +198,7 @@ struct MachineScript {
             case .success(let found):
                 let request = LookupRequest(host: host("x.example"), families: families)
                 lastResolution = try? machine.resolution(of: found, for: request, port: 443)
-                let ordered = found.entry.ordered(families, port: 443, now: found.time, by: machine.ranking)
+                let ordered = machine.ranking.order(found.entry.addresses(of: families), port: 443, now: found.time)
                 let plan = found.plan.map { " to \(words($0.endpoints))" } ?? ""
                 return "resume \(numbers): \(found.source) \(list(ordered.addresses))\(plan)"
             case .failure(let error): return "resume \(numbers): \(error.code)"
