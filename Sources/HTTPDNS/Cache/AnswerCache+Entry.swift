@@ -15,6 +15,13 @@ extension AnswerCache.Entry {
     /// Keeps the upstreams from being asked for these families before `moment`.
     mutating func pause(_ families: Families, until moment: Moment) { (failed, retryAt) = (families, moment) }
 
+    /// Lets the answers for these families expire at `moment`, unless they expire earlier.
+    mutating func expire(_ families: Families, at moment: Moment) {
+        for family in families.members {
+            if let kept = self[family] { self[family]?.expiresAt = min(kept.expiresAt, moment) }
+        }
+    }
+
     /// The time until which the entry answers for all these families.
     func expiry(of families: Families) -> Moment {
         var expiry = Moment.never

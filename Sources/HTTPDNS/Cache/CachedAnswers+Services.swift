@@ -49,7 +49,7 @@ extension CachedAnswers {
         guard let known = services(of: request, scope: scope), !known.routes.isEmpty, known.forceAt <= now else {
             return
         }
-        let over = now + (.zero - rules.staleWhileRefresh)
+        let over = now - rules.staleWhileRefresh
         let expired = known.with(
             expiresAt: min(known.expiresAt, over),
             forceAt: now + rules.forcedRefreshInterval
@@ -57,11 +57,7 @@ extension CachedAnswers {
         store(expired, of: request, scope: scope)
         for target in known.routes.compactMap(\.target).prefix(OriginSchedule.maxTargets) {
             let key = AnswerCache.Key(LookupRequest(host: target, families: families), scope: scope)
-            _ = cache.find(key) { entry in
-                for family in families.members {
-                    if let kept = entry[family] { entry[family]?.expiresAt = min(kept.expiresAt, over) }
-                }
-            }
+            _ = cache.find(key) { $0.expire(families, at: over) }
         }
     }
 

@@ -106,10 +106,7 @@ struct CachedAnswers {
             }
             // Expire the entry, so that the next caller waits for the upstreams; it serves as a fallback if they do
             // not answer.
-            let over = now + (.zero - rules.staleWhileRefresh)
-            for family in families.members where rules.maxStale > .zero {
-                if let kept = entry[family] { entry[family]?.expiresAt = min(kept.expiresAt, over) }
-            }
+            if rules.maxStale > .zero { entry.expire(families, at: now - rules.staleWhileRefresh) }
             entry.forceAt = now + rules.forcedRefreshInterval
             return true
         } ?? false

@@ -23,7 +23,7 @@ extension LookupMachine {
         if isDue, known.failures > 0 { return (nil, false) }
         if known.records.isEmpty { return (resolution.plain, isDue) }
         let families = request.addresses.families
-        let over = now + (.zero - configuration.cache.staleWhileRefresh)
+        let over = now - configuration.cache.staleWhileRefresh
         guard known.expiresAt > over else { return (nil, false) }
         let routes = usableRoutes(of: known, for: request)
         var targets: [Host: AnswerCache.Entry] = [:]

@@ -25,6 +25,9 @@ package struct Moment: Hashable, Comparable, Sendable {
         return overflow ? (duration.nanoseconds > 0 ? .never : .past) : Moment(nanoseconds: sum)
     }
 
+    /// The time before `moment` by `duration`, clamped to ``past`` and ``never``.
+    package static func - (moment: Moment, duration: Duration) -> Moment { moment + (.zero - duration) }
+
     /// The time from `other` to `moment`, clamped to 64 bits of nanoseconds.
     package static func - (moment: Moment, other: Moment) -> Duration { .nanoseconds(moment.nanoseconds(since: other)) }
 
