@@ -77,6 +77,6 @@ extension UseRules {
     /// that ECH would hide, so the first pause is short; and upstreams that never answer this type are not asked at each
     /// connection.
     fileprivate func pause(after failures: Int) -> Duration {
-        min(failureTTL * (1 << min(failures - 1, 10)), staleRecheck)
+        failureTTL.doubled(failures - 1, upTo: staleRecheck)
     }
 }

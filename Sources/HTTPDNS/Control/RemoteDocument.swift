@@ -120,7 +120,7 @@ struct RemoteState {
     ///
     /// - Parameter now: Seconds since 1970.
     func pause(interval: Duration, now: Int64) -> Duration {
-        let pause = failures == 0 ? interval : min(Self.firstRetry * (1 << min(failures - 1, 10)), interval)
+        let pause = failures == 0 ? interval : Self.firstRetry.doubled(failures - 1, upTo: interval)
         guard let document else { return pause }
         return min(pause, .seconds(max(1, document.expires - now)))
     }

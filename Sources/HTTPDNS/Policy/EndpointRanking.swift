@@ -54,8 +54,7 @@ struct EndpointRanking {
     /// Records a failed attempt: the endpoint is tried last for a while, longer after each failure.
     mutating func failed(_ endpoint: Endpoint, now: Moment) {
         let failures = (states[endpoint]?.failures ?? 0) + 1
-        let factor = 1 << min(failures - 1, 10)
-        let demotion = min(limits.demotion.lowerBound * factor, limits.demotion.upperBound)
+        let demotion = limits.demotion.lowerBound.doubled(failures - 1, upTo: limits.demotion.upperBound)
         states[endpoint] = State(failures: failures, demotedUntil: now + demotion, touched: now)
         if states.count > limits.maxEndpoints { trim(now) }
     }

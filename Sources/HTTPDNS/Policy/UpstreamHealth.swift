@@ -55,7 +55,7 @@ struct UpstreamHealth {
 
     /// The time to the next probe. An outage is often over in seconds, so the first probes come soon.
     private func pause(after probes: Int) -> Duration {
-        min(Self.firstProbe * (1 << min(probes, 10)), limits.probeInterval)
+        Self.firstProbe.doubled(probes, upTo: limits.probeInterval)
     }
 
     /// Records an answer and its response time.

@@ -52,4 +52,7 @@ extension Duration {
         let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
         return carry ? (seconds > 0 ? .max : .min) : sum
     }
+
+    /// The pause after failures in a row: the duration doubled this many times, at most 10, and not longer than `limit`.
+    func doubled(_ times: Int, upTo limit: Duration) -> Duration { min(self * (1 << min(times, 10)), limit) }
 }

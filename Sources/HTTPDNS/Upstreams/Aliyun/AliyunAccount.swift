@@ -82,7 +82,7 @@ final class AliyunAccount: Sendable {
                 state.failures += 1
                 return state.failures
             }
-            return min(AliyunSchedule.retry * (1 << min(failures - 1, 10)), AliyunSchedule.longestRetry)
+            return AliyunSchedule.retry.doubled(failures - 1, upTo: AliyunSchedule.longestRetry)
         }
     }
 
