@@ -90,6 +90,15 @@ public struct Answer: Hashable, Sendable {
         box = Box(Parts(v4: v4, v6: v6, clientAddress: clientAddress, extra: extra))
     }
 
+    /// The answer for a name with these addresses: a family without an address has no record.
+    init(_ addresses: [IPAddress], families: Families, ttl: Duration?) {
+        self.init()
+        for family in families.members {
+            let found = addresses.filter { $0.family == family }
+            self[family] = found.isEmpty ? .absent(.noRecord, ttl: ttl) : .addresses(found, ttl: ttl)
+        }
+    }
+
     /// Whether the answers have the same content.
     public static func == (one: Answer, other: Answer) -> Bool {
         one.box === other.box || one.box.parts == other.box.parts

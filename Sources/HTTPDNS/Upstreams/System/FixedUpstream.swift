@@ -28,12 +28,7 @@ package struct FixedUpstream: TableUpstream {
         guard let addresses = table[question.host] else {
             throw UpstreamError(.unsupported, "\"\(question.host)\" is not in the table")
         }
-        var answer = Answer()
-        for family in question.families.members {
-            let found = addresses.filter { $0.family == family }
-            // The table is complete for its names: a denial with a TTL keeps other upstreams from being asked.
-            answer[family] = found.isEmpty ? .absent(.noRecord, ttl: ttl) : .addresses(found, ttl: ttl)
-        }
-        return answer
+        // The table is complete for its names: a denial with a TTL keeps other upstreams from being asked.
+        return Answer(addresses, families: question.families, ttl: ttl)
     }
 }

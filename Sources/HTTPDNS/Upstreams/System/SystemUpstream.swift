@@ -54,12 +54,7 @@ package final class SystemUpstream: Upstream {
     package func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         if question.host.hasTrailingDot, let answer = try? await hosts?.answer(question) { return answer }
         let addresses = try await work.run { [lookUp] in lookUp(question.host.text, question.families) }
-        var answer = Answer()
-        for family in question.families.members {
-            let found = addresses.filter { $0.family == family }
-            answer[family] = found.isEmpty ? .absent(.noRecord, ttl: nil) : .addresses(found, ttl: nil)
-        }
-        return answer
+        return Answer(addresses, families: question.families, ttl: nil)
     }
 }
 
