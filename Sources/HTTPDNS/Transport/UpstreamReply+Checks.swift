@@ -26,11 +26,8 @@ extension UpstreamReply {
     /// The first field of a name. Faster than the subscript of `HTTPFields`, which searches for further fields to join.
     func field(_ name: HTTPField.Name) -> String? { fields.first { $0.name == name }?.value }
 
-    /// The time that the reply spent in caches (RFC 9111 §5.1), at most a day.
-    var age: Duration {
-        let seconds = field(.age).flatMap { Int64($0) } ?? 0
-        return .seconds(min(max(seconds, 0), 86_400))
-    }
+    /// The time that the reply spent in caches, in seconds (RFC 9111 §5.1); at most a day.
+    var age: UInt32 { UInt32(clamping: min(field(.age).flatMap { Int64($0) } ?? 0, 86_400)) }
 
     /// The body as text: ASCII without control characters other than line ends and tabs.
     func text() throws(UpstreamError) -> String {

@@ -71,7 +71,7 @@ package final class DoHUpstream: MessageUpstream {
                     throw UpstreamError(.wrongAnswer, "the message is not a response to this query")
                 }
                 message = try query.checked(message)
-                message.age(by: UInt32(clamping: reply.age.components.seconds))
+                message.age(by: reply.age)
                 return message
             }
         )

@@ -67,7 +67,7 @@ package struct JSONUpstream: ServiceUpstream {
                 guard let body = JSONValue(reply.body), var message = try DNSMessage(body) else {
                     throw UpstreamError(.malformedAnswer, "the reply is not DNS in JSON")
                 }
-                message.age(by: UInt32(clamping: reply.age.components.seconds))
+                message.age(by: reply.age)
                 return try read(message)
             }
         )
