@@ -25,12 +25,8 @@ extension LookupMachine {
             return refuse(caller, with: .noAddress, message: "\(request.host): no address family is asked for")
         }
         guard !NamePolicy.isOnion(request.host) || isForUpstreams(request.host) else {
-            let remedy = "use a SOCKS proxy of Tor"
-            return refuse(
-                caller,
-                with: .noSuchName,
-                message: "\(request.host): names of Tor are not looked up (RFC 7686); \(remedy)"
-            )
+            let message = "\(request.host): names of Tor are not looked up (RFC 7686); use a SOCKS proxy of Tor"
+            return refuse(caller, with: .noSuchName, message: message)
         }
         let known =
             checksCache || caller != nil ? answers.cachedResult(for: request, now: now) : (result: nil, isUsable: false)
@@ -48,12 +44,8 @@ extension LookupMachine {
             if !isFresh, scope.isKept, let caller, let stale = answers.staleResult(for: request, in: scope, now: now) {
                 return resume([caller], with: .success(stale))
             }
-            let count = configuration.limits.maxLookups
-            return refuse(
-                caller,
-                with: .tooManyLookups,
-                message: "\(request.host): \(count) names are being looked up already"
-            )
+            let message = "\(request.host): \(configuration.limits.maxLookups) names are being looked up already"
+            return refuse(caller, with: .tooManyLookups, message: message)
         }
         let route = route(to: request.host, now: now)
         let (lookup, first) = start(request, by: route, isFresh: isFresh, now: now)

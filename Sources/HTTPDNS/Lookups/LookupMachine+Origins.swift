@@ -27,7 +27,7 @@ extension LookupMachine {
 
     /// Whether a table that must be read first may have a name. Only after that is the name sent to a service.
     private var tablesComeFirst: Bool {
-        configuration.upstreams.indices.contains { upstreams[$0].kind == .fixed && upstreams[$0].table == nil }
+        configuration.upstreams.indices.contains { isTable($0) && upstreams[$0].table == nil }
     }
 
     /// Handles the moments that callers of origins waited for.
@@ -77,8 +77,7 @@ extension LookupMachine {
             let since = lookup.holdsServices ? now : firstArrival(of: result, for: lookup.request, now: now)
             if lookup.holdsServices {
                 lookup.holdsServices = false
-                origins.all[caller] = lookup
-                lookUpHeldServices(of: lookup.request, for: caller, after: result, isFresh: lookup.isFresh, now: now)
+                lookUpHeldServices(of: lookup, for: caller, after: result, now: now)
             }
             let isUsable = isUsable(result, for: lookup.request)
             // Records do not apply to addresses from a table or from the system.
@@ -102,19 +101,17 @@ extension LookupMachine {
         advance(caller, event, now: now)
     }
 
-    /// Asks for records that waited for the addresses, but only if the addresses are from a service or there are none.
+    /// Asks for records that waited for the addresses, but only if a service answered.
     private mutating func lookUpHeldServices(
-        of request: OriginRequest,
+        of lookup: OriginLookup,
         for caller: CallerID,
         after result: Result<LookupResult, ResolutionError>,
-        isFresh: Bool,
         now: Moment
     ) {
-        if isOfService(result) {
-            lookUpServices(of: request.service, origin: request.addresses.host, for: caller, isFresh: isFresh, now: now)
-        } else {
-            origins.arrived.append((caller, .services(nil)))
-        }
+        guard isOfService(result) else { return origins.arrived.append((caller, .services(nil))) }
+        let request = lookup.request
+        let host = request.addresses.host
+        lookUpServices(of: request.service, origin: host, for: caller, isFresh: lookup.isFresh, now: now)
     }
 
     private mutating func advance(_ caller: CallerID, _ event: OriginSchedule.Event, now: Moment) {

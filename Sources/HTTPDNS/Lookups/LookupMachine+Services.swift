@@ -93,7 +93,7 @@ extension LookupMachine {
         let health = health
         let order = configuration.order
             .arrange(configuration.upstreams.count, roundTrip: { health.roundTrip($0) }, random: random)
-            .filter { !health.isDown($0, now: now) && upstreams[$0].kind != .fixed }
+            .filter { !health.isDown($0, now: now) && !isTable($0) }
         let carriers = order.filter { upstreams[$0].carriesServices && !silence.isPaused($0, now: now) }
         guard let first = order.first, first == carriers.first else { return [] }
         return carriers

@@ -41,8 +41,12 @@ extension LookupMachine {
         return asked.isEmpty || asked.contains { !health.isDown($0, now: now) }
     }
 
-    /// The upstreams that are not tables. A table says nothing about other names, and is never down.
-    private var notTables: [Int] { configuration.upstreams.indices.filter { upstreams[$0].kind != .fixed } }
+    /// Whether an upstream is a table that the user wrote. It says nothing about other names, and is never down.
+    func isTable(_ upstream: Int) -> Bool { upstreams[upstream].kind == .fixed }
+
+    private var tables: [Int] { configuration.upstreams.indices.filter { isTable($0) } }
+
+    private var notTables: [Int] { configuration.upstreams.indices.filter { !isTable($0) } }
 
     /// Asks an upstream that is due for a probe, if all are down. The name policy does not apply: the name belongs to
     /// the DNS itself.
@@ -60,7 +64,6 @@ extension LookupMachine {
         guard isOn else { return Route(candidates: system, scope: .system, isTrusted: true) }
         guard policy.isForUpstreams(host) else {
             // A table that the user wrote sends the name to no service.
-            let tables = (0..<count).filter { upstreams[$0].kind == .fixed }
             return Route(candidates: tables + system, scope: scopes.current, isTrusted: true)
         }
         if count == 0 { return Route(candidates: system, scope: scopes.current) }
@@ -70,10 +73,9 @@ extension LookupMachine {
         let order = configuration.order
             .arrange(others.count, roundTrip: { health.roundTrip(others[$0]) }, random: random)
         let choice = self.health.choose(among: order.map { others[$0] }, now: now)
-        let isTable = { [upstreams] (index: Int) in upstreams[index].kind == .fixed }
         let candidates =
             configuration.order.asksTablesFirst
-            ? (0..<count).filter(isTable) + choice.upstreams
+            ? tables + choice.upstreams
             : (0..<count).filter { isTable($0) || choice.upstreams.contains($0) }
         return Route(candidates: candidates, probe: choice.probe, scope: scopes.current)
     }
@@ -86,7 +88,7 @@ extension LookupMachine {
     /// The plan for asking the upstreams of a route.
     func plan(for route: Route) -> UpstreamSchedule.Plan {
         // If the network drops all packets to the first upstreams, the last one is still asked in time.
-        let services = route.candidates.filter { upstreams[$0].kind != .fixed }.count
+        let services = route.candidates.filter { !isTable($0) }.count
         let turn = configuration.limits.total / max(1, services)
         let candidates = route.candidates.map { index in
             var candidate = UpstreamSchedule.Candidate(
@@ -95,7 +97,7 @@ extension LookupMachine {
                 budget: configuration.limits.upstream
             )
             // A name in a table is sent to no service, however long the table takes.
-            guard upstreams[index].kind != .fixed else { return candidate }
+            guard !isTable(index) else { return candidate }
             if configuration.order == .hedge {
                 let usual = health.usualTime(index) ?? UpstreamOrder.firstHedge
                 candidate.hedgeAfter = min(max(usual, UpstreamOrder.shortestHedge), turn)
@@ -111,7 +113,7 @@ extension LookupMachine {
             reachable: ranking.network.reachableFamilies
         )
         guard case .race(let width) = configuration.order.kind else { return plan }
-        let tables = candidates.prefix { upstreams[$0.upstream].kind == .fixed }.count
+        let tables = candidates.prefix { isTable($0.upstream) }.count
         if tables == 0 {
             plan.atOnce = width
         } else {
