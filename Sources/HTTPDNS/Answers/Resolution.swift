@@ -36,9 +36,9 @@ public struct Resolution: Hashable, Sendable {
     let ageNanoseconds: Int64
     let ttlNanoseconds: Int64
     /// The HTTPS records that were asked for; nil if they are unknown or have not arrived.
-    let answer: ServiceAnswer?
+    private(set) var answer: ServiceAnswer?
     /// The endpoints that the records lead to; nil if there are none, or the records were not asked for.
-    let plan: ServicePlan?
+    private(set) var plan: ServicePlan?
     /// Whether the upstream has not answered for one of the families.
     package internal(set) var isPartial = false
 
@@ -105,18 +105,8 @@ public struct Resolution: Hashable, Sendable {
 
     /// The resolution with other records.
     func with(_ answer: ServiceAnswer?, plan: ServicePlan?) -> Resolution {
-        var resolution = Resolution(
-            host: host,
-            addresses: addresses,
-            port: port,
-            source: source,
-            provenance: provenance,
-            age: ageNanoseconds,
-            ttl: ttlNanoseconds,
-            answer: answer,
-            plan: plan
-        )
-        resolution.isPartial = isPartial
+        var resolution = self
+        (resolution.answer, resolution.plan) = (answer, plan)
         return resolution
     }
 

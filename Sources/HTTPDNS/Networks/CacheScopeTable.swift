@@ -19,34 +19,32 @@ struct CacheScopeTable {
     /// The maximum number of networks with cached answers.
     static let maxNetworks = 16
 
-    private var scopes: [(id: String, scope: CacheScope)] = [("", 1)]
+    /// The known networks and their scopes; the current network is the last.
+    private(set) var all: [(id: String, scope: CacheScope)] = [("", 1)]
     private var next: CacheScope = 2
 
     /// The scope of the current network.
-    var current: CacheScope { scopes.last?.scope ?? 1 }
-
-    /// The known networks and their scopes.
-    var all: [(id: String, scope: CacheScope)] { scopes }
+    var current: CacheScope { all.last?.scope ?? 1 }
 
     /// Makes a network the current one.
     ///
     /// - Returns: The scope of the network that is evicted, if any.
     mutating func enter(_ id: String) -> CacheScope? {
-        if let known = scopes.firstIndex(where: { $0.id == id }) {
-            scopes.append(scopes.remove(at: known))
+        if let known = all.firstIndex(where: { $0.id == id }) {
+            all.append(all.remove(at: known))
             return nil
         }
-        scopes.append((id, next))
+        all.append((id, next))
         next += 1
-        return scopes.count > Self.maxNetworks ? scopes.removeFirst().scope : nil
+        return all.count > Self.maxNetworks ? all.removeFirst().scope : nil
     }
 
     /// The scope of a network. A new network gets a scope if there is room, otherwise nil.
     mutating func scope(for id: String) -> CacheScope? {
-        if let known = scopes.first(where: { $0.id == id }) { return known.scope }
-        guard scopes.count < Self.maxNetworks else { return nil }
+        if let known = all.first(where: { $0.id == id }) { return known.scope }
+        guard all.count < Self.maxNetworks else { return nil }
         defer { next += 1 }
-        scopes.insert((id, next), at: 0)
+        all.insert((id, next), at: 0)
         return next
     }
 }

@@ -72,9 +72,6 @@ struct UpstreamHealth {
         }
     }
 
-    /// Records a response.
-    mutating func answered(_ upstream: Int, at now: Moment) { states[upstream].answeredAt = now }
-
     /// Records a timeout. It does not count if the upstream has responded to another question since. The name's own
     /// servers are then at fault.
     mutating func timedOut(_ upstream: Int, askedAt: Moment, now: Moment) {
@@ -132,7 +129,7 @@ extension UpstreamHealth {
         switch event {
         case .answered(let upstream, _, _):
             succeeded(upstream, after: time)
-            answered(upstream, at: now)
+            states[upstream].answeredAt = now
         case .failed(let upstream, _, let error): failed(upstream, with: error, now: now)
         case .tick: break
         }

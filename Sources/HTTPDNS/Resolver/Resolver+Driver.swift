@@ -36,8 +36,6 @@ extension Resolver {
         /// Whether a network is being announced. No other call may announce one at the same time.
         var isAnnouncing = false
 
-        init(machine: LookupMachine) { self.machine = machine }
-
         /// Takes the network to announce now; nil if there is none, or if one is being announced.
         mutating func takeUnannounced() -> Network? {
             guard !isAnnouncing, let network = unannounced else { return nil }

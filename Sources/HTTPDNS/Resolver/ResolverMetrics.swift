@@ -18,30 +18,26 @@ public struct ResolverMetrics: Sendable {
     }
 
     func answered(by upstream: String, with result: Result<Answer, UpstreamError>, after time: Duration) {
-        let outcome: String
         switch result {
         case .success:
-            outcome = "answer"
             let timer = Timer(
                 label: "beeline_dns_answer_time",
                 dimensions: [("upstream", upstream)],
                 factory: factory
             )
             timer.recordNanoseconds(time.nanoseconds)
-        case .failure(let error): outcome = error.code.description
+            count(upstream, outcome: "answer")
+        case .failure(let error): count(upstream, outcome: error.code.description)
         }
-        Counter(
-            label: "beeline_dns_questions",
-            dimensions: [("upstream", upstream), ("outcome", outcome)],
-            factory: factory
-        ).increment()
     }
 
     /// Counts an answer from another resolver; see ``SharedAnswers``.
-    func shared(_ upstream: String) {
+    func shared(_ upstream: String) { count(upstream, outcome: "shared") }
+
+    private func count(_ upstream: String, outcome: String) {
         Counter(
             label: "beeline_dns_questions",
-            dimensions: [("upstream", upstream), ("outcome", "shared")],
+            dimensions: [("upstream", upstream), ("outcome", outcome)],
             factory: factory
         ).increment()
     }
