@@ -146,19 +146,15 @@ final class UpstreamService: Sendable {
     private func moveOn(from request: UpstreamRequest, after error: UpstreamError, isLast: Bool) throws(UpstreamError) {
         guard error.code.reaction == .tryElsewhere else { throw error }
         if case .next(avoiding: _, recording: let used)? = request.side { failed.add(failed: used) }
-        moveOn(from: request, untrusted: error.code == .untrusted)
-        guard !isLast, !Task.isCancelled else { throw error }
-    }
-
-    private func moveOn(from request: UpstreamRequest, untrusted: Bool) {
         state.withLockedValue { state in
             // Another question may have moved on already.
             guard state.endpoints[state.firstEndpoint] == request.endpoints[0] else { return }
-            if untrusted, names.count > 1, names[state.firstName] == request.origin.host {
+            if error.code == .untrusted, names.count > 1, names[state.firstName] == request.origin.host {
                 state.firstName = (state.firstName + 1) % names.count
             } else {
                 state.firstEndpoint = (state.firstEndpoint + 1) % state.endpoints.count
             }
         }
+        guard !isLast, !Task.isCancelled else { throw error }
     }
 }

@@ -27,12 +27,7 @@ package struct DNSName: Sendable, CustomStringConvertible {
             self = .root
             return
         }
-        guard let wire = Self.wire(of: text) else { return nil }
-        self.wire = wire
-    }
-
-    private static func wire(of text: String) -> [UInt8]? {
-        guard text.utf8.count <= maxOctets else { return nil }
+        guard text.utf8.count <= Self.maxOctets else { return nil }
         // Copies the text with an offset of one: each label's length replaces the dot before the label.
         var wire: [UInt8] = []
         wire.reserveCapacity(text.utf8.count + 2)
@@ -41,7 +36,7 @@ package struct DNSName: Sendable, CustomStringConvertible {
         // The final dot has no octet in wire format.
         if wire.count > 1, wire.last == UInt8(ascii: ".") { wire.removeLast() }
         wire.append(UInt8(ascii: "."))
-        guard wire.count <= maxOctets else { return nil }
+        guard wire.count <= Self.maxOctets else { return nil }
         var lengthAt = 0
         for place in 1..<wire.count where wire[place] == UInt8(ascii: ".") {
             let length = place - lengthAt - 1
@@ -50,7 +45,7 @@ package struct DNSName: Sendable, CustomStringConvertible {
             lengthAt = place
         }
         wire[lengthAt] = 0
-        return wire
+        self.wire = wire
     }
 
     /// Takes an uncompressed name from the start of octets; nil if there is none.
@@ -105,22 +100,8 @@ package struct DNSName: Sendable, CustomStringConvertible {
     }
 
     private var escapedText: String {
-        var text = ""
-        for label in labels {
-            if !text.isEmpty { text += "." }
-            for octet in label {
-                switch octet {
-                case UInt8(ascii: "."), UInt8(ascii: "\\"):
-                    text += "\\" + String(Unicode.Scalar(octet))
-                case 0x21...0x7e:
-                    text.unicodeScalars.append(Unicode.Scalar(octet))
-                default:
-                    let digits = String(octet)
-                    text += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
-                }
-            }
-        }
-        return text
+        labels.map { label -> String in label.map { MasterText.escaped($0, isQuoted: false) }.joined() }
+            .joined(separator: ".")
     }
 
     /// The ASCII lower case. Lengths are at most 63 and so never letters: whole names can be mapped.

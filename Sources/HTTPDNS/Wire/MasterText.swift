@@ -9,16 +9,17 @@ package enum MasterText {
     }
 
     /// Writes octets in quotation marks.
-    package static func quoted(_ octets: ArraySlice<UInt8>) -> String { "\"\(octets.map(escaped).joined())\"" }
+    package static func quoted(_ octets: ArraySlice<UInt8>) -> String {
+        "\"\(octets.map { escaped($0, isQuoted: true) }.joined())\""
+    }
 
-    private static func escaped(_ octet: UInt8) -> String {
-        switch octet {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): return "\\" + String(Unicode.Scalar(octet))
-        case 0x20...0x7e: return String(Unicode.Scalar(octet))
-        default:
-            let digits = String(octet)
-            return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
-        }
+    /// Writes an octet of a text in quotation marks, or else of a label, in which a dot and a space are escaped too.
+    static func escaped(_ octet: UInt8, isQuoted: Bool) -> String {
+        let mark = isQuoted ? UInt8(ascii: "\"") : UInt8(ascii: ".")
+        if octet == mark || octet == UInt8(ascii: "\\") { return "\\" + String(Unicode.Scalar(octet)) }
+        if (0x21...0x7e).contains(octet) || isQuoted && octet == 0x20 { return String(Unicode.Scalar(octet)) }
+        let digits = String(octet)
+        return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
     }
 
     /// The maximum length of a text, in octets. It is enough for a record with 65,535 octets, all written as `\DDD`,

@@ -20,9 +20,10 @@ public struct HostsTable: Hashable, Sendable {
     public init(parsing text: some StringProtocol) {
         for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
             let words = line.prefix { $0 != UInt8(ascii: "#") }.split { $0 == 0x20 || $0 == 0x09 }
-            guard let first = words.first, let address = Self.address(String(decoding: first, as: UTF8.self)) else {
-                continue
-            }
+            // The zone of a link-local address is ignored.
+            guard let first = words.first?.prefix(while: { $0 != UInt8(ascii: "%") }),
+                let address = IPAddress(String(decoding: first, as: UTF8.self))
+            else { continue }
             for word in words.dropFirst() {
                 guard addresses.count < Self.maxNames else { return }
                 if let host = try? Host(String(decoding: word, as: UTF8.self)) { add(address, for: host) }
@@ -32,7 +33,7 @@ public struct HostsTable: Hashable, Sendable {
 
     /// Adds an address for a name. A name keeps at most 1,000 addresses; further ones and duplicates are ignored.
     public mutating func add(_ address: IPAddress, for host: Host) {
-        let name = Self.key(host)
+        let name = host.withoutFinalDot
         let known = addresses[name] ?? []
         // Without a bound, a file with one name in all lines would take hours, because each address is searched for.
         guard known.count < Self.maxAddresses, !known.contains(address) else { return }
@@ -54,12 +55,5 @@ public struct HostsTable: Hashable, Sendable {
     package var count: Int { addresses.count }
 
     /// The addresses of a name, in the order of the table; nil if the name is not in it.
-    public subscript(host: Host) -> [IPAddress]? { addresses[Self.key(host)] }
-
-    private static func key(_ host: Host) -> String { host.withoutFinalDot }
-
-    /// An address; the zone of a link-local address is ignored.
-    private static func address(_ text: String) -> IPAddress? {
-        IPAddress(String(text.prefix { $0 != "%" }))
-    }
+    public subscript(host: Host) -> [IPAddress]? { addresses[host.withoutFinalDot] }
 }
