@@ -13,7 +13,7 @@ struct AnswerCacheTests {
 
     static func entry(_ marker: Int, addresses count: Int = 1) -> AnswerCache.Entry {
         var entry = AnswerCache.Entry(provenance: Provenance(upstream: "\(marker)", kind: .service))
-        entry.v4 = AnswerCache.Kept(
+        entry.v4 = AnswerCache.Part(
             addresses: (0..<count).map { IPAddress(v4: UInt32($0)) },
             absence: nil,
             storedAt: .past,

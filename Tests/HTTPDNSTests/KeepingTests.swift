@@ -50,7 +50,7 @@ struct KeepingTests {
                 .kept(v4("192.0.2.1", ttl: ttl), of: Self.www, asked: .both, now: now)
             #expect(
                 kept.v6
-                    == AnswerCache.Kept(
+                    == AnswerCache.Part(
                         addresses: [],
                         absence: .noRecord,
                         isConfirmed: false,

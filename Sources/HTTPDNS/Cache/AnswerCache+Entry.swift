@@ -79,7 +79,7 @@ extension AnswerCache.Entry {
     }
 }
 
-extension AnswerCache.Kept {
+extension AnswerCache.Part {
     /// Whether there is an address at most `maxStale` past its TTL.
     func isUsable(now: Moment, maxStale: Duration) -> Bool { !addresses.isEmpty && now < expiresAt + maxStale }
 }

@@ -39,8 +39,8 @@ struct AnswerCache {
     /// The value of an entry.
     struct Entry {
         /// The answer for IPv4; nil if unknown.
-        var v4: Kept?
-        var v6: Kept?
+        var v4: Part?
+        var v6: Part?
         /// The upstream that gave the answer.
         var provenance: Provenance
         /// The HTTPS records; nil if unknown.
@@ -59,16 +59,16 @@ struct AnswerCache {
         /// The families of the last failure. A failure for one family does not apply to the other.
         var failed: Families = []
 
-        subscript(family: IPAddress.Family) -> Kept? {
+        subscript(family: IPAddress.Family) -> Part? {
             get { family == .v4 ? v4 : v6 }
             set { if family == .v4 { v4 = newValue } else { v6 = newValue } }
         }
     }
 
     /// One family's part of an entry.
-    struct Kept: Hashable {
+    struct Part: Hashable {
         /// The addresses; empty if there are none.
-        var addresses: [IPAddress]
+        var addresses: [IPAddress] = []
         /// The reason that there are no addresses.
         var absence: Answer.Absence?
         /// Whether the upstream confirmed the absence by a TTL (RFC 2308 §5).

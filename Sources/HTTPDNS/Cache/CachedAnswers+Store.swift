@@ -63,7 +63,7 @@ extension StoredAnswer {
 }
 
 extension StoredAnswer.Part {
-    fileprivate init(_ kept: AnswerCache.Kept, wall: Int64, now: Moment) {
+    fileprivate init(_ kept: AnswerCache.Part, wall: Int64, now: Moment) {
         let seconds = { (moment: Moment) in wall + (moment - now).nanoseconds / 1_000_000_000 }
         self.init(
             addresses: kept.addresses.map(\.description),
@@ -79,7 +79,7 @@ extension StoredAnswer.Part {
         longest: Duration,
         wall: Int64,
         now: Moment
-    ) -> AnswerCache.Kept? {
+    ) -> AnswerCache.Part? {
         // An answer from the future was written under a wrong clock; its age is unknown.
         guard storedAt <= wall + 60, expiresAt >= storedAt else { return nil }
         // A damaged file may hold any number.
@@ -89,7 +89,7 @@ extension StoredAnswer.Part {
         var answer = Answer()
         answer[family] = .addresses(addresses.compactMap { IPAddress($0) }, ttl: nil)
         guard let checked = try? check.checked(answer)[family] else { return nil }
-        return AnswerCache.Kept(
+        return AnswerCache.Part(
             addresses: checked.addresses,
             absence: checked.addresses.isEmpty ? .noRecord : nil,
             // The store does not say whether an upstream confirmed it.

@@ -19,7 +19,7 @@ extension ResolverConfiguration.Cache {
         asked families: Families,
         arrivals: [IPAddress.Family: Moment] = [:],
         now: Moment
-    ) -> (v4: AnswerCache.Kept?, v6: AnswerCache.Kept?) {
+    ) -> (v4: AnswerCache.Part?, v6: AnswerCache.Part?) {
         let range = ttlRange(of: host)
         let clamped = { (ttl: Duration) in min(max(ttl, range.lowerBound), range.upperBound) }
         var partner: Duration?
@@ -28,37 +28,23 @@ extension ResolverConfiguration.Cache {
             let time = clamped(ttl ?? defaultTTL)
             partner = min(partner ?? time, time)
         }
-        func part(_ family: IPAddress.Family) -> AnswerCache.Kept? {
+        func part(_ family: IPAddress.Family) -> AnswerCache.Part? {
             guard families.contains(Families(family)) else { return nil }
-            let now = arrivals[family] ?? now
+            let arrival = arrivals[family] ?? now
+            var part = AnswerCache.Part(storedAt: arrival, expiresAt: arrival)
             switch answer[family] {
             case .addresses(let addresses, let ttl):
-                return AnswerCache.Kept(
-                    addresses: addresses,
-                    absence: nil,
-                    storedAt: now,
-                    expiresAt: now + clamped(ttl ?? defaultTTL)
-                )
-            case .absent(let absence, let confirmed):
-                let ttl = min(confirmed ?? partner ?? defaultNegativeTTL, maxNegativeTTL)
-                return AnswerCache.Kept(
-                    addresses: [],
-                    absence: absence,
-                    isConfirmed: confirmed != nil,
-                    storedAt: now,
-                    expiresAt: now + ttl
-                )
+                part.addresses = addresses
+                part.expiresAt = arrival + clamped(ttl ?? defaultTTL)
+            case .absent(let absence, let ttl):
+                (part.absence, part.isConfirmed) = (absence, ttl != nil)
+                part.expiresAt = arrival + min(ttl ?? partner ?? defaultNegativeTTL, maxNegativeTTL)
             case nil:
                 guard let partner else { return nil }
-                let ttl = min(partner, defaultTTL, maxNegativeTTL)
-                return AnswerCache.Kept(
-                    addresses: [],
-                    absence: .noRecord,
-                    isConfirmed: false,
-                    storedAt: now,
-                    expiresAt: now + ttl
-                )
+                (part.absence, part.isConfirmed) = (.noRecord, false)
+                part.expiresAt = arrival + min(partner, defaultTTL, maxNegativeTTL)
             }
+            return part
         }
         return (part(.v4), part(.v6))
     }

@@ -96,7 +96,7 @@ extension LookupMachine {
         if let target = lookup.targets.values.first { entry.provenance = target.entry.provenance }
         for family in request.addresses.families.members {
             let addresses = plan.endpoints.map(\.address).filter { $0.family == family }
-            entry[family] = AnswerCache.Kept(addresses: addresses, storedAt: now, expiresAt: answer.expiresAt)
+            entry[family] = AnswerCache.Part(addresses: addresses, storedAt: now, expiresAt: answer.expiresAt)
         }
         return .success(LookupResult(entry: entry, source: .fresh, time: now, answer: answer, plan: plan))
     }
