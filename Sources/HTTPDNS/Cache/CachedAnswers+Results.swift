@@ -2,37 +2,6 @@
 
 import Names
 
-/// The result of a lookup, from which each caller makes its resolution.
-///
-/// A class, because the value is large and is passed to every caller.
-final class LookupResult: Sendable {
-    let entry: AnswerCache.Entry
-    let source: Resolution.Source
-    let time: Moment
-    /// Whether the upstream has not answered for one of the families.
-    let isPartial: Bool
-    /// The HTTPS records that the caller asked for; nil if there are none, or they have not arrived.
-    let answer: ServiceAnswer?
-    /// The endpoints that the records lead to.
-    let plan: ServicePlan?
-
-    init(
-        entry: AnswerCache.Entry,
-        source: Resolution.Source,
-        time: Moment,
-        isPartial: Bool = false,
-        answer: ServiceAnswer? = nil,
-        plan: ServicePlan? = nil
-    ) {
-        self.entry = entry
-        self.source = source
-        self.time = time
-        self.isPartial = isPartial
-        self.answer = answer
-        self.plan = plan
-    }
-}
-
 extension CachedAnswers {
     /// Stores the outcome of a lookup. If no upstream gave a usable answer, falls back to the cached one.
     mutating func keep(
@@ -44,8 +13,7 @@ extension CachedAnswers {
         let failures = outcome.failures.map {
             ResolutionError.Failure(upstream: upstreams[$0.upstream].name, error: $0.error)
         }
-        let isDenial = !outcome.answer.families.isEmpty && outcome.answer.isUnvouchedDenial
-        guard let index = outcome.upstream, !(isDenial && isUsable(context, now: now)) else {
+        guard let index = outcome.upstream, !(outcome.answer.isUnconfirmedDenial && isUsable(context, now: now)) else {
             if let found = fallBack(context, failures: failures, now: now) { return .success(found) }
             let limit = configuration.limits.total
             return .failure(
@@ -205,8 +173,8 @@ extension CachedAnswers {
 
 extension Answer {
     /// Whether the answer only denies records and has no SOA that confirms it (RFC 2308 §5).
-    var isUnvouchedDenial: Bool {
-        let isOfUse = { (records: Records) in !records.addresses.isEmpty || records.ttl != nil }
-        return !(v4.map(isOfUse) ?? false) && !(v6.map(isOfUse) ?? false)
+    fileprivate var isUnconfirmedDenial: Bool {
+        let records = [v4, v6].compactMap(\.self)
+        return !records.isEmpty && records.allSatisfy { $0.addresses.isEmpty && $0.ttl == nil }
     }
 }
