@@ -101,6 +101,8 @@ struct UpstreamSchedule {
     /// Whether callers wait for both families, because the addresses that have arrived cannot be reached.
     private var needsBothFamilies = false
     private var isOver = false
+    /// The actions of the present event.
+    private var actions: [Action] = []
 
     init(_ plan: Plan, families: Families, now: Moment) {
         self.plan = plan
@@ -127,24 +129,26 @@ struct UpstreamSchedule {
 
     /// Starts the lookup.
     mutating func start(now: Moment) -> [Action] {
-        var actions: [Action] = []
-        for _ in 0..<min(max(1, plan.atOnce), plan.candidates.count) { askNext(now: now, into: &actions) }
-        endIfAllFailed(into: &actions)
-        return actions
+        for _ in 0..<min(max(1, plan.atOnce), plan.candidates.count) { askNext(now: now) }
+        endIfAllFailed()
+        return takeActions()
     }
 
     /// Handles an event.
     mutating func event(_ event: Event, now: Moment) -> [Action] {
         guard !isOver else { return [] }
-        var actions: [Action] = []
         switch event {
         case .answered(let upstream, let families, let answer):
-            record(upstream, answered: families, now: now, into: &actions) { $0.answer.add(answer) }
+            record(upstream, answered: families, now: now) { $0.answer.add(answer) }
         case .failed(let upstream, let families, let error):
-            record(upstream, answered: families, now: now, into: &actions) { $0.failure = error }
-        case .tick:
-            tick(now: now, into: &actions)
+            record(upstream, answered: families, now: now) { $0.failure = error }
+        case .tick: tick(now: now)
         }
+        return takeActions()
+    }
+
+    private mutating func takeActions() -> [Action] {
+        defer { actions = [] }
         return actions
     }
 
@@ -165,7 +169,7 @@ struct UpstreamSchedule {
 
     // MARK: Steps
 
-    private mutating func askNext(now: Moment, into actions: inout [Action]) {
+    private mutating func askNext(now: Moment) {
         guard next < plan.candidates.count else { return }
         let candidate = plan.candidates[next]
         next += 1
@@ -181,28 +185,27 @@ struct UpstreamSchedule {
         _ upstream: Int,
         answered settled: Families,
         now: Moment,
-        into actions: inout [Action],
         change: (inout AskedUpstream) -> Void
     ) {
         guard let position = asked.firstIndex(where: { $0.index == upstream && $0.isAwaited }) else { return }
         asked[position].outstanding.subtract(settled)
         for family in settled.members { asked[position].arrivals[family] = now }
         change(&asked[position])
-        evaluate(asked[position], now: now, into: &actions)
+        evaluate(asked[position], now: now)
     }
 
-    private mutating func evaluate(_ upstream: AskedUpstream, now: Moment, into actions: inout [Action]) {
-        if upstream.answer.hasAddresses(of: families) { return use(upstream, now: now, into: &actions) }
+    private mutating func evaluate(_ upstream: AskedUpstream, now: Moment) {
+        if upstream.answer.hasAddresses(of: families) { return use(upstream, now: now) }
         // A denial waits for the other family: some servers deny a name of which they only lack this family (RFC 4074
         // §4.2).
         guard !upstream.isAwaited else { return }
         let records = families.members.compactMap { upstream.answer[$0] }
         if let denial = fullDenial(by: upstream) {
-            use(denial, now: now, into: &actions)
+            use(denial, now: now)
         } else if upstream.failure == nil, !records.isEmpty, records.allSatisfy({ $0.ttl != nil }) {
-            use(upstream, now: now, into: &actions)
+            use(upstream, now: now)
         } else {
-            askNext(insteadOf: upstream, now: now, into: &actions)
+            askNext(insteadOf: upstream, now: now)
         }
     }
 
@@ -218,7 +221,7 @@ struct UpstreamSchedule {
     }
 
     /// Uses this upstream's answer and cancels the questions to the others.
-    private mutating func use(_ upstream: AskedUpstream, now: Moment, into actions: inout [Action]) {
+    private mutating func use(_ upstream: AskedUpstream, now: Moment) {
         if outcome.upstream == nil {
             for other in asked where other.index != upstream.index && other.isAwaited {
                 actions.append(.cancel(upstream: other.index))
@@ -232,12 +235,12 @@ struct UpstreamSchedule {
         outcome.arrivals = upstream.arrivals
         if !upstream.isAwaited {
             if let failure = upstream.failure { outcome.failures.append((upstream.index, failure)) }
-            end(into: &actions)
+            end()
         }
     }
 
     /// Records why an upstream gave no answer to use, and asks the next.
-    private mutating func askNext(insteadOf upstream: AskedUpstream, now: Moment, into actions: inout [Action]) {
+    private mutating func askNext(insteadOf upstream: AskedUpstream, now: Moment) {
         if let failure = upstream.failure {
             outcome.failures.append((upstream.index, failure))
         } else if upstream.answer.families.isEmpty {
@@ -247,23 +250,23 @@ struct UpstreamSchedule {
             denial = (upstream.index, upstream.answer)
         }
         asked.removeAll { $0.index == upstream.index }
-        askNext(now: now, into: &actions)
-        endIfAllFailed(into: &actions)
+        askNext(now: now)
+        endIfAllFailed()
     }
 
-    private mutating func tick(now: Moment, into actions: inout [Action]) {
-        deliverIfDue(now: now, into: &actions)
-        endOverdueQuestions(now: now, into: &actions)
+    private mutating func tick(now: Moment) {
+        deliverIfDue(now: now)
+        endOverdueQuestions(now: now)
         guard !isOver else { return }
         if deadline <= now {
-            endAtDeadline(into: &actions)
+            endAtDeadline()
         } else {
-            hedgeIfDue(now: now, into: &actions)
+            hedgeIfDue(now: now)
         }
     }
 
     /// Delivers the answer for one family after the wait for the other.
-    private mutating func deliverIfDue(now: Moment, into actions: inout [Action]) {
+    private mutating func deliverIfDue(now: Moment) {
         guard let at = deliverAt, at <= now else { return }
         deliverAt = nil
         hasDelivered = true
@@ -271,7 +274,7 @@ struct UpstreamSchedule {
     }
 
     /// Ends the questions whose upstream has exceeded its budget.
-    private mutating func endOverdueQuestions(now: Moment, into actions: inout [Action]) {
+    private mutating func endOverdueQuestions(now: Moment) {
         for upstream in asked where upstream.isAwaited && upstream.deadline <= now {
             guard !isOver else { return }
             let budget = upstream.candidate.budget
@@ -284,12 +287,12 @@ struct UpstreamSchedule {
             if let position = asked.firstIndex(where: { $0.index == upstream.index }) {
                 asked[position].outstanding = []
             }
-            evaluate(overdue, now: now, into: &actions)
+            evaluate(overdue, now: now)
         }
     }
 
     /// Ends the lookup at its time limit, with a denial if there is one.
-    private mutating func endAtDeadline(into actions: inout [Action]) {
+    private mutating func endAtDeadline() {
         for upstream in asked where upstream.isAwaited {
             actions.append(.cancel(upstream: upstream.index))
             if outcome.upstream == nil, let denial = fullDenial(by: upstream) {
@@ -299,13 +302,13 @@ struct UpstreamSchedule {
         }
         useDenial()
         outcome.isOverdue = outcome.upstream == nil
-        end(into: &actions)
+        end()
     }
 
     /// Asks the next upstream in addition if the last one is slow.
-    private mutating func hedgeIfDue(now: Moment, into actions: inout [Action]) {
+    private mutating func hedgeIfDue(now: Moment) {
         guard outcome.upstream == nil, let hedge = hedgeAt, hedge <= now else { return }
-        askNext(now: now, into: &actions)
+        askNext(now: now)
     }
 
     /// When the next upstream is asked although the last one may still answer.
@@ -313,10 +316,10 @@ struct UpstreamSchedule {
         asked.last.flatMap { last in last.candidate.hedgeAfter.map { last.since + $0 } }
     }
 
-    private mutating func endIfAllFailed(into actions: inout [Action]) {
+    private mutating func endIfAllFailed() {
         guard !isOver, asked.isEmpty, next >= plan.candidates.count else { return }
         useDenial()
-        end(into: &actions)
+        end()
     }
 
     /// Uses the denial without an SOA, because no better answer arrived.
@@ -326,7 +329,7 @@ struct UpstreamSchedule {
         outcome.answer = denial.answer
     }
 
-    private mutating func end(into actions: inout [Action]) {
+    private mutating func end() {
         isOver = true
         asked = []
         actions.append(.end(outcome))
