@@ -100,9 +100,9 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     }
 
     private func encrypted(_ asked: [String: String]) throws(UpstreamError) -> String {
-        let members = asked.sorted { $0.key < $1.key }.map { "\(JSONText.quoted($0.key)):\(JSONText.quoted($0.value))" }
+        let content = JSONValue.object(asked.mapValues { .string($0) })
         do {
-            let sealed = try cipher?.seal(Array("{\(members.joined(separator: ","))}".utf8))
+            let sealed = try cipher?.seal(Array(content.text.utf8))
             return Hex.encode(sealed ?? [])
         } catch {
             throw UpstreamError(.misconfigured, "the question cannot be encrypted: \(error)")

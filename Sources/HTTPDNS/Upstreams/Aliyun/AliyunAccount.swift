@@ -13,7 +13,7 @@ final class AliyunAccount: Sendable {
     let clock: SigningClock
     private let id: String
     private let secret: String?
-    private let place: AliyunService
+    private let settings: AliyunService
     /// The service at the addresses that it announced.
     private let service: UpstreamService
     /// The service at the configured addresses, which always gets the scheduling call.
@@ -23,16 +23,16 @@ final class AliyunAccount: Sendable {
     init(
         _ id: String,
         secret: String?,
-        service place: AliyunService,
+        service settings: AliyunService,
         transport: any UpstreamTransport,
         clock: SigningClock
     ) {
         self.id = id
         self.secret = secret
-        self.place = place
+        self.settings = settings
         self.clock = clock
-        service = place.connected(transport)
-        boot = place.connected(transport)
+        service = settings.connected(transport)
+        boot = settings.connected(transport)
     }
 
     /// The account and the service's label, for the names of upstreams.
@@ -93,14 +93,14 @@ final class AliyunAccount: Sendable {
                 request.target = AliyunSchedule.target(
                     account: self.id,
                     secret: self.secret,
-                    region: self.place.region,
+                    region: self.settings.region,
                     nonce: Hex.encode((0..<8).map { _ in UInt8.random(in: .min ... .max) }),
                     time: self.clock.now
                 )
                 request.timeLimit = request.timeLimit ?? UpstreamService.scheduleLimit
             },
             read: { (body) throws(UpstreamError) in
-                try AliyunSchedule(body, isSecure: self.place.isSecure, securePort: self.place.port ?? 443)
+                try AliyunSchedule(body, isSecure: self.settings.isSecure, securePort: self.settings.port ?? 443)
             }
         )
     }
