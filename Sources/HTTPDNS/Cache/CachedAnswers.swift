@@ -86,7 +86,7 @@ struct CachedAnswers {
         } ?? false
     }
 
-    /// Records a failed or successful attempt at an endpoint of a name: its addresses are put in order anew.
+    /// Records the end of an attempt at an endpoint of a name, after which the addresses are put in order again.
     ///
     /// - Returns: Whether all endpoints of the name have failed, so that the upstreams should be asked again.
     mutating func attemptEnded(

@@ -24,7 +24,7 @@ public struct Canary: Hashable, Sendable {
         self.salt = salt
     }
 
-    /// Whether this installation takes part. If it does at one percentage, it does at every higher one.
+    /// Whether this installation takes part.
     package var isIncluded: Bool { place < percentage / 100 }
 
     /// The installation's position among all, in 0..<1.

@@ -72,8 +72,8 @@ struct RemoteDocument: Hashable {
         }
     }
 
-    /// The domains of a list; nil if there is none. A list in which something is wrong must not send names that should
-    /// be denied.
+    /// The domains of a list; nil if there is none. An invalid entry is an error: to ignore it could send a name to the
+    /// upstreams that should be denied.
     private static func domains(_ value: JSONValue?) throws(UpstreamError) -> DomainSet? {
         guard let value, value != .null else { return nil }
         var domains: DomainSet = []

@@ -2,6 +2,7 @@
 
 import Names
 
+/// Changes of the network and of the switches.
 extension LookupMachine {
     // MARK: Network
 

@@ -2,7 +2,7 @@
 
 import Names
 
-/// What callers that wait for an origin get.
+/// The results for callers that wait for an origin.
 extension LookupMachine {
     // MARK: The cache
 
@@ -111,7 +111,7 @@ extension LookupMachine {
         return request.addresses.families.members.contains { !(found.entry[$0]?.addresses.isEmpty ?? true) }
     }
 
-    /// When the first address of a result arrived. One of the cache counts as new.
+    /// When the first address of a result arrived. An address from the cache counts as just arrived.
     func firstArrival(
         of result: Result<LookupResult, ResolutionError>,
         for request: OriginRequest,

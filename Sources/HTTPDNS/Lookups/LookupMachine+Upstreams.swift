@@ -12,6 +12,7 @@ struct BatchQuestion: Sendable {
     let generation: Int
 }
 
+/// Which upstreams are asked for a name, and what is learned from batches and connection attempts.
 extension LookupMachine {
     /// The upstreams to ask for a name.
     struct Route {

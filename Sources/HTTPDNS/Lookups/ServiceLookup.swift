@@ -33,14 +33,15 @@ struct ServiceLookup: KeyedLookup {
     var nextTick: Moment { schedule.nextTick }
 }
 
-/// Which upstreams drop questions for HTTPS records. They are not asked for records for a while, so that not every new
-/// name is held up.
+/// The upstreams that drop questions for HTTPS records. They are not asked for records for a while, so that not every
+/// new name has to wait for them.
 struct ServiceSilence {
-    /// How many questions in a row an upstream must drop.
+    /// The number of timeouts in a row after which an upstream is paused.
     static let maxTimeouts = 3
-    /// How many, if it has answered one in this network: then the names are slow, and not the upstream.
+    /// The same for an upstream that has answered such a question in this network. The names are then slow, not the
+    /// upstream.
     static let maxTimeoutsAfterAnswer = 30
-    /// How long an upstream that drops them is not asked.
+    /// How long an upstream is paused.
     static let pause = Duration.seconds(120)
 
     private var timeouts: [Int: Int] = [:]
@@ -56,7 +57,7 @@ struct ServiceSilence {
         pausedUntil[upstream] = now + Self.pause
     }
 
-    /// An error is no silence.
+    /// Records an error: the upstream responds.
     mutating func failed(_ upstream: Int) {
         timeouts[upstream] = nil
         pausedUntil[upstream] = nil

@@ -36,9 +36,9 @@ struct OriginRequest: Sendable {
         }
     }
 
-    /// Whether only the routes may be used, because all have Encrypted Client Hello and this client uses it. The origin's own
-    /// addresses are then no fallback: an attacker could block the routes to learn the name (RFC 9848 §5.1). A client without
-    /// ECH reveals the name on any route, so it keeps the fallback of RFC 9460 §3.
+    /// Whether only the routes may be used, because all have Encrypted Client Hello and this client uses it. The
+    /// origin's own addresses are then no fallback: an attacker could block the routes to learn the name (RFC 9848
+    /// §5.1). A client without ECH reveals the name on any route, so it keeps the fallback of RFC 9460 §3.
     func needsRoutes(_ routes: [ServiceRoute]) -> Bool {
         usesECH && !routes.isEmpty && routes.allSatisfy(\.hasUsableECH)
     }

@@ -5,13 +5,14 @@ import Names
 /// The state machine of one caller that waits for the endpoints of an origin. It collects the addresses, the HTTPS
 /// records, and the addresses of the records' targets (Happy Eyeballs v3, draft-ietf-happy-happyeyeballs-v3 §4).
 ///
-/// The caller gets a result when everything has arrived, or the resolution delay after the first address that can be
-/// used. So records are not waited for beyond that delay. If only the routes may be used
-/// (``OriginRequest/needsRoutes(_:)``), an address can be used only if a route leads to it. Failures of the records have no effect: RFC
-/// 9460 §3.1 recommends to give up if the question was protected (DoH) and failed, because the failure may be an attack. But
-/// resolvers and middleboxes that answer only A and AAAA are common, the records of a client that asks first are
-/// unknown, and TLS still verifies the certificate. A site would become unreachable for a protection that it may not
-/// even offer.
+/// The caller gets a result when everything has arrived, or after the resolution delay, which starts with the first
+/// usable address. If only the routes may be used (``OriginRequest/needsRoutes(_:)``), an address is usable only if a
+/// route leads to it.
+///
+/// If the records cannot be had, the caller gets the addresses alone. RFC 9460 §3.1 recommends to give up instead if the
+/// question was protected (DoH), because the failure may be an attack. But resolvers and middleboxes that answer only A
+/// and AAAA are common, and TLS still verifies the certificate. A site would become unreachable for a protection that it
+/// may not even offer.
 struct OriginSchedule {
     /// The maximum number of targets whose addresses are looked up for one origin.
     static let maxTargets = 4
@@ -21,8 +22,8 @@ struct OriginSchedule {
     /// An input of the state machine.
     enum Event {
         /// The origin's own addresses arrived, or there are none. `isFinal`: records cannot help, e.g. because the name
-        /// does not exist, or because the addresses are those of a table. `since`: When the first address arrived. The
-        /// result may be later, because it waited for the other family.
+        /// does not exist, or because the addresses are those of a table. `since`: when the first address arrived; the
+        /// result may have waited for the other family.
         case addresses(areUsable: Bool, isFinal: Bool, since: Moment)
         /// The ways to connect that the records say; empty if there are none. `areNeeded`: no other may be used.
         case services([ServiceRoute], areNeeded: Bool)
@@ -127,7 +128,7 @@ struct OriginSchedule {
         }
     }
 
-    /// An address may have arrived before this caller asked, for another one.
+    /// An address may have arrived for another caller, before this one asked.
     private mutating func startDelay(since arrival: Moment) { delayEnd = min(delayEnd, max(arrival, start) + delay) }
 
     private mutating func deliver() -> [Action] {

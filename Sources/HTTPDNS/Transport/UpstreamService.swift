@@ -80,9 +80,9 @@ final class UpstreamService: Sendable {
 
     /// Sets the endpoints that the service announced. The configured endpoints follow, because the announced ones are
     /// valid for hours and may all fail before they are updated.
-    func use(_ named: [Endpoint]) {
-        guard !named.isEmpty else { return }
-        let endpoints = named + configured.filter { !named.contains($0) }
+    func use(_ announced: [Endpoint]) {
+        guard !announced.isEmpty else { return }
+        let endpoints = announced + configured.filter { !announced.contains($0) }
         state.withLockedValue { state in
             guard state.endpoints != endpoints else { return }
             state = State(endpoints: endpoints, firstName: state.firstName)

@@ -94,7 +94,7 @@ private struct SpecReader {
     private func aliyun() throws(UpstreamError) -> UpstreamSpec {
         let (fields, place) = try account()
         let isSecure = !kind.hasSuffix("+http")
-        let isFirst = kind.hasPrefix("aliyun2") == false
+        let isFirst = !kind.hasPrefix("aliyun2")
         guard fields.count <= (isFirst ? 2 : 3) else {
             let form = isFirst ? "aliyun:ACCOUNT[:SECRETFILE]" : "aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]]"
             throw wrong("write \(form)[@ADDR]")

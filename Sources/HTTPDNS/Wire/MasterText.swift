@@ -13,7 +13,7 @@ package enum MasterText {
         "\"\(octets.map { escaped($0, isQuoted: true) }.joined())\""
     }
 
-    /// Writes an octet of a text in quotation marks, or else of a label, in which a dot and a space are escaped too.
+    /// Writes an octet of a quoted text or of a label. Labels escape dots and spaces, and quoted texts quotation marks.
     static func escaped(_ octet: UInt8, isQuoted: Bool) -> String {
         let mark = isQuoted ? UInt8(ascii: "\"") : UInt8(ascii: ".")
         if octet == mark || octet == UInt8(ascii: "\\") { return "\\" + String(Unicode.Scalar(octet)) }
@@ -26,8 +26,9 @@ package enum MasterText {
     /// and some space.
     static let maxOctets = 4 * 65_536 + 4_096
 
-    /// Splits one line into words, and resolves quotation marks, `\X` and `\DDD`; nil if an escape or a quotation mark
-    /// is incomplete, or the line is longer than ``maxOctets``. A quoted value of `key="…"` belongs to the word of its key (RFC 9460 §2.1).
+    /// Splits one line into words, and resolves quotation marks, `\X` and `\DDD`. A quoted value of `key="…"` belongs to
+    /// the word of its key (RFC 9460 §2.1). Nil if an escape or a quotation mark is incomplete, or the line is longer
+    /// than ``maxOctets``.
     static func words(of line: String) -> [[UInt8]]? {
         guard line.utf8.count <= maxOctets else { return nil }
         var words: [[UInt8]] = []

@@ -7,8 +7,7 @@ import Names
 /// One query over UDP, sent to one server after another until one answers.
 ///
 /// Each try has its own connected socket, with a port that the kernel picks. A datagram is accepted if it comes from
-/// the server to that port and passes `isAnswer`, which compares the ID and the question. Other datagrams are ignored, and
-/// the exchange continues to wait.
+/// the server to that port and passes `isAnswer`, which compares the ID and the question. Other datagrams are ignored.
 final class UDPExchange {
     /// The maximum number of tries. After `interval`, the next try follows. After the last try, the exchange fails.
     static let maxTries = 3

@@ -9,8 +9,8 @@ package import Names
 /// exceeds its time limit is abandoned, and others continue on the remaining threads. If all threads are blocked,
 /// questions wait until their budget ends. If too many wait, further ones fail at once.
 ///
-/// A host with a final dot is looked up without search domains. The C library does not find such names in the hosts file, so the
-/// file is searched here first, as `files` before `dns` in nsswitch.conf(5).
+/// A host with a final dot is looked up without search domains. The C library does not find such names in the hosts
+/// file, so the file is searched here first, as `files` before `dns` in nsswitch.conf(5).
 package final class SystemUpstream: Upstream {
     package let name = "system"
     package let kind = UpstreamKind.system
