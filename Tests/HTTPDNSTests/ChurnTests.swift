@@ -161,7 +161,7 @@ struct ChurnTests {
                 ranking.failed(endpoint, now: now)
             case 1:
                 model[index] = nil
-                ranking.succeeded(endpoint, now: now)
+                ranking.succeeded(endpoint, after: .zero, now: now)
             default:
                 let isDemoted = ranking.isDemoted(endpoint, now: now)
                 let expected = model[index].map { $0.until > now } ?? false

@@ -4,7 +4,6 @@ import BeelineTesting
 import DirectHTTP
 import NIOConcurrencyHelpers
 import NIOCore
-import NIOPosix
 import Names
 import Testing
 
@@ -249,7 +248,6 @@ struct DNSTransportTests {
             let contexts = TLSContextSource(settings)
             return DNSStream(
                 endpoints,
-                group: MultiThreadedEventLoopGroup.singleton,
                 tls: { (try contexts.context(), "dns.test") },
                 silence: silence,
                 clock: clock

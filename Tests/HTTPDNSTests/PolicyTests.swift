@@ -146,7 +146,7 @@ struct EndpointRankingTests {
         #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2", at: 89) == "192.0.2.2 192.0.2.1")
         #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2", at: 90) == "192.0.2.1 192.0.2.2")
         ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(90))
-        ranking.succeeded(Self.endpoint("192.0.2.1"), now: Self.at(90))
+        ranking.succeeded(Self.endpoint("192.0.2.1"), after: .zero, now: Self.at(90))
         #expect(Self.order(ranking, v4: "192.0.2.1 192.0.2.2", at: 91) == "192.0.2.1 192.0.2.2")
     }
 

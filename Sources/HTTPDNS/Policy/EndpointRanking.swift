@@ -37,13 +37,12 @@ struct EndpointRanking {
         self.limits = limits
     }
 
-    /// Records a successful connection to the endpoint. `time` is the connection time; nil: unknown.
-    mutating func succeeded(_ endpoint: Endpoint, after time: Duration? = nil, now: Moment) {
+    /// Records a successful connection to the endpoint. `time` is the connection time.
+    mutating func succeeded(_ endpoint: Endpoint, after time: Duration, now: Moment) {
         var state = states[endpoint] ?? State(touched: now)
-        if let sample = time.map({ max(0, $0.nanoseconds) }) {
-            let isRemembered = state.touched + Self.memory > now
-            state.roundTrip = state.roundTrip.map { isRemembered ? $0 + (sample - $0) / 4 : sample } ?? sample
-        }
+        let sample = max(0, time.nanoseconds)
+        let isRemembered = state.touched + Self.memory > now
+        state.roundTrip = state.roundTrip.map { isRemembered ? $0 + (sample - $0) / 4 : sample } ?? sample
         state.failures = 0
         state.demotedUntil = .past
         state.touched = now

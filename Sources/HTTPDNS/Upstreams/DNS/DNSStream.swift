@@ -47,14 +47,12 @@ final class DNSStream: Sendable {
 
     /// - Parameters:
     ///   - endpoints: The endpoints to connect to; after a failure the next is tried.
-    ///   - group: The event loops for the connections.
     ///   - tls: The TLS context and server name; nil: no TLS.
     ///   - checkedHost: The host that the certificate must be for; nil: only NIOSSL's own check.
     ///   - silence: Closes the connection when a query fails and nothing has arrived for this time.
     ///   - clock: Shows that the machine has slept. Its connections may have been lost meanwhile, and are closed.
     init(
         _ endpoints: [Endpoint],
-        group: any EventLoopGroup,
         tls: (@Sendable () throws -> (NIOSSLContext, serverName: String?))? = nil,
         checkedHost: Host? = nil,
         silence: TimeAmount = .seconds(1),
@@ -67,7 +65,7 @@ final class DNSStream: Sendable {
         self.endpoints = endpoints
         places = NIOLockedValueBox(Places(endpoints: endpoints))
         self.tls = tls
-        loop = group.next()
+        loop = MultiThreadedEventLoopGroup.singleton.next()
     }
 
     deinit {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOConcurrencyHelpers
-package import NIOCore
+import NIOCore
 import NIOPosix
 package import Names
 
@@ -20,21 +20,16 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
     private let network = NIOLockedValueBox(Network.unknown)
     /// Whether a response over TCP had another letter case, so that the server does not keep the case.
     private let keepsNoCase = NIOLockedValueBox(false)
-    private let group: any EventLoopGroup
 
     /// An upstream for DNS servers.
     ///
     /// - Parameter servers: The servers, in the order to try them.
     /// - Throws: ``UpstreamError`` with code `misconfigured` if there is no server.
-    package init(
-        at servers: [Endpoint],
-        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
-    ) throws(UpstreamError) {
+    package init(at servers: [Endpoint]) throws(UpstreamError) {
         guard let first = servers.first else {
             throw UpstreamError(.misconfigured, "the address of the DNS server is missing")
         }
         self.servers = servers
-        self.group = group
         name = "dns:\(first)"
     }
 
@@ -79,7 +74,7 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
         checks: UInt8
     ) async throws(UpstreamError) -> UDPExchange.Reply {
         let id = UInt16.random(in: .min ... .max)
-        let loop = group.next()
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
         let promise = loop.makePromise(of: UDPExchange.Reply.self)
         let query = DNSMessage.query(question, id: id, edns: edns, checks: checks)
         let network = network.withLockedValue { $0 }
@@ -109,7 +104,7 @@ package final class DNSUpstream: MessageUpstream, NetworkAware {
         checks: UInt8,
         from server: Endpoint
     ) async throws(UpstreamError) -> [UInt8] {
-        let stream = DNSStream([server], group: group)
+        let stream = DNSStream([server])
         defer { stream.close() }
         let octets = try await stream.ask { DNSMessage.query(question, id: $0, edns: edns, checks: checks) }
         // A name of another length must not be replaced by the question's.

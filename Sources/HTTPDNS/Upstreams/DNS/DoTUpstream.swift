@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DirectHTTP
-package import NIOCore
-import NIOPosix
 import NIOSSL
 package import Names
 
@@ -21,8 +19,7 @@ package final class DoTUpstream: MessageUpstream, NetworkAware {
         _ host: Host,
         at addresses: [IPAddress] = [],
         port: UInt16 = 853,
-        tls: TLSSettings = TLSSettings(),
-        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+        tls: TLSSettings = TLSSettings()
     ) throws(UpstreamError) {
         let endpoints = try Origin(scheme: .https, host: host, port: port).endpoints(addresses)
         let contexts = TLSContextSource(tls, checksName: host.address == nil)
@@ -32,7 +29,6 @@ package final class DoTUpstream: MessageUpstream, NetworkAware {
         let serverName = host.domain
         stream = DNSStream(
             endpoints,
-            group: group,
             tls: { (try contexts.context(), serverName) },
             checkedHost: tls.verifiesCertificate ? host : nil
         )

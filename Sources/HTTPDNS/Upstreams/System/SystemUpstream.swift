@@ -26,20 +26,16 @@ package final class SystemUpstream: Upstream {
     /// The number of questions that wait or run.
     var waiting: Int { work.waiting }
 
-    /// A system upstream.
+    /// An upstream that calls `getaddrinfo`.
+    package convenience init() { self.init(hostsFile: "/etc/hosts", lookUp: SystemUpstream.getAddresses) }
+
+    /// An upstream with another way to look up names.
     ///
     /// - Parameters:
     ///   - threads: The maximum number of concurrent lookups. Default: 4.
     ///   - maxWaiting: The maximum number of questions that wait or run; more fail with `busy`. Default: 256.
-    package convenience init(threads: Int = 4, maxWaiting: Int = 256) {
-        self.init(
-            threads: threads,
-            maxWaiting: maxWaiting,
-            hostsFile: "/etc/hosts",
-            lookUp: SystemUpstream.getAddresses
-        )
-    }
-
+    ///   - hostsFile: The hosts file for names with a final dot; nil: none is searched.
+    ///   - lookUp: Looks up a name.
     package init(
         threads: Int = 4,
         maxWaiting: Int = 256,
