@@ -8,15 +8,13 @@ enum RecordText {
     static func content(of record: DNSRecord) -> String {
         switch record.data {
         case .address(let address): return "\(address)"
-        case .alias(let target): return dotted(target)
+        case .alias(let target): return target.absoluteText
         case .authority(let soa):
             let numbers = "\(soa.serial) \(soa.refresh) \(soa.retry) \(soa.expire) \(soa.minimum)"
-            return "\(dotted(soa.primary)) \(dotted(soa.mailbox)) \(numbers)"
+            return "\(soa.primary.absoluteText) \(soa.mailbox.absoluteText) \(numbers)"
         case .other(let type, let octets): return write(type, octets)
         }
     }
-
-    static func dotted(_ name: DNSName) -> String { name.wire.count == 1 ? "." : "\(name)." }
 
     /// Writes the content of a record. Uses hexadecimal (RFC 3597 §5) for unsupported types and malformed content.
     static func write(_ type: DNSType, _ octets: [UInt8]) -> String {
@@ -43,7 +41,7 @@ enum RecordText {
     /// Writes an uncompressed name that fills all the octets.
     private static func name(_ octets: ArraySlice<UInt8>) -> String? {
         var rest = octets
-        return DNSName(takenFrom: &rest).flatMap { rest.isEmpty ? dotted($0) : nil }
+        return DNSName(takenFrom: &rest).flatMap { rest.isEmpty ? $0.absoluteText : nil }
     }
 
     /// CAA (RFC 8659 §4.1.1).

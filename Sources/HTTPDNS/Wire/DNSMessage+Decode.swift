@@ -76,7 +76,7 @@ private struct DNSReader {
     mutating func u16() throws(DNSMessageError) -> UInt16 {
         guard offset + 2 <= octets.count else { throw .truncated(offset: offset) }
         defer { offset += 2 }
-        return UInt16(octets[offset]) << 8 | UInt16(octets[offset + 1])
+        return octets.number(at: offset)
     }
 
     mutating func u32() throws(DNSMessageError) -> UInt32 {
@@ -102,7 +102,7 @@ private struct DNSReader {
     /// A name that is only a pointer, if that pointer was followed before.
     private mutating func knownName() -> DNSName? {
         guard offset + 1 < octets.count, octets[offset] >= 0xc0 else { return nil }
-        let pointer = UInt16(octets[offset]) << 8 | UInt16(octets[offset + 1])
+        let pointer = octets.number(at: offset)
         var name: DNSName?
         if let first, pointer == 0xc000 | UInt16(first.place) { name = first.name }
         if let last, pointer == last.pointer { name = last.name }
@@ -130,7 +130,7 @@ private struct DNSReader {
                 if length == 0 {
                     offset = end ?? at
                     let name = DNSName(wire: wire)
-                    if end == start + 2 { last = (name, UInt16(octets[start]) << 8 | UInt16(octets[start + 1])) }
+                    if end == start + 2 { last = (name, octets.number(at: start)) }
                     return name
                 }
             case 3:

@@ -42,6 +42,9 @@ extension [UInt8] {
         append(UInt8(value >> 8))
         append(UInt8(truncatingIfNeeded: value))
     }
+
+    /// The number in network byte order at a place.
+    func number(at place: Int) -> UInt16 { UInt16(self[place]) << 8 | UInt16(self[place + 1]) }
 }
 
 private struct DNSWriter {

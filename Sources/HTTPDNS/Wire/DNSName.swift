@@ -83,6 +83,9 @@ package struct DNSName: Sendable, CustomStringConvertible {
     /// §5.1).
     package var description: String { plainText ?? escapedText }
 
+    /// The name with the final dot; `.` for the root.
+    package var absoluteText: String { wire.count == 1 ? "." : "\(self)." }
+
     /// The text of a name that needs no escapes, which is the common case; nil for others.
     private var plainText: String? {
         guard wire.count > 1 else { return "." }

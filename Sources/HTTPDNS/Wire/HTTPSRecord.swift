@@ -20,7 +20,7 @@ public struct HTTPSRecord: Hashable, Sendable, CustomStringConvertible {
     package init?(octets: [UInt8]) {
         guard octets.count > 2 else { return nil }
         var rest = octets.dropFirst(2)
-        let priority = UInt16(octets[0]) << 8 | UInt16(octets[1])
+        let priority = octets.number(at: 0)
         guard let target = DNSName(takenFrom: &rest),
             let parameters = priority == 0 ? ServiceParameters() : ServiceParameters(wire: rest)
         else { return nil }
@@ -70,8 +70,7 @@ public struct HTTPSRecord: Hashable, Sendable, CustomStringConvertible {
 
     /// The text form, such as `1 . alpn=h2`.
     public var description: String {
-        let target = targetName.wire.count == 1 ? "." : "\(targetName)."
-        return (["\(priority)", target] + parameters.words).joined(separator: " ")
+        (["\(priority)", targetName.absoluteText] + parameters.words).joined(separator: " ")
     }
 }
 

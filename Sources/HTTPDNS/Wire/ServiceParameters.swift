@@ -145,6 +145,6 @@ package struct ServiceParameters: Hashable, Sendable {
     /// Reads big-endian 16-bit numbers. A last odd octet is ignored.
     static func numbers(_ octets: some Collection<UInt8>) -> [UInt16] {
         let octets = Array(octets)
-        return stride(from: 0, to: octets.count - 1, by: 2).map { UInt16(octets[$0]) << 8 | UInt16(octets[$0 + 1]) }
+        return stride(from: 0, to: octets.count - 1, by: 2).map { octets.number(at: $0) }
     }
 }

@@ -69,7 +69,7 @@ final class DNSStreamHandler: ChannelInboundHandler {
             received.moveReaderIndex(forwardBy: 2)
             guard let message = received.readBytes(length: Int(length)), message.count >= 2 else { continue }
             // Ignore unmatched responses, such as late ones.
-            pending.removeValue(forKey: UInt16(message[0]) << 8 | UInt16(message[1]))?.succeed(message)
+            pending.removeValue(forKey: message.number(at: 0))?.succeed(message)
         }
         received.discardReadBytes()
         watchIdle()
