@@ -13,6 +13,9 @@ import Names
 /// 3. Each answer (``Event/answered(_:_:after:)``) and each planned time (``Event/timePassed``) is passed to
 ///    the ``UpstreamSchedule`` of the lookup. It asks and cancels further upstreams, until it has an outcome.
 /// 4. The outcome is stored in ``answers``, and the callers get it (``Action/resume(_:_:)``).
+///
+/// Each extension has one subject: the events and actions, lookups of addresses, lookups of HTTPS records, callers of
+/// origins, their results, the choice of upstreams, and the network with the switches.
 struct LookupMachine {
     let configuration: ResolverConfiguration
     /// The upstreams, and the system last.

@@ -20,7 +20,9 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     /// - Returns: Whether the text was a domain.
     @discardableResult
     public mutating func set(_ domain: String, _ value: Value) -> Bool {
-        guard let name = DomainName.canonical(domain) else { return false }
+        var text = domain[...]
+        if text.hasPrefix("*.") { text = text.dropFirst(2) } else if text.hasPrefix(".") { text = text.dropFirst() }
+        guard let name = try? Host(text).withoutFinalDot, !name.isEmpty else { return false }
         values[name] = value
         sketch.insert(name)
         return true
@@ -44,42 +46,23 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     /// The map with other values for the same domains.
     package func mapValues<Other>(_ transform: (Value) -> Other) -> DomainMap<Other> {
         var map = DomainMap<Other>()
-        for (domain, value) in values { map.set(domain, transform(value)) }
+        (map.values, map.sketch) = (values.mapValues(transform), sketch)
         return map
     }
 
     /// Whether the map is empty.
     package var isEmpty: Bool { values.isEmpty }
 
-    /// The value for a name.
+    /// The value for a name: its own, or that of its parent, and so on.
     public subscript(host: Host) -> Value? {
         guard !values.isEmpty else { return nil }
-        return DomainName.first(of: host, sketch: sketch) { values[$0] }
-    }
-}
-
-/// Operations on the domains of a ``DomainSet`` or ``DomainMap``.
-enum DomainName {
-    /// The canonical form of a domain; nil if the text is not a domain.
-    static func canonical(_ text: String) -> String? {
-        var text = text[...]
-        if text.hasPrefix("*.") { text = text.dropFirst(2) } else if text.hasPrefix(".") { text = text.dropFirst() }
-        guard let host = try? Host(text) else { return nil }
         let name = host.withoutFinalDot
-        return name.isEmpty ? nil : name
-    }
-
-    /// The first value for the name, its parent, and so on.
-    ///
-    /// - Parameter sketch: The sketch of the names that have values; other names are skipped.
-    static func first<Value>(of host: Host, sketch: DomainSketch, value: (String) -> Value?) -> Value? {
-        let name = host.withoutFinalDot
-        if sketch.mayHold(name.utf8), let value = value(name) { return value }
+        if sketch.mayContain(name.utf8), let value = values[name] { return value }
         guard host.address == nil else { return nil }
         var rest = name.utf8[...]
         while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.index(after: dot)...]
-            if sketch.mayHold(rest), let value = value(String(Substring(rest))) { return value }
+            if sketch.mayContain(rest), let value = values[String(Substring(rest))] { return value }
         }
         return nil
     }
@@ -87,7 +70,7 @@ enum DomainName {
 
 /// A Bloom filter over the length and ends of names: most names that are not in a map are rejected without a string or
 /// a hash.
-struct DomainSketch: Hashable, Sendable {
+private struct DomainSketch: Hashable, Sendable {
     private var bits: UInt64 = 0
 
     mutating func insert(_ name: String) {
@@ -99,7 +82,7 @@ struct DomainSketch: Hashable, Sendable {
     }
 
     /// Whether the map may contain the name; if false, it does not.
-    func mayHold(_ name: some BidirectionalCollection<UInt8>) -> Bool { bits >> Self.place(of: name) & 1 == 1 }
+    func mayContain(_ name: some BidirectionalCollection<UInt8>) -> Bool { bits >> Self.place(of: name) & 1 == 1 }
 
     private static func place(of name: some BidirectionalCollection<UInt8>) -> Int {
         (name.count &* 13 &+ Int(name.first ?? 0) &* 5 &+ Int(name.last ?? 0)) & 63
