@@ -74,18 +74,7 @@ extension LookupMachine {
                 )
             )
         }
-        if let own {
-            return .success(
-                LookupResult(
-                    entry: own.entry,
-                    source: own.source,
-                    time: own.time,
-                    isPartial: own.isPartial,
-                    answer: answer,
-                    plan: plan
-                )
-            )
-        }
+        if let own { return .success(own.with(answer, plan: plan)) }
         guard let plan else {
             return lookup.addresses ?? .failure(.allFailed(request.addresses.host, failures: []))
         }
@@ -108,7 +97,7 @@ extension LookupMachine {
 
     func isUsable(_ result: Result<LookupResult, ResolutionError>, for request: OriginRequest) -> Bool {
         guard case .success(let found) = result else { return false }
-        return request.addresses.families.members.contains { !(found.entry[$0]?.addresses.isEmpty ?? true) }
+        return !found.entry.addresses(of: request.addresses.families).isEmpty
     }
 
     /// When the first address of a result arrived. An address from the cache counts as just arrived.

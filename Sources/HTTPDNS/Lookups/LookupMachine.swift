@@ -55,8 +55,7 @@ struct LookupMachine {
     init(_ configuration: ResolverConfiguration, random: @escaping @Sendable () -> Double) {
         self.configuration = configuration
         self.random = random
-        let system = configuration.system ?? FixedUpstream(HostsTable(), name: "none")
-        upstreams = (configuration.upstreams + [system]).map { UpstreamProfile($0) }
+        upstreams = configuration.allUpstreams.map { UpstreamProfile($0) }
         answers = CachedAnswers(configuration, upstreams: upstreams, scope: scopes.current)
         health = UpstreamHealth(
             count: upstreams.count,

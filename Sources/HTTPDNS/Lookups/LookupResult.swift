@@ -29,4 +29,9 @@ final class LookupResult: Sendable {
         self.answer = answer
         self.plan = plan
     }
+
+    /// The result with HTTPS records.
+    func with(_ answer: ServiceAnswer, plan: ServicePlan?) -> LookupResult {
+        LookupResult(entry: entry, source: source, time: time, isPartial: isPartial, answer: answer, plan: plan)
+    }
 }

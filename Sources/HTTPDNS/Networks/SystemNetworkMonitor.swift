@@ -17,13 +17,10 @@ package struct SystemNetworkMonitor: NetworkMonitor {
         let v6 = Self.localAddress(towards: IPAddress(v6: 0x2001_0db8_0000_0000, 1))
         var parts: [String] = []
         var families: Families = []
-        if let v4, !v4.isLinkLocal {
-            families.formUnion(.v4)
-            if let network = IPNetwork(v4, prefixLength: 24) { parts.append(network.description) }
-        }
-        if let v6, !v6.isLinkLocal {
-            families.formUnion(.v6)
-            if let network = IPNetwork(v6, prefixLength: 64) { parts.append(network.description) }
+        for (address, prefixLength) in [(v4, 24), (v6, 64)] {
+            guard let address, !address.isLinkLocal else { continue }
+            families.insert(Families(address.family))
+            if let network = IPNetwork(address, prefixLength: prefixLength) { parts.append(network.description) }
         }
         return Network(id: parts.joined(separator: " "), families: families, localV6: v6)
     }

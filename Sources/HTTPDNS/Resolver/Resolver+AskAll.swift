@@ -36,16 +36,15 @@ extension Resolver {
         // An upstream that answers one family per question is asked for both in turn here, so that the time covers
         // both.
         let question = Question(host, families: families ?? configuration.families, subnet: subnet)
-        let upstreams = configuration.upstreams
+        let configured = configuration.upstreams
         let isForUpstreams = !isKeptFromUpstreams(host)
         let isOnion = NamePolicy.isOnion(host)
         let asksSystem =
             (system || !isForUpstreams) && !isOnion && configuration.system != nil
-            && !upstreams.contains { $0.kind == .system }
+            && !configured.contains { $0.kind == .system }
         let isAsked = { (kind: UpstreamKind) in kind == .fixed || isForUpstreams || kind == .system && !isOnion }
         return await withTaskGroup(of: (Int, UpstreamReport).self) { group in
-            for index in 0..<(upstreams.count + (asksSystem ? 1 : 0))
-            where isAsked(upstream(index).kind) {
+            for index in 0..<(configured.count + (asksSystem ? 1 : 0)) where isAsked(upstreams[index].kind) {
                 group.addTask { (index, await self.report(of: index, to: question, isTrusted: !isForUpstreams)) }
             }
             var reports: [(Int, UpstreamReport)] = []
@@ -56,7 +55,7 @@ extension Resolver {
 
     private func report(of index: Int, to question: Question, isTrusted: Bool) async -> UpstreamReport {
         let begin = time.now()
-        let upstream = upstream(index)
+        let upstream = upstreams[index]
         guard questionBegins() else {
             let error = UpstreamError(.cancelled, "the resolver was shut down")
             return UpstreamReport(upstream: upstream.name, kind: upstream.kind, result: .failure(error), time: .zero)

@@ -34,7 +34,7 @@ extension Resolver {
     ///
     /// - Returns: The names without an answer.
     private func fetch(_ hosts: [Host], families: Families) async -> [Host] {
-        guard let first = batch(families)?.upstream, let upstream = upstream(first) as? any BatchUpstream
+        guard let first = batch(families)?.upstream, let upstream = upstreams[first] as? any BatchUpstream
         else { return hosts }
         let names = state.withLockedValue { state in
             // A name that DNS cannot encode would fail the question for the others.

@@ -20,7 +20,7 @@ extension Resolver {
     func ask(_ question: PendingServiceQuestion) async {
         let result: Result<ServiceReply, UpstreamError>
         do throws(UpstreamError) {
-            guard let upstream = upstream(question.id.upstream) as? any ServiceUpstream else {
+            guard let upstream = upstreams[question.id.upstream] as? any ServiceUpstream else {
                 throw UpstreamError(.unsupported, "the upstream carries addresses only")
             }
             var reply = try await upstream.services(question.question)
@@ -58,7 +58,7 @@ extension Resolver {
 
     /// An upstream's answer to another resolver, checked like an answer to this one.
     private func sharedAnswer(to question: UpstreamQuestion) async -> Answer? {
-        let upstream = upstream(question.id.upstream)
+        let upstream = upstreams[question.id.upstream]
         guard let shared = configuration.cache.shared, upstream.kind == .service,
             let answer = await shared.answer(to: question.question, from: upstream.name),
             var checked = try? configuration.check.checked(answer, from: upstream.kind)
@@ -71,7 +71,7 @@ extension Resolver {
     /// Shares an upstream's answer with other resolvers. An answer with ``Answer/extra`` is not shared, because that is
     /// specific to the client.
     private func share(_ answer: Answer, to question: UpstreamQuestion) async {
-        let upstream = upstream(question.id.upstream)
+        let upstream = upstreams[question.id.upstream]
         guard let shared = configuration.cache.shared, answer.extra == nil, upstream.kind == .service else { return }
         await shared.share(answer, to: question.question, from: upstream.name)
     }
@@ -85,7 +85,7 @@ extension Resolver {
     private func answered(_ question: UpstreamQuestion, with result: Result<Answer, UpstreamError>, since begin: Moment)
     {
         let now = time.now()
-        configuration.metrics?.answered(by: upstream(question.id.upstream).name, with: result, after: now - begin)
+        configuration.metrics?.answered(by: upstreams[question.id.upstream].name, with: result, after: now - begin)
         handle(.answered(question, result, after: now - begin), now: now)
     }
 
@@ -96,7 +96,7 @@ extension Resolver {
         isTrusted: Bool
     ) async -> Result<Answer, UpstreamError> {
         do throws(UpstreamError) {
-            return .success(try checked(try await upstream(index).answer(question), from: index, isTrusted: isTrusted))
+            return .success(try checked(try await upstreams[index].answer(question), from: index, isTrusted: isTrusted))
         } catch {
             return .failure(error)
         }
@@ -104,12 +104,6 @@ extension Resolver {
 
     @inline(never)
     private func checked(_ answer: Answer, from index: Int, isTrusted: Bool) throws(UpstreamError) -> Answer {
-        try configuration.check.checked(answer, from: isTrusted ? .fixed : upstream(index).kind)
-    }
-
-    /// The upstream with an index: those of the configuration, then the system.
-    func upstream(_ index: Int) -> any Upstream {
-        if index < configuration.upstreams.count { return configuration.upstreams[index] }
-        return configuration.system ?? FixedUpstream(HostsTable(), name: "none")
+        try configuration.check.checked(answer, from: isTrusted ? .fixed : upstreams[index].kind)
     }
 }

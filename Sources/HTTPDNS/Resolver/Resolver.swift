@@ -22,6 +22,8 @@ public final class Resolver: Sendable {
     public let configuration: ResolverConfiguration
 
     let time: Timekeeper
+    /// The upstreams, and the system last.
+    let upstreams: [any Upstream]
     /// Whether an upstream can be asked for HTTPS records.
     let carriesServices: Bool
     /// The machine, and the work that it started. Actions are carried out outside this lock.
@@ -45,6 +47,7 @@ public final class Resolver: Sendable {
         wallClock: (@Sendable () -> Int64)? = nil
     ) {
         self.configuration = configuration
+        upstreams = configuration.allUpstreams
         carriesServices =
             configuration.usesHTTPSRecords && configuration.upstreams.contains { $0 is any ServiceUpstream }
         time = Timekeeper(clock, wallClock: wallClock ?? SigningClock.deviceTime)

@@ -51,6 +51,12 @@ public struct ResolverConfiguration: Sendable {
         self.system = system
     }
 
+    /// The upstreams, and the system last. Without a system, the last is a table without names.
+    var allUpstreams: [any Upstream] {
+        let last: any Upstream = system ?? FixedUpstream(HostsTable(), name: "none")
+        return upstreams + [last]
+    }
+
     /// The bounds of lookups: their time and their number.
     public struct Limits: Hashable, Sendable {
         /// The time limit for a whole resolution. Default: 5 s.
