@@ -97,7 +97,7 @@ struct CachedAnswers {
         ranking: EndpointRanking
     ) -> Bool {
         let (families, rules) = (configuration.families, rules)
-        let key = AnswerCache.Key(host.text, scope: scope, hash: AnswerCache.Key.hash(of: host.text))
+        let key = AnswerCache.Key(LookupRequest(host: host, families: families), scope: scope)
         return cache.find(key) { entry in
             entry.order.until = .past
             guard hasFailed, now >= entry.forceAt else { return false }

@@ -26,19 +26,19 @@ package final class ServiceAnswer: Hashable, Sendable {
     init(
         records: [HTTPSRecord],
         routes: [ServiceRoute],
-        upstream: String = "",
+        upstream: String,
         expiresAt: Moment,
-        usableUntil: Moment = .past,
-        forceAt: Moment = .past,
-        failures: Int = 0
+        usableUntil: Moment,
+        forceAt: Moment,
+        failures: Int
     ) {
-        self.usableUntil = usableUntil
-        self.forceAt = forceAt
-        self.failures = failures
         self.records = records
         self.routes = routes
         self.upstream = upstream
         self.expiresAt = expiresAt
+        self.usableUntil = usableUntil
+        self.forceAt = forceAt
+        self.failures = failures
     }
 
     /// Whether it is known that there are no records.
