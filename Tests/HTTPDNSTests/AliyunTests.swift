@@ -72,7 +72,7 @@ struct AliyunTests {
         var asked = question(.v4)
         asked.subnet = IPNetwork("203.0.113.0/24")
         _ = try await Self.upstream("secret", transport).answer(asked)
-        let signature = AliyunUpstream.signature("www.aliyun.com", secret: "secret", expiry: Self.time + 600)
+        let signature = Digests.signature("www.aliyun.com", secret: "secret", time: Self.time + 600)
         #expect(
             transport.requests.map(\.target) == [
                 "/100000/sign_d?host=www.aliyun.com&query=4&ip=203.0.113.0&t=1700000600&s=\(signature)"

@@ -40,7 +40,7 @@ struct OtherServicesTests {
                     clientAddress: address("203.0.113.9")
                 )
         )
-        let signature = BaiduUpstream.signature("www.example.com", secret: "1234567890", expiry: 1_513_602_734)
+        let signature = Digests.signature("www.example.com", secret: "1234567890", time: 1_513_602_734)
         let request = try #require(transport.requests.first)
         #expect(
             request.target

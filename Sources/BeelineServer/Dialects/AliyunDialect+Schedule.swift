@@ -44,7 +44,8 @@ extension AliyunDialect {
         }
         let (distance, overflow) = time.subtractingReportingOverflow(router.clock())
         guard !overflow, Self.signatureTimes.contains(distance) else { throw Refusal("SignatureExpired") }
-        guard ConstantTime.equal(Digests.md5("\(nonce)-\(known.secret)-\(time)"), signature.lowercased()) else {
+        let expected = Digests.signature(nonce, secret: known.secret, time: time)
+        guard ConstantTime.equal(expected, signature.lowercased()) else {
             throw Refusal("InvalidSignature")
         }
     }

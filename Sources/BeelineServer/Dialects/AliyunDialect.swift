@@ -73,7 +73,8 @@ struct AliyunDialect: Sendable {
             throw Refusal("MissingArgument", 400)
         }
         try checkTime(time)
-        guard ConstantTime.equal(Digests.md5("\(text)-\(known.secret)-\(time)"), signature.lowercased()) else {
+        let expected = Digests.signature(text, secret: known.secret, time: time)
+        guard ConstantTime.equal(expected, signature.lowercased()) else {
             throw Refusal("InvalidSignature")
         }
         return known

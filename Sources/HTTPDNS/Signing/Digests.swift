@@ -10,6 +10,11 @@ package enum Digests {
         Hex.encode(Insecure.MD5.hash(data: Array(text.utf8)))
     }
 
+    /// The signature of Aliyun and Baidu: the MD5 of a text, a secret and a time in seconds, joined by `-`.
+    package static func signature(_ text: String, secret: String, time: Int64) -> String {
+        md5("\(text)-\(secret)-\(time)")
+    }
+
     /// HMAC-SHA256 (RFC 2104), in lower-case hexadecimal.
     package static func hmacSHA256(_ text: String, key: [UInt8]) -> String {
         Hex.encode(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: key)))

@@ -28,7 +28,7 @@ struct AliyunSchedule: Hashable, Sendable {
             query.add("t", time)
             // The current documentation specifies an HMAC; the service's own C client sends this MD5, and the service
             // accepts it.
-            query.add("s", Digests.md5("\(nonce)-\(secret)-\(time)"))
+            query.add("s", Digests.signature(nonce, secret: secret, time: time))
         }
         return "/\(PercentEncoding.encode(account, keeping: .unreserved))/ss?\(query.text)"
     }

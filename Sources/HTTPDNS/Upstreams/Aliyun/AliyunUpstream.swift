@@ -52,11 +52,6 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
 
     package func reschedule() async -> Duration { await account.reschedule() }
 
-    /// The signature of a question. `names` is the value of the parameter, separated by commas.
-    static func signature(_ names: String, secret: String, expiry: Int64) -> String {
-        Digests.md5("\(names)-\(secret)-\(expiry)")
-    }
-
     private func ask<Result>(
         _ call: String,
         names: String,
@@ -73,7 +68,7 @@ package final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
                 if let secret = self.secret {
                     let expiry = self.account.clock.now + Self.validity
                     query.add("t", expiry)
-                    query.add("s", Self.signature(names, secret: secret, expiry: expiry))
+                    query.add("s", Digests.signature(names, secret: secret, time: expiry))
                 }
                 request.target = "/\(self.path)/\(self.secret == nil ? "" : "sign_")\(call)?\(query.text)"
             },

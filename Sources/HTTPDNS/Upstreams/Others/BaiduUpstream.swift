@@ -47,11 +47,6 @@ package final class BaiduUpstream: BatchUpstream {
         try await ask(for: hosts, families: families, subnet: nil)
     }
 
-    /// The signature of a question.
-    static func signature(_ names: String, secret: String, expiry: Int64) -> String {
-        Digests.md5("\(names)-\(secret)-\(expiry)")
-    }
-
     private func ask(
         for hosts: [Host],
         families: Families,
@@ -66,7 +61,7 @@ package final class BaiduUpstream: BatchUpstream {
                 query.add("account_id", self.account)
                 query.add("dn", text)
                 query.add("t", expiry)
-                query.add("sign", Self.signature(text, secret: self.secret, expiry: expiry))
+                query.add("sign", Digests.signature(text, secret: self.secret, time: expiry))
                 query.add("type", families == .both ? "dual_stack" : families == .v6 ? "ipv6" : "ipv4")
                 query.add("ip", subnet?.first.description)
                 request.target = "/v4/resolve?\(query.text)"
