@@ -76,4 +76,7 @@ public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible 
 
     /// The text for logs.
     public var description: String { message }
+
+    /// The error for a reply of a service that cannot be read.
+    static let unknownForm = UpstreamError(.malformedAnswer, "the reply is not in the form of this service")
 }

@@ -40,4 +40,14 @@ extension [Host] {
         for host in self { names.append(try host.askedName()) }
         return names.joined(separator: ",")
     }
+
+    /// The host that a part of a service's answer is for.
+    ///
+    /// - Throws: ``UpstreamError`` with code `wrongAnswer` if none of the hosts has this name.
+    func called(_ name: String) throws(UpstreamError) -> Host {
+        guard let host = first(where: { $0.isCalled(name) }) else {
+            throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\" too")
+        }
+        return host
+    }
 }

@@ -6,7 +6,7 @@ import Names
 enum AliyunAnswer {
     /// Parses a single answer of version 1: `{"host":…,"ips":[…],"ipsv6":[…],"ttl":57,"client_ip":…}`.
     static func single(_ body: JSONValue, host: Host, families: Families) throws(UpstreamError) -> Answer {
-        guard let name = body["host"]?.string else { throw malformed }
+        guard let name = body["host"]?.string else { throw .unknownForm }
         guard host.isCalled(name) else {
             throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\"")
         }
@@ -16,13 +16,11 @@ enum AliyunAnswer {
     /// Parses an answer for several names: `{"dns":[{"host":…,"ips":[…],"ttl":106},…]}`. Older services send one entry
     /// per family, with its record type as `type`.
     static func batch(_ body: JSONValue, hosts: [Host], families: Families) throws(UpstreamError) -> [Host: Answer] {
-        guard let entries = (body["dns"] ?? body["results"])?.array else { throw malformed }
+        guard let entries = (body["dns"] ?? body["results"])?.array else { throw .unknownForm }
         var answers: [Host: Answer] = [:]
         for entry in entries {
-            guard let name = (entry["host"] ?? entry["domain"])?.string else { throw malformed }
-            guard let host = hosts.first(where: { $0.isCalled(name) }) else {
-                throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\" too")
-            }
+            guard let name = (entry["host"] ?? entry["domain"])?.string else { throw .unknownForm }
+            let host = try hosts.called(name)
             let part = try self.entry(entry, families: families)
             var answer = answers[host] ?? Answer(clientAddress: part.clientAddress)
             answer.v4 = answer.v4 ?? part.v4
@@ -52,14 +50,12 @@ enum AliyunAnswer {
         hosts: [Host],
         families: Families
     ) throws(UpstreamError) -> [Host: Answer] {
-        guard let entries = content["answers"]?.array else { throw malformed }
+        guard let entries = content["answers"]?.array else { throw .unknownForm }
         let client = content["cip"]?.string.flatMap { IPAddress($0) }
         var answers: [Host: Answer] = [:]
         for entry in entries {
-            guard let name = entry["dn"]?.string else { throw malformed }
-            guard let host = hosts.first(where: { $0.isCalled(name) }) else {
-                throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\" too")
-            }
+            guard let name = entry["dn"]?.string else { throw .unknownForm }
+            let host = try hosts.called(name)
             var answer = Answer(clientAddress: client)
             for family in families.members {
                 guard let node = entry[family == .v4 ? "v4" : "v6"] else { continue }
@@ -92,6 +88,4 @@ enum AliyunAnswer {
             text.split(separator: mark.0, omittingEmptySubsequences: false).joined(separator: mark.1)
         }
     }
-
-    static let malformed = UpstreamError(.malformedAnswer, "the reply is not in the form of this service")
 }

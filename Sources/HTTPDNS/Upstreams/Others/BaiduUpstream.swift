@@ -91,15 +91,11 @@ package final class BaiduUpstream: BatchUpstream {
             )
         }
         try reply.requireSuccess(hasAccount: isAuthenticated)
-        guard let body, let data = body["data"]?.object else {
-            throw UpstreamError(.malformedAnswer, "the reply is not in the form of this service")
-        }
+        guard let body, let data = body["data"]?.object else { throw .unknownForm }
         let client = body["clientip"]?.string.flatMap { IPAddress($0) }
         var answers: [Host: Answer] = [:]
         for (name, entry) in data {
-            guard let host = hosts.first(where: { $0.isCalled(name) }) else {
-                throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\" too")
-            }
+            let host = try hosts.called(name)
             var answer = Answer(clientAddress: client)
             for family in families.members {
                 guard let node = entry[family == .v4 ? "ipv4" : "ipv6"] else { continue }

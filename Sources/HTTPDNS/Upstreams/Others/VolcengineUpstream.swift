@@ -94,20 +94,15 @@ package final class VolcengineUpstream: Upstream {
         _ body: JSONValue?,
         host: Host,
         family: IPAddress.Family
-    ) throws(UpstreamError)
-        -> Answer.Records
-    {
-        let malformed = UpstreamError(.malformedAnswer, "the reply is not in the form of this service")
-        guard let body else { throw malformed }
+    ) throws(UpstreamError) -> Answer.Records {
+        guard let body else { throw .unknownForm }
         let lists = [body["dns"], body["data"], body["results"], body["answers"], body].compactMap { $0?.array }
-        guard let entries = lists.first else { throw malformed }
+        guard let entries = lists.first else { throw .unknownForm }
         var addresses: [JSONValue] = []
         var ttl: JSONValue?
         for entry in entries {
-            guard let name = (entry["domain"] ?? entry["host"] ?? entry["dn"])?.string else { throw malformed }
-            guard host.isCalled(name) else {
-                throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\" too")
-            }
+            guard let name = (entry["domain"] ?? entry["host"] ?? entry["dn"])?.string else { throw .unknownForm }
+            _ = try [host].called(name)
             // An entry may be for the other family.
             let texts = (entry["ips"] ?? entry["ip"] ?? .array([])).elements
             let ours = texts.filter { $0.string.flatMap { IPAddress($0) }.map { $0.family == family } ?? true }
