@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-import Names
 
 extension UpstreamReply {
     /// Throws unless the status is 200…299.
@@ -34,16 +33,5 @@ extension UpstreamReply {
         let isPlain = body.allSatisfy { (0x20..<0x7f).contains($0) || $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }
         guard isPlain else { throw UpstreamError(.malformedAnswer, "the reply is not plain text") }
         return String(decoding: body, as: UTF8.self)
-    }
-}
-
-extension Origin {
-    /// The endpoints of an upstream: at the given addresses, or at the host if it is an address.
-    func endpoints(_ addresses: [IPAddress]) throws(UpstreamError) -> [Endpoint] {
-        let known = addresses.isEmpty ? [host.address].compactMap { $0 } : addresses
-        guard !known.isEmpty else {
-            throw UpstreamError(.misconfigured, "\(self): the addresses of \(host) are missing")
-        }
-        return known.map { Endpoint($0, port: port) }
     }
 }

@@ -158,3 +158,14 @@ final class UpstreamService: Sendable {
         guard !isLast, !Task.isCancelled else { throw error }
     }
 }
+
+extension Origin {
+    /// The endpoints of an upstream: at the given addresses, or at the host if it is an address.
+    func endpoints(_ addresses: [IPAddress]) throws(UpstreamError) -> [Endpoint] {
+        let known = addresses.isEmpty ? [host.address].compactMap { $0 } : addresses
+        guard !known.isEmpty else {
+            throw UpstreamError(.misconfigured, "\(self): the addresses of \(host) are missing")
+        }
+        return known.map { Endpoint($0, port: port) }
+    }
+}

@@ -15,6 +15,24 @@ package struct ServiceQuestion: Hashable, Sendable {
     }
 }
 
+/// The answer of an upstream to a question for SVCB or HTTPS records.
+package struct ServiceReply: Hashable, Sendable {
+    /// The records; empty if there are none.
+    package var records: [HTTPSRecord]
+    /// The name that has the records, after all CNAMEs.
+    package var owner: DNSName
+    /// How long the answer may be cached; nil: not confirmed (no SOA, RFC 2308 §5).
+    package var ttl: Duration?
+    /// Whether the answer came over an authenticated connection.
+    package var isAuthenticated = false
+
+    package init(_ records: [HTTPSRecord] = [], owner: DNSName, ttl: Duration?) {
+        self.records = records
+        self.owner = owner
+        self.ttl = ttl
+    }
+}
+
 /// An upstream that carries records of any type, so that it can be asked for HTTPS records.
 package protocol ServiceUpstream: Upstream {
     /// Whether the connection to the upstream is encrypted and its certificate is verified, so that an attacker cannot

@@ -101,14 +101,3 @@ package final class DoHUpstream: MessageUpstream {
         }
     }
 }
-
-extension DNSMessage {
-    /// Parses a message from an upstream.
-    init(reply octets: [UInt8]) throws(UpstreamError) {
-        do {
-            try self.init(octets: octets)
-        } catch {
-            throw UpstreamError(.malformedAnswer, "the DNS message is broken: \(error)")
-        }
-    }
-}

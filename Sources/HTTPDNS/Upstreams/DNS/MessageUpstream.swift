@@ -76,6 +76,15 @@ extension MessageUpstream {
 }
 
 extension DNSMessage {
+    /// Parses a message from an upstream.
+    init(reply octets: [UInt8]) throws(UpstreamError) {
+        do {
+            try self.init(octets: octets)
+        } catch {
+            throw UpstreamError(.malformedAnswer, "the DNS message is broken: \(error)")
+        }
+    }
+
     /// Subtracts seconds from the TTLs of all records, down to 0.
     package mutating func age(by seconds: UInt32) {
         guard seconds > 0 else { return }
