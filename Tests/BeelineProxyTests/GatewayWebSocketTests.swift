@@ -96,7 +96,7 @@ struct GatewayWebSocketTests {
     }
 
     /// An upstream that answers each name with 127.0.0.1 and one HTTPS record with this list.
-    private struct RecordUpstream: ServiceUpstream {
+    private struct RecordDouble: RecordUpstream {
         let name = "records"
         let list: [UInt8]
 
@@ -117,7 +117,7 @@ struct GatewayWebSocketTests {
             configure: { $0.gatewayHosts = ["a.test"] },
             client: {
                 $0.upstreams = []
-                $0.resolver.upstreams = [RecordUpstream(list: keys.configurations)]
+                $0.resolver.upstreams = [RecordDouble(list: keys.configurations)]
                 $0.resolver.limits.resolutionDelay = .seconds(5)
                 $0.tls.ech = .required
             }

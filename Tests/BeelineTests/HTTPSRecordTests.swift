@@ -8,7 +8,7 @@ import Testing
 import Tracing
 
 /// An upstream that answers each name with 127.0.0.1, and with HTTPS records in text form.
-private final class RecordUpstream: ServiceUpstream {
+private final class RecordDouble: RecordUpstream {
     let name = "records"
     let isAuthenticated: Bool
     private let records: NIOLockedValueBox<[String: [String]]>
@@ -54,7 +54,7 @@ struct HTTPSRecordTests {
         ech: ServerECH? = nil,
         isAuthenticated: Bool = true,
         configure: @escaping (inout ClientConfiguration) throws -> Void = { _ in },
-        _ body: (BeelineClient, RecordUpstream, UInt16) async throws -> Void
+        _ body: (BeelineClient, RecordDouble, UInt16) async throws -> Void
     ) async throws {
         let authority = try TestAuthority()
         var tls = ServerTLS()
@@ -71,7 +71,7 @@ struct HTTPSRecordTests {
                 "\(request.connection.serverName ?? "-")|\(request.fields[.cookie] ?? "-")"
             )
         }
-        let upstream = RecordUpstream(records(site.port), isAuthenticated: isAuthenticated)
+        let upstream = RecordDouble(records(site.port), isAuthenticated: isAuthenticated)
         var configuration = ClientConfiguration()
         configuration.upstreams = []
         configuration.resolver.upstreams = [upstream]

@@ -7,7 +7,7 @@ import Testing
 @testable import BeelineCommand
 
 /// An upstream that answers each name with 127.0.0.1 and this text of an HTTPS record, if there is one.
-private struct RecordUpstream: ServiceUpstream {
+private struct RecordDouble: RecordUpstream {
     let name = "records"
     var record: String?
 
@@ -73,7 +73,7 @@ struct DoctorECHTests {
         tls.ech = ech
         let text = record?.replacing("ECH", with: "ech=\(Base64.encode(keys.configurations))")
             .replacing("PORT", with: "port=\(site.port)")
-        var configuration = ResolverConfiguration(upstreams: [RecordUpstream(record: text)])
+        var configuration = ResolverConfiguration(upstreams: [RecordDouble(record: text)])
         configuration.check.allowsLocalAnswers = true
         // A request would not wait for the record.
         configuration.limits.resolutionDelay = .zero

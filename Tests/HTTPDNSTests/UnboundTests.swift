@@ -60,7 +60,7 @@ struct UnboundTests {
     @Test("each transport carries HTTPS records, and denies them with the zone's TTL")
     func services() async throws {
         try await Self.each { upstream in
-            let carrier = try #require(upstream as? any ServiceUpstream)
+            let carrier = try #require(upstream as? any RecordUpstream)
             let www = try #require(DNSName("www.corp.test"))
             let reply = try await carrier.services(ServiceQuestion(www))
             #expect(reply.records.map(\.description) == ["1 . alpn=h2 port=8443"], "\(upstream.name)")

@@ -81,7 +81,7 @@ struct Examination: Sendable {
     private func record(of origin: Origin) async -> Record {
         let configuration = resolver.configuration
         guard origin.scheme.isSecure, origin.host.address == nil, configuration.usesHTTPSRecords,
-            configuration.upstreams.contains(where: { $0 is any ServiceUpstream })
+            configuration.upstreams.contains(where: { $0 is any RecordUpstream })
         else { return Record() }
         guard let answer = try? await resolver.resolve(origin, fresh: true, waitsForServices: true) else {
             return Record(isAsked: true)

@@ -94,7 +94,7 @@ extension LookupMachine {
         let order = configuration.order
             .arrange(configuration.upstreams.count, roundTrip: { health.roundTrip($0) }, random: random)
             .filter { !health.isDown($0, now: now) && !isTable($0) }
-        let carriers = order.filter { upstreams[$0].carriesServices && !silence.isPaused($0, now: now) }
+        let carriers = order.filter { upstreams[$0].carriesRecords && !silence.isPaused($0, now: now) }
         guard let first = order.first, first == carriers.first else { return [] }
         return carriers
     }

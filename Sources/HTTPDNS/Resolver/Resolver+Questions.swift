@@ -20,7 +20,7 @@ extension Resolver {
     func ask(_ question: PendingServiceQuestion) async {
         let result: Result<ServiceReply, UpstreamError>
         do throws(UpstreamError) {
-            guard let upstream = upstreams[question.id.upstream] as? any ServiceUpstream else {
+            guard let upstream = upstreams[question.id.upstream] as? any RecordUpstream else {
                 throw UpstreamError(.unsupported, "the upstream carries addresses only")
             }
             var reply = try await upstream.services(question.question)

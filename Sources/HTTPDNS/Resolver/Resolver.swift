@@ -25,7 +25,7 @@ public final class Resolver: Sendable {
     /// The upstreams, and the system last.
     let upstreams: [any Upstream]
     /// Whether an upstream can be asked for HTTPS records.
-    let carriesServices: Bool
+    let carriesRecords: Bool
     /// The machine, and the work that it started. Actions are carried out outside this lock.
     let state: NIOLockedValueBox<State>
     /// The event loop for callers without one. It is always the same, so that connections to upstreams are reused.
@@ -48,8 +48,8 @@ public final class Resolver: Sendable {
     ) {
         self.configuration = configuration
         upstreams = configuration.allUpstreams
-        carriesServices =
-            configuration.usesHTTPSRecords && configuration.upstreams.contains { $0 is any ServiceUpstream }
+        carriesRecords =
+            configuration.usesHTTPSRecords && configuration.upstreams.contains { $0 is any RecordUpstream }
         time = Timekeeper(clock, wallClock: wallClock ?? SigningClock.deviceTime)
         state = NIOLockedValueBox(State(machine: LookupMachine(configuration, random: random)))
     }

@@ -66,7 +66,7 @@ extension Resolver {
 
     /// Nil if no upstream carries records, or the origin can have none.
     private func request(_ origin: Origin, usesECH: Bool = true) -> OriginRequest? {
-        carriesServices ? OriginRequest(origin, families: configuration.families, usesECH: usesECH) : nil
+        carriesRecords ? OriginRequest(origin, families: configuration.families, usesECH: usesECH) : nil
     }
 
     /// The answer that needs no upstream; nil if there is none.

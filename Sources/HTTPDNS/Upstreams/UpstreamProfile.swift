@@ -6,7 +6,7 @@ struct UpstreamProfile: Hashable, Sendable {
     let kind: UpstreamKind
     let answersOneFamily: Bool
     /// Whether the upstream can be asked for HTTPS records.
-    let carriesServices: Bool
+    let carriesRecords: Bool
     /// The table that the upstream answers from; nil for others, and for tables in files.
     let table: HostsTable?
 
@@ -14,7 +14,7 @@ struct UpstreamProfile: Hashable, Sendable {
         name = upstream.name
         kind = upstream.kind
         answersOneFamily = upstream.answersOneFamily
-        carriesServices = upstream is any ServiceUpstream
+        carriesRecords = upstream is any RecordUpstream
         table = (upstream as? FixedUpstream)?.table
     }
 }

@@ -218,7 +218,7 @@ struct MachineScript {
 }
 
 /// An upstream that carries HTTPS records and is never asked.
-private struct CarryingUpstream: ServiceUpstream {
+private struct CarryingUpstream: RecordUpstream {
     let name: String
     let answersOneFamily: Bool
 

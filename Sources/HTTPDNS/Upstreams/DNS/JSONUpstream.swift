@@ -5,7 +5,7 @@ package import Names
 
 /// DNS over HTTPS in JSON, as offered by Google (`https://dns.google/resolve`) and Cloudflare
 /// (`https://cloudflare-dns.com/dns-query`).
-package struct JSONUpstream: ServiceUpstream {
+package struct JSONUpstream: RecordUpstream {
     package let name: String
     package let answersOneFamily = true
     package var isAuthenticated: Bool { service.isAuthenticated }

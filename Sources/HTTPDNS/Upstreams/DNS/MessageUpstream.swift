@@ -5,7 +5,7 @@ package import Names
 /// An upstream that carries DNS messages, so that it answers questions for records of any type.
 ///
 /// The requirements of ``Upstream`` apply to ``response(to:)`` too.
-package protocol MessageUpstream: ServiceUpstream {
+package protocol MessageUpstream: RecordUpstream {
     /// Asks a question and returns the response with any response code, after the checks of
     /// ``MessageQuery/checked(_:)``. The TTLs are the remaining ones.
     ///

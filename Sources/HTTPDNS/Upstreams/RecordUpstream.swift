@@ -34,7 +34,7 @@ package struct ServiceReply: Hashable, Sendable {
 }
 
 /// An upstream that carries records of any type, so that it can be asked for HTTPS records.
-package protocol ServiceUpstream: Upstream {
+package protocol RecordUpstream: Upstream {
     /// Whether the connection to the upstream is encrypted and its certificate is verified, so that an attacker cannot
     /// change its answers. Default: true.
     var isAuthenticated: Bool { get }
@@ -45,7 +45,7 @@ package protocol ServiceUpstream: Upstream {
     func services(_ question: ServiceQuestion) async throws(UpstreamError) -> ServiceReply
 }
 
-extension ServiceUpstream {
+extension RecordUpstream {
     /// True.
     package var isAuthenticated: Bool { true }
 }
