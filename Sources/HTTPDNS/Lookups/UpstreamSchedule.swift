@@ -147,11 +147,6 @@ struct UpstreamSchedule {
         return takeActions()
     }
 
-    private mutating func takeActions() -> [Action] {
-        defer { actions = [] }
-        return actions
-    }
-
     /// A caller that joins after one family was delivered waits for the other no longer than the first callers.
     mutating func callerJoined(now: Moment) {
         if hasAnswer, !isOver, !needsBothFamilies, deliverAt == nil { deliverAt = now + plan.resolutionDelay }
@@ -327,6 +322,11 @@ struct UpstreamSchedule {
         guard outcome.upstream == nil, let denial else { return }
         outcome.upstream = denial.upstream
         outcome.answer = denial.answer
+    }
+
+    private mutating func takeActions() -> [Action] {
+        defer { actions = [] }
+        return actions
     }
 
     private mutating func end() {
