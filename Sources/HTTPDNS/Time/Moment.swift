@@ -5,11 +5,6 @@ package struct Moment: Hashable, Comparable, Sendable {
     /// Nanoseconds since the resolver was created.
     package var nanoseconds: Int64
 
-    /// The time this many nanoseconds after the resolver was created.
-    package init(nanoseconds: Int64) {
-        self.nanoseconds = nanoseconds
-    }
-
     /// The latest time.
     package static let never = Moment(nanoseconds: .max)
     /// The earliest time.
