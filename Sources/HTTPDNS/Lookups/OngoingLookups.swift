@@ -61,31 +61,22 @@ struct OngoingLookups {
     /// The lookup of each caller, and the caller's place in it.
     private var callers: [CallerID: (lookup: LookupID, place: Int)] = [:]
 
-    /// The number of lookups under way.
+    // MARK: Lookups, as in `LookupTable`
+
     var count: Int { lookups.count }
-    /// The number of callers that wait.
-    var callerCount: Int { callers.count }
-    /// The lookups under way, in the order in which they started.
     var ids: [LookupID] { lookups.ids }
-    /// When the first lookup must be ticked.
     var nextTick: Moment { lookups.nextTick }
 
-    /// The lookup with a key; nil if none is under way.
     subscript(key: LookupKey) -> LookupID? { lookups[key] }
-
-    /// A lookup; nil if it has ended.
     subscript(id: LookupID) -> Lookup? { lookups[id] }
 
-    /// Changes a lookup in place; nil if it has ended.
     @discardableResult
     mutating func change<Value>(_ id: LookupID, _ body: (inout Lookup) -> Value) -> Value? {
         lookups.change(id, body)
     }
 
-    /// The lookups that must be ticked now, in the order in which they started.
     func due(at now: Moment) -> [LookupID] { lookups.due(at: now) }
 
-    /// Adds a lookup. Its key must not have another one.
     mutating func start(_ lookup: Lookup) -> LookupID { lookups.start(lookup) }
 
     /// Removes a lookup; nil if it has ended. Its callers then wait for no lookup.
@@ -96,6 +87,9 @@ struct OngoingLookups {
     }
 
     // MARK: Callers
+
+    /// The number of callers that wait.
+    var callerCount: Int { callers.count }
 
     /// Adds a caller to a lookup. At `staleAt` it gets the stale answer, if no new one has arrived.
     mutating func add(_ caller: CallerID, to id: LookupID, staleAt moment: Moment) {
