@@ -72,28 +72,24 @@ extension IPAddress {
 
 /// The networks of each kind, parsed once.
 private enum Kinds {
-    static let loopback = networks("127.0.0.0/8 ::1/128")
-    static let multicast = networks("224.0.0.0/4 ff00::/8")
-    static let linkLocal = networks("169.254.0.0/16 fe80::/10")
-    static let privateUse = networks("10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7")
-    static let shared = networks("100.64.0.0/10")
-    static let documentation = networks("192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20")
-    static let metadata = networks("169.254.169.254/32 100.100.100.200/32 fd00:ec2::254/128 fd20:ce::254/128")
+    static let loopback = IPNetwork.list("127.0.0.0/8 ::1/128")
+    static let multicast = IPNetwork.list("224.0.0.0/4 ff00::/8")
+    static let linkLocal = IPNetwork.list("169.254.0.0/16 fe80::/10")
+    static let privateUse = IPNetwork.list("10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7")
+    static let shared = IPNetwork.list("100.64.0.0/10")
+    static let documentation = IPNetwork.list("192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20")
+    static let metadata = IPNetwork.list("169.254.169.254/32 100.100.100.200/32 fd00:ec2::254/128 fd20:ce::254/128")
 
     /// All of IPv4, and the IPv6 block that IANA allocates global unicast addresses from.
-    static let unicast = networks("0.0.0.0/0 2000::/3")
+    static let unicast = IPNetwork.list("0.0.0.0/0 2000::/3")
     static let unreachable =
         privateUse + shared + loopback + multicast + linkLocal + documentation
-        + networks("0.0.0.0/8 192.0.0.0/24 192.88.99.0/24 198.18.0.0/15 240.0.0.0/4 2001::/23")
+        + IPNetwork.list("0.0.0.0/8 192.0.0.0/24 192.88.99.0/24 198.18.0.0/15 240.0.0.0/4 2001::/23")
     /// Reachable networks inside an unreachable range: RFC 7723, RFC 8155, RFC 9665, RFC 7450, RFC 7535, RFC 7343, RFC 9374.
-    static let reachableInside = networks(
+    static let reachableInside = IPNetwork.list(
         """
         192.0.0.9/32 192.0.0.10/32 2001:1::1/128 2001:1::2/128 2001:1::3/128 2001:3::/32 2001:4:112::/48 2001:20::/28 \
         2001:30::/28
         """
     )
-
-    private static func networks(_ text: String) -> [IPNetwork] {
-        text.split(separator: " ").compactMap { IPNetwork(String($0)) }
-    }
 }

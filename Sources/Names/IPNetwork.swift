@@ -18,6 +18,11 @@ public struct IPNetwork: Hashable, Sendable {
         first = IPAddress(family: address.family, high: address.high & ~high, low: address.low & ~low)
     }
 
+    /// The blocks of a list that is separated by spaces. Leaves out those that are not valid.
+    package static func list(_ text: String) -> [IPNetwork] {
+        text.split(separator: " ").compactMap { IPNetwork(String($0)) }
+    }
+
     /// The last address of the block.
     package var last: IPAddress {
         let (high, low) = Self.hostBits(first.family, prefixLength)

@@ -20,12 +20,12 @@ public struct AnswerCheck: Hashable, Sendable {
 
     /// This-host, loopback, link-local, multicast and reserved blocks. Their addresses belong to no public host (RFC
     /// 6890).
-    package static let localNetworks: [IPNetwork] = networks(
+    package static let localNetworks = IPNetwork.list(
         "0.0.0.0/8 127.0.0.0/8 169.254.0.0/16 224.0.0.0/3 ::/127 fe80::/10 ff00::/8"
     )
 
     /// Private and shared address blocks (RFC 1918, RFC 4193, RFC 6598).
-    package static let privateNetworks: [IPNetwork] = networks(
+    package static let privateNetworks = IPNetwork.list(
         "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7 fec0::/10"
     )
 
@@ -82,9 +82,5 @@ public struct AnswerCheck: Hashable, Sendable {
             return
         }
         throw UpstreamError(.bogusAnswer, "\(address) \(refusal)")
-    }
-
-    private static func networks(_ list: String) -> [IPNetwork] {
-        list.split(separator: " ").compactMap { IPNetwork(String($0)) }
     }
 }
