@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPDNS
+
 /// A master file (RFC 1035 §5.1) split into entries of words. Comments are removed, and lines in parentheses are joined.
 struct ZoneText {
     /// A word. Escaped octets have bit 8 set, so that an escaped dot does not separate labels.
@@ -96,16 +98,12 @@ struct ZoneText {
         index += 1
         guard octet == UInt8(ascii: "\\") else { return UInt16(octet) }
         guard index < octets.count, octets[index] != UInt8(ascii: "\n") else { throw error(line, "a \\ at the end") }
-        let first = octets[index]
-        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
-            index += 1
-            return 0x100 | UInt16(first)
+        var rest = octets[index...]
+        guard let escaped = MasterText.takeEscaped(from: &rest) else {
+            throw error(line, "after \\ write three digits up to 255")
         }
-        guard index + 3 <= octets.count,
-            let number = Int(String(decoding: octets[index..<(index + 3)], as: UTF8.self)), number <= 255
-        else { throw error(line, "after \\ write three digits up to 255") }
-        index += 3
-        return 0x100 | UInt16(number)
+        index = rest.startIndex
+        return 0x100 | UInt16(escaped)
     }
 
     static func error(_ line: Int, _ what: String) -> ServerError {

@@ -47,17 +47,8 @@ package enum MasterText {
                 word = []
                 isInWord = false
             case UInt8(ascii: "\\"):
-                guard let first = rest.first else { return nil }
-                if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
-                    guard rest.count >= 3, let number = UInt8(String(decoding: rest.prefix(3), as: UTF8.self)) else {
-                        return nil
-                    }
-                    word.append(number)
-                    rest = rest.dropFirst(3)
-                } else {
-                    word.append(first)
-                    rest = rest.dropFirst()
-                }
+                guard let octet = takeEscaped(from: &rest) else { return nil }
+                word.append(octet)
                 isInWord = true
             default:
                 word.append(octet)
@@ -66,5 +57,15 @@ package enum MasterText {
         }
         if isInWord { words.append(word) }
         return isQuoted ? nil : words
+    }
+
+    /// Takes what follows the backslash of `\X` or `\DDD`, and returns the octet that it stands for; nil if it is
+    /// incomplete.
+    package static func takeEscaped(from rest: inout ArraySlice<UInt8>) -> UInt8? {
+        guard let first = rest.first else { return nil }
+        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return rest.popFirst() }
+        guard rest.count >= 3, let number = UInt8(String(decoding: rest.prefix(3), as: UTF8.self)) else { return nil }
+        rest = rest.dropFirst(3)
+        return number
     }
 }
