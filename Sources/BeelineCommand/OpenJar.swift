@@ -73,9 +73,7 @@ struct OpenJar: Sendable {
             var configuration = try RedisJarConfiguration(url: file.path)
             // Otherwise a forgotten key file would put plain cookies into an encrypted jar.
             configuration.refusesEncryption = true
-            configuration.onProblem = { problem in
-                Terminal.standardError.writeLine("beeline: \(problem)".singleLine)
-            }
+            configuration.onProblem = { problem in Terminal.log("\(problem)") }
             let shared = try RedisJar(configuration, jar: bounds)
             do throws(RedisError) {
                 try await shared.synchronize()

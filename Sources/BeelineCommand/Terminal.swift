@@ -47,4 +47,7 @@ struct Terminal: Sendable {
     }
 
     func writeLine(_ line: String) { write(line + "\n") }
+
+    /// Prints a message of the command on one line of standard error.
+    static func log(_ message: String) { standardError.writeLine("beeline: \(message.singleLine)") }
 }

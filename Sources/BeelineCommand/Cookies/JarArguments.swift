@@ -44,7 +44,7 @@ struct JarArguments: ParsableArguments {
     /// Runs `body` with the jar's cookies and writes the changes back to the file.
     func change<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
         let open = try await OpenJar(file(), bounds: bounds())
-        for message in open.messages { Terminal.standardError.writeLine("beeline: \(message.singleLine)") }
+        for message in open.messages { Terminal.log(message) }
         do {
             let result = try body(open.jar)
             try await save(open)

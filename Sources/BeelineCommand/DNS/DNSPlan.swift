@@ -171,7 +171,7 @@ struct DNSPlan: Sendable {
         configuration.accessLog = log
         configuration.onReloadFailure = { error in
             let state = error.code == .cannotListen ? "" : "the previous state stays in use: "
-            Terminal.standardError.writeLine("beeline: \(state)\(error)".singleLine)
+            Terminal.log("\(state)\(error)")
         }
         return configuration
     }

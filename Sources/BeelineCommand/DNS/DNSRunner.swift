@@ -96,7 +96,7 @@ struct DNSRunner: Sendable {
         do {
             try log?.reopen()
         } catch {
-            Terminal.standardError.writeLine("beeline: the access log was not reopened: \(error)".singleLine)
+            Terminal.log("the access log was not reopened: \(error)")
         }
         let before = clients.withLockedValue { $0 }
         var unused: [BeelineClient] = []
@@ -104,13 +104,13 @@ struct DNSRunner: Sendable {
             let (resolvers, change) = try use(try readAgain()).get()
             unused = change.added
             try server.reload(resolver: resolvers.main, resolversByDomain: resolvers.domains)
-            Terminal.standardError.writeLine("beeline: upstreams, lists, zones and certificate were reloaded")
+            Terminal.log("upstreams, lists, zones and certificate were reloaded")
             return change
         } catch {
             // The server counts its own errors.
             if error is CommandFailure { server.noteReloadFailure() }
             clients.withLockedValue { $0 = before }
-            Terminal.standardError.writeLine("beeline: nothing was changed: \(error)".singleLine)
+            Terminal.log("nothing was changed: \(error)")
             return DNSClients.Change(removed: unused)
         }
     }

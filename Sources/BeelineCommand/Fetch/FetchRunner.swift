@@ -103,8 +103,7 @@ struct FetchRunner: Sendable {
     }
 
     private func note(_ message: String) {
-        guard !session.settings.isSilent, !session.settings.reports else { return }
-        Terminal.standardError.writeLine("beeline: \(message.singleLine)")
+        if !session.settings.isSilent, !session.settings.reports { Terminal.log(message) }
     }
 
     /// Prints a note or a warning about the command line, which has curl's prefix.

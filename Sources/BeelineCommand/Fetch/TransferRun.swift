@@ -237,7 +237,7 @@ struct TransferRun: Sendable {
     }
 
     func note(_ text: String) {
-        if !settings.isSilent, !settings.reports { Terminal.standardError.writeLine("beeline: \(text.singleLine)") }
+        if !settings.isSilent, !settings.reports { Terminal.log(text) }
     }
 }
 

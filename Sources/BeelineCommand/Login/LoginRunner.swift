@@ -36,7 +36,7 @@ struct LoginRunner: Sendable {
                 case .loggedIn: "logged in"
                 case .loggedInByAnother: "another process logged in"
                 }
-            Terminal.standardError.writeLine("beeline: \(url.origin): \(text)")
+            Terminal.log("\(url.origin): \(text)")
             return 0
         } catch {
             try? await shared.close()

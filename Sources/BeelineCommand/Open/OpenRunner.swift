@@ -26,7 +26,7 @@ struct OpenRunner: Sendable {
         do throws(CommandFailure) {
             let open: OpenJar? =
                 if let jar { try await OpenJar(jar, bounds: jarBounds) } else { nil }
-            for message in open?.messages ?? [] { tell(message) }
+            for message in open?.messages ?? [] { Terminal.log(message) }
             do throws(CommandFailure) {
                 try await browse(with: open?.jar ?? CookieJar(configuration: jarBounds))
             } catch {
@@ -72,15 +72,17 @@ struct OpenRunner: Sendable {
     /// Hands over the cookies, loads the page and syncs cookies until the browser closes.
     private func visit(_ browser: Browser, with jar: CookieJar) async {
         if browser.kind == .webKit, !self.browser.rootPEMs.isEmpty {
-            tell("\(browser.kind.title) trusts only the system's CAs: --cacert has no effect on its pages")
+            Terminal.log("\(browser.kind.title) trusts only the system's CAs: --cacert has no effect on its pages")
         }
         let store = browser.cookieStore
         do throws(WebViewError) {
             let report = try await store.handOver(from: jar, for: url)
-            for cookie in report.unsupported { tell("\(browser.kind.title) cannot store the cookie \(cookie.name)") }
-            for refusal in report.refused { tell("the page may not be logged in: \(refusal.reason)") }
+            for cookie in report.unsupported {
+                Terminal.log("\(browser.kind.title) cannot store the cookie \(cookie.name)")
+            }
+            for refusal in report.refused { Terminal.log("the page may not be logged in: \(refusal.reason)") }
         } catch {
-            tell("the page may not be logged in: \(error)")
+            Terminal.log("the page may not be logged in: \(error)")
         }
         var configuration = WebCookieFollowing.Configuration()
         // WebKit needs a tab for each host to set its cookies, so share only those of this site.
@@ -94,7 +96,7 @@ struct OpenRunner: Sendable {
             try await browser.navigate(to: url)
         } catch {
             // The browser shows the error, and the user can continue there.
-            if error.code != .ended { tell("\(error)") }
+            if error.code != .ended { Terminal.log("\(error)") }
         }
         await browser.waitUntilClosed()
         // Ctrl-C cancels this task. The cookies in the browser must still be read, and the browser must be closed.
@@ -125,10 +127,8 @@ struct OpenRunner: Sendable {
         guard jar != nil, let error else { return }
         let reason =
             error.code == .cancelled ? "the browser did not answer within \(Self.lastSyncLimit)" : error.message
-        tell("the last changes of the browser's cookies may be missing in the jar: \(reason)")
+        Terminal.log("the last changes of the browser's cookies may be missing in the jar: \(reason)")
     }
-
-    private func tell(_ message: String) { Terminal.standardError.writeLine("beeline: \(message.singleLine)") }
 }
 
 extension Cookie {

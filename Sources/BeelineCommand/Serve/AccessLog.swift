@@ -128,7 +128,7 @@ final class AccessLog: Sendable {
             // The next successful write reports the lost lines.
             let lost = lines.dropFirst(max(0, error.written - start.count)).count { $0 == 0x0a }
             state.withLockedValue { $0.dropped += dropped + lost }
-            if !before.failed { Terminal.standardError.writeLine("beeline: --access-log \(path): \(error)".singleLine) }
+            if !before.failed { Terminal.log("--access-log \(path): \(error)") }
         }
     }
 }

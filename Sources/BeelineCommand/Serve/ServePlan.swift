@@ -99,7 +99,7 @@ struct ServePlan: Sendable {
         var configuration = configuration
         configuration.accessLog = log
         configuration.onReloadFailure = { error in
-            Terminal.standardError.writeLine("beeline: the previous state stays in use: \(error)".singleLine)
+            Terminal.log("the previous state stays in use: \(error)")
         }
         return configuration
     }

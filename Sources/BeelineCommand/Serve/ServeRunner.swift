@@ -59,15 +59,15 @@ struct ServeRunner: Sendable {
         do {
             try log?.reopen()
         } catch {
-            Terminal.standardError.writeLine("beeline: the access log was not reopened: \(error)".singleLine)
+            Terminal.log("the access log was not reopened: \(error)")
         }
         do {
             try server.reload(accounts: try plan.accounts())
-            Terminal.standardError.writeLine("beeline: zones, certificate and accounts were reloaded")
+            Terminal.log("zones, certificate and accounts were reloaded")
         } catch {
             // The server counts its own errors.
             if error is CommandFailure { server.noteReloadFailure() }
-            Terminal.standardError.writeLine("beeline: nothing was changed: \(error)".singleLine)
+            Terminal.log("nothing was changed: \(error)")
         }
     }
 }

@@ -51,7 +51,7 @@ struct SharedCache: Sendable {
             }
         }
         configuration.onUnavailable = { reason in
-            Terminal.standardError.writeLine("beeline: --redis \(text): no answers are shared: \(reason)".singleLine)
+            Terminal.log("--redis \(text): no answers are shared: \(reason)")
         }
         if let path = arguments.redisSecret { configuration.password = try files.secret(path) }
         return configuration
