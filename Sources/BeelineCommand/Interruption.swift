@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import Dispatch
 import LibC
 import NIOConcurrencyHelpers
@@ -7,6 +8,28 @@ import NIOConcurrencyHelpers
 /// Handles SIGINT, SIGTERM and SIGHUP: the first signal cancels the work so that files are closed and jars are saved; a second
 /// signal ends the process at once.
 enum Interruption {
+    /// The signals that end a server. SIGHUP is not among them, because it reloads the server's files.
+    static let endingServers = [SIGINT, SIGTERM]
+
+    /// Runs the work of a command as ``run(signals:cleanup:limit:_:)`` does, and prints its failure.
+    ///
+    /// - Throws: The exit code if it is not 0.
+    static func runCommand(
+        signals: [CInt] = [SIGINT, SIGTERM, SIGHUP],
+        cleanup: DispatchTimeInterval? = nil,
+        _ work: @escaping @Sendable () async throws(CommandFailure) -> CommandStatus
+    ) async throws(ExitCode) {
+        let status = await run(signals: signals, cleanup: cleanup) {
+            do throws(CommandFailure) {
+                return try await work()
+            } catch {
+                error.print()
+                return error.status
+            }
+        }
+        if status != .ok { throw ExitCode(status.rawValue) }
+    }
+
     /// Runs `work`. If a signal cancelled it, that signal then ends the process, as the parent expects.
     ///
     /// - Parameters:

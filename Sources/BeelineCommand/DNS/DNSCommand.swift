@@ -3,7 +3,6 @@
 import ArgumentParser
 import Beeline
 import BeelineServer
-import LibC
 
 /// `beeline dns`: runs a DNS server.
 struct DNSCommand: AsyncParsableCommand {
@@ -29,16 +28,9 @@ struct DNSCommand: AsyncParsableCommand {
             try DNSPlan(options, names, defaults: Defaults.load(), files: .real)
         }
         let plan = try read()
-        // SIGHUP is not in the list because it reloads the files.
-        let status = await Interruption.run(signals: [SIGINT, SIGTERM]) {
-            do throws(CommandFailure) {
-                return try await DNSRunner(plan, reload: reload, readAgain: read).run()
-            } catch {
-                error.print()
-                return error.status
-            }
+        try await Interruption.runCommand(signals: Interruption.endingServers) { () async throws(CommandFailure) in
+            try await DNSRunner(plan, reload: reload, readAgain: read).run()
         }
-        if status != .ok { throw ExitCode(status.rawValue) }
     }
 }
 

@@ -40,18 +40,12 @@ struct DoctorCommand: AsyncParsableCommand {
             throw CommandFailure(.malformedURL, error.message)
         }
         let (json, html) = (json, html)
-        let status = await Interruption.run {
-            do throws(CommandFailure) {
-                let diagnosis = try await Self.examine(url, configuration: configuration, patience: patience)
-                guard !Task.isCancelled else { return .interrupted }
-                try Self.tell(diagnosis, json: json, html: html)
-                return diagnosis.verdict.status
-            } catch {
-                error.print()
-                return error.status
-            }
+        try await Interruption.runCommand { () async throws(CommandFailure) in
+            let diagnosis = try await Self.examine(url, configuration: configuration, patience: patience)
+            guard !Task.isCancelled else { return .interrupted }
+            try Self.print(diagnosis, json: json, html: html)
+            return diagnosis.verdict.status
         }
-        if status != .ok { throw ExitCode(status.rawValue) }
     }
 
     private static func examine(
@@ -72,7 +66,7 @@ struct DoctorCommand: AsyncParsableCommand {
         return diagnosis
     }
 
-    private static func tell(_ diagnosis: Diagnosis, json: Bool, html: String?) throws(CommandFailure) {
+    private static func print(_ diagnosis: Diagnosis, json: Bool, html: String?) throws(CommandFailure) {
         let text = json ? JSONOutput.line(DoctorReport(diagnosis)) + "\n" : DoctorText(diagnosis).text
         if let html {
             do {

@@ -50,8 +50,9 @@ struct OpenCommand: AsyncParsableCommand {
     func run() async throws {
         let runner = try runner(try Defaults.load(), files: .real)
         // Cleanup must finish, to remove the browser, its driver and the profile.
-        let status = await Interruption.run(cleanup: .seconds(15)) { await runner.run() }
-        if status != .ok { throw ExitCode(status.rawValue) }
+        try await Interruption.runCommand(cleanup: .seconds(15)) { () async throws(CommandFailure) in
+            try await runner.run()
+        }
     }
 
     /// Makes the runner from the options.

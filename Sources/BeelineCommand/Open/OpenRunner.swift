@@ -20,26 +20,21 @@ struct OpenRunner: Sendable {
     private static let lastSyncLimit = Duration.seconds(5)
 
     /// Returns when the browser is closed or the task is cancelled.
-    func run() async -> CommandStatus {
+    func run() async throws(CommandFailure) -> CommandStatus {
         DescriptorLimit.raise()
         async let _: Void = client.run()
+        let open: OpenJar? =
+            if let jar { try await OpenJar(jar, bounds: jarBounds) } else { nil }
+        for message in open?.messages ?? [] { Terminal.log(message) }
         do throws(CommandFailure) {
-            let open: OpenJar? =
-                if let jar { try await OpenJar(jar, bounds: jarBounds) } else { nil }
-            for message in open?.messages ?? [] { Terminal.log(message) }
-            do throws(CommandFailure) {
-                try await browse(with: open?.jar ?? CookieJar(configuration: jarBounds))
-            } catch {
-                // Save the cookies that reached the jar before the error.
-                try await open?.save()
-                throw error
-            }
-            try await open?.save()
-            return .ok
+            try await browse(with: open?.jar ?? CookieJar(configuration: jarBounds))
         } catch {
-            error.print()
-            return error.status
+            // Save the cookies that reached the jar before the error.
+            try await open?.save()
+            throw error
         }
+        try await open?.save()
+        return .ok
     }
 
     private func browse(with jar: CookieJar) async throws(CommandFailure) {

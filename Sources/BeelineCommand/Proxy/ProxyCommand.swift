@@ -41,10 +41,9 @@ struct ProxyCommand: AsyncParsableCommand {
         let configuration = try configuration(defaults, files: .real)
         let lines = verbose
         let hosts = try gateway.map { text throws(CommandFailure) in try Self.host(text) }
-        let status = await Interruption.run {
-            await Self.serve(configuration, client, isVerbose: lines, gateway: hosts)
+        try await Interruption.runCommand { () async throws(CommandFailure) in
+            try await Self.serve(configuration, client, isVerbose: lines, gateway: hosts)
         }
-        if status != .ok { throw ExitCode(status.rawValue) }
     }
 
     /// Makes the proxy's configuration from the options.
@@ -85,7 +84,7 @@ struct ProxyCommand: AsyncParsableCommand {
         _ client: BeelineClient,
         isVerbose: Bool,
         gateway hosts: [Host]
-    ) async -> CommandStatus {
+    ) async throws(CommandFailure) -> CommandStatus {
         DescriptorLimit.raise()
         // The client watches for network changes until the proxy stops.
         async let _: Void = client.run()
@@ -94,27 +93,22 @@ struct ProxyCommand: AsyncParsableCommand {
         // A separate task prints the events, so that the proxy does not wait for a slow reader.
         let (events, tell) = AsyncStream.makeStream(of: ProxyEvent.self, bufferingPolicy: .bufferingNewest(1_000))
         if isVerbose { configuration.onEvent = { tell.yield($0) } }
+        let proxy = try await Self.start(configuration, client)
+        var failure: CommandFailure?
         do throws(CommandFailure) {
-            let proxy = try await Self.start(configuration, client)
-            var failure: CommandFailure?
-            do throws(CommandFailure) {
-                try Self.announce(proxy, servesPAC: configuration.servesPAC, gateway: hosts)
-                for await event in events {
-                    if let line = event.line { lines.add(line.singleLine) }
-                }
-            } catch {
-                // Without this output, programs cannot find the proxy.
-                failure = error
+            try Self.announce(proxy, servesPAC: configuration.servesPAC, gateway: hosts)
+            for await event in events {
+                if let line = event.line { lines.add(line.singleLine) }
             }
-            await proxy.stop(within: .seconds(1))
-            await client.shutDown()
-            await lines.finish()
-            if let failure { throw failure }
-            return .ok
         } catch {
-            error.print()
-            return error.status
+            // Without this output, programs cannot find the proxy.
+            failure = error
         }
+        await proxy.stop(within: .seconds(1))
+        await client.shutDown()
+        await lines.finish()
+        if let failure { throw failure }
+        return .ok
     }
 
     private static func start(

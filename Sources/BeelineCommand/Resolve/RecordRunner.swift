@@ -15,16 +15,7 @@ struct RecordRunner: Sendable {
         self.json = json
     }
 
-    func run(_ names: [String]) async -> CommandStatus {
-        do throws(CommandFailure) {
-            return try await look(up: names)
-        } catch {
-            error.print()
-            return error.status
-        }
-    }
-
-    private func look(up names: [String]) async throws(CommandFailure) -> CommandStatus {
+    func run(_ names: [String]) async throws(CommandFailure) -> CommandStatus {
         let client: BeelineClient
         let lookup: RecordLookup?
         do {

@@ -38,9 +38,7 @@ struct ResolveCommand: AsyncParsableCommand {
             guard !all, !fresh else { throw CommandFailure(.usage, "--type excludes --all and --fresh") }
             let names = host
             let runner = RecordRunner(configuration, type: type, json: json)
-            let status = await Interruption.run { await runner.run(names) }
-            if status != .ok { throw ExitCode(status.rawValue) }
-            return
+            return try await Interruption.runCommand { () async throws(CommandFailure) in try await runner.run(names) }
         }
         let hosts = try host.map { text throws(CommandFailure) in
             do throws(NameError) {
@@ -50,7 +48,8 @@ struct ResolveCommand: AsyncParsableCommand {
             }
         }
         let options = ResolveRunner.Options(all: all, fresh: fresh, json: json)
-        let status = await Interruption.run { await ResolveRunner(configuration, options).run(hosts) }
-        if status != .ok { throw ExitCode(status.rawValue) }
+        try await Interruption.runCommand { () async throws(CommandFailure) in
+            try await ResolveRunner(configuration, options).run(hosts)
+        }
     }
 }

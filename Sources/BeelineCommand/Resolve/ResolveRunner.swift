@@ -25,26 +25,19 @@ struct ResolveRunner: Sendable {
     private static let width = 64
 
     /// Resolves the hosts concurrently and prints the answers in the given order.
-    func run(_ hosts: [Host]) async -> CommandStatus {
+    func run(_ hosts: [Host]) async throws(CommandFailure) -> CommandStatus {
         let client: BeelineClient
         do {
             client = try BeelineClient(configuration, jar: nil)
         } catch {
-            let failure = CommandFailure(.usage, error.message)
-            failure.print()
-            return failure.status
+            throw CommandFailure(.usage, error.message)
         }
         await client.resolver.enterNetworkOfIPv6Alone()
         let results = await hosts.concurrentMap(width: Self.width) { host in
             await options.all ? askAll(host, client.resolver) : [ask(host, client.resolver)]
         }
         if !Task.isCancelled { await client.shutDown() }
-        do {
-            try print(results, hosts)
-        } catch {
-            error.print()
-            return error.status
-        }
+        try print(results, hosts)
         // With `--all`, one successful upstream is enough.
         let isResolved = results.allSatisfy { answers in answers.contains { $0.error == nil } }
         return isResolved ? .ok : .hostUnresolved

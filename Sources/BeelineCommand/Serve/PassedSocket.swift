@@ -11,7 +11,10 @@ enum PassedSocket {
     ///
     /// - Parameter process: the number of this process. A variable that names another process was inherited.
     /// - Throws: ``CommandFailure`` if the process got several sockets.
-    static func find(in environment: [String: String], process: pid_t) throws(CommandFailure) -> CInt? {
+    static func find(
+        in environment: [String: String],
+        process: pid_t = getpid()
+    ) throws(CommandFailure) -> CInt? {
         guard environment["LISTEN_PID"] == "\(process)", let count = environment["LISTEN_FDS"], count != "0" else {
             return nil
         }

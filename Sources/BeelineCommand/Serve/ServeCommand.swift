@@ -3,7 +3,6 @@
 import ArgumentParser
 import Beeline
 import BeelineServer
-import LibC
 
 /// `beeline serve`: runs an HTTPDNS server.
 struct ServeCommand: AsyncParsableCommand {
@@ -27,24 +26,17 @@ struct ServeCommand: AsyncParsableCommand {
         var configuration = try ClientConfiguration(names.options(), defaults: defaults, files: .real)
         configuration.resolver.cache.maxNames = 100_000
         configuration.resolver.cache.maxBytes = 64 << 20
-        let socket = try PassedSocket.find(in: defaults.environment, process: getpid())
+        let socket = try PassedSocket.find(in: defaults.environment)
         var plan = try ServePlan(options, files: .real, socket: socket)
         let shared = try SharedCache(options, files: .real)
         configuration.resolver.cache.shared = shared.answers
         plan.quotas = shared.quotas
         let (client, final) = (configuration, plan)
-        // SIGHUP is not in the list because it reloads the files.
-        let status = await Interruption.run(signals: [SIGINT, SIGTERM]) {
-            do throws(CommandFailure) {
-                let status = try await ServeRunner(client, final, reload: reload).run()
-                await shared.end()
-                return status
-            } catch {
-                error.print()
-                return error.status
-            }
+        try await Interruption.runCommand(signals: Interruption.endingServers) { () async throws(CommandFailure) in
+            let status = try await ServeRunner(client, final, reload: reload).run()
+            await shared.end()
+            return status
         }
-        if status != .ok { throw ExitCode(status.rawValue) }
     }
 }
 
