@@ -32,12 +32,7 @@ struct DNSClients: Sendable {
                 next[source.key] = client
                 continue
             }
-            let client: BeelineClient
-            do {
-                client = try BeelineClient(source.client, jar: nil)
-            } catch {
-                throw CommandFailure(.usage, error.message)
-            }
+            let client = try BeelineClient.make(source.client)
             next[source.key] = client
             change.added.append(client)
         }

@@ -53,13 +53,8 @@ struct DoctorCommand: AsyncParsableCommand {
         configuration: ClientConfiguration,
         patience: Duration
     ) async throws(CommandFailure) -> Diagnosis {
-        let client: BeelineClient
-        do {
-            client = try BeelineClient(configuration, jar: nil)
-        } catch {
-            throw CommandFailure(.usage, error.message)
-        }
-        await client.resolver.enterNetworkOfIPv6Alone()
+        let client = try BeelineClient.make(configuration)
+        await client.resolver.discoverNAT64()
         let examination = Examination(resolver: client.resolver, tls: configuration.tls, patience: patience)
         let diagnosis = await examination.run(url)
         await client.shutDown()

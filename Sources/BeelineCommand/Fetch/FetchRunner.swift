@@ -59,11 +59,7 @@ struct FetchRunner: Sendable {
             var configuration = plan.client
             if session.needsNoNames(plan.clientKey) { configuration.upstreams = [] }
             ofPart.append(clients.count)
-            do throws(UpstreamError) {
-                clients.append(try BeelineClient(configuration, jar: plan.hasCookies ? jar : nil, hsts: hosts))
-            } catch {
-                throw CommandFailure(.usage, error.message)
-            }
+            clients.append(try BeelineClient.make(configuration, jar: plan.hasCookies ? jar : nil, hsts: hosts))
         }
         return (clients, ofPart)
     }
@@ -72,7 +68,7 @@ struct FetchRunner: Sendable {
         if !session.settings.reports { session.settings.warnings.map { "Warning: \($0)" }.forEach(warn) }
         for message in cookies.messages + session.parts.flatMap(\.messages) { note(message) }
         if !session.settings.isSilent, !session.settings.reports { session.parts.flatMap(\.warnings).forEach(warn) }
-        for client in clients { await client.resolver.enterNetworkOfIPv6Alone() }
+        for client in clients { await client.resolver.discoverNAT64() }
         var status: CommandStatus
         do throws(CommandFailure) {
             status =

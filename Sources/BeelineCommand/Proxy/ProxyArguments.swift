@@ -33,11 +33,7 @@ struct ProxyArguments: ParsableArguments {
         var configuration = try ClientConfiguration(names.options(), defaults: defaults, files: .real)
         configuration.proxies = try ClientConfiguration.proxies(proxy, except: noproxy, defaults)
         if noHttpdns { configuration.isHTTPDNSEnabled = false }
-        do throws(UpstreamError) {
-            return try BeelineClient(configuration, jar: hasCookies ? CookieJar() : nil)
-        } catch {
-            throw CommandFailure(.usage, error.message)
-        }
+        return try BeelineClient.make(configuration, jar: hasCookies ? CookieJar() : nil)
     }
 
     /// Returns the policy for the proxy's targets.

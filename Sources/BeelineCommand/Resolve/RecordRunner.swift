@@ -16,10 +16,9 @@ struct RecordRunner: Sendable {
     }
 
     func run(_ names: [String]) async throws(CommandFailure) -> CommandStatus {
-        let client: BeelineClient
+        let client = try BeelineClient.make(configuration)
         let lookup: RecordLookup?
         do {
-            client = try BeelineClient(configuration, jar: nil)
             lookup = try RecordLookup(type, resolver: client.resolver)
         } catch {
             throw CommandFailure(.usage, "\(error)")
@@ -31,7 +30,7 @@ struct RecordRunner: Sendable {
         for name in names where !RecordLookup.isName(name) {
             throw CommandFailure(.malformedURL, "\"\(name)\" is not a name")
         }
-        await client.resolver.enterNetworkOfIPv6Alone()
+        await client.resolver.discoverNAT64()
         var outcomes: [(name: String, outcome: RecordLookup.Outcome)] = []
         for name in names {
             guard !Task.isCancelled, let outcome = await lookup.records(of: name) else { break }

@@ -26,13 +26,8 @@ struct ResolveRunner: Sendable {
 
     /// Resolves the hosts concurrently and prints the answers in the given order.
     func run(_ hosts: [Host]) async throws(CommandFailure) -> CommandStatus {
-        let client: BeelineClient
-        do {
-            client = try BeelineClient(configuration, jar: nil)
-        } catch {
-            throw CommandFailure(.usage, error.message)
-        }
-        await client.resolver.enterNetworkOfIPv6Alone()
+        let client = try BeelineClient.make(configuration)
+        await client.resolver.discoverNAT64()
         let results = await hosts.concurrentMap(width: Self.width) { host in
             await options.all ? askAll(host, client.resolver) : [ask(host, client.resolver)]
         }

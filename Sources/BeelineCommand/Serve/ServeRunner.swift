@@ -16,12 +16,7 @@ struct ServeRunner: Sendable {
     }
 
     func run() async throws(CommandFailure) -> CommandStatus {
-        let client: BeelineClient
-        do {
-            client = try BeelineClient(self.client, jar: nil)
-        } catch {
-            throw CommandFailure(.usage, error.message)
-        }
+        let client = try BeelineClient.make(self.client)
         let log = try AccessLog(plan.accessLog, format: plan.accessLogFormat)
         let server: HTTPDNSServer
         let endpoint: Endpoint
