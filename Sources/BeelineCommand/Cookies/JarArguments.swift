@@ -3,7 +3,6 @@
 import ArgumentParser
 import CookieJar
 import NIOConcurrencyHelpers
-import Names
 
 /// The jar that a subcommand of `beeline cookies` reads or changes.
 struct JarArguments: ParsableArguments {
@@ -118,16 +117,5 @@ struct ContextArguments: ParsableArguments {
             site: site == .cross ? .cross : site == .lax ? .lax : .same,
             isSafeMethod: CookieContext.isSafe(method)
         )
-    }
-}
-
-extension HTTPURL {
-    /// Parses an argument as a URL. The default scheme is https.
-    init(argument text: String) throws(CommandFailure) {
-        do throws(NameError) {
-            self = try HTTPURL(text.hasScheme ? text : "https://" + text)
-        } catch {
-            throw CommandFailure(url: error)
-        }
     }
 }

@@ -52,7 +52,7 @@ struct DNSPlan: Sendable {
         accessLogFormat = arguments.log.accessLogFormat
         configuration.listen = try Self.endpoints(arguments.listen, port: 53, option: "--listen")
         configuration.listenMetrics = try arguments.metrics.map { text throws(CommandFailure) in
-            try Self.endpoint(text, port: 9_153, option: "--metrics")
+            try Endpoint(text, defaultPort: 9_153, option: "--metrics")
         }
         try setTLS(arguments)
         configuration.zones = arguments.zone
@@ -134,7 +134,7 @@ struct DNSPlan: Sendable {
         }
         var endpoints: [Endpoint] = []
         for text in texts {
-            let endpoint = try endpoint(text, port: port, option: option)
+            let endpoint = try Endpoint(text, defaultPort: port, option: option)
             if let other = endpoints.first(where: { overlap($0, endpoint) }) {
                 throw CommandFailure(.usage, "\(option): \(other) and \(endpoint) overlap; leave one of them out")
             }
@@ -150,14 +150,6 @@ struct DNSPlan: Sendable {
         if one.address == other.address { return true }
         return [(one.address, other.address), (other.address, one.address)].contains { all, address in
             all.isUnspecified && (all.family == .v6 || address.family == .v4)
-        }
-    }
-
-    private static func endpoint(_ text: String, port: UInt16, option: String) throws(CommandFailure) -> Endpoint {
-        do {
-            return try Endpoint(parsing: text, defaultPort: port)
-        } catch {
-            throw CommandFailure(.usage, "\(option): \(error.message)")
         }
     }
 

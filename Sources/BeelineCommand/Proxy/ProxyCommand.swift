@@ -49,11 +49,7 @@ struct ProxyCommand: AsyncParsableCommand {
     /// Makes the proxy's configuration from the options.
     func configuration(_ defaults: Defaults, files: InputFiles) throws(CommandFailure) -> ProxyConfiguration {
         var configuration = ProxyConfiguration()
-        do throws(NameError) {
-            configuration.listen = try Endpoint(parsing: listen, defaultPort: 8118)
-        } catch {
-            throw CommandFailure(.usage, "--listen: \(error.message)")
-        }
+        configuration.listen = try Endpoint(listen, defaultPort: 8118, option: "--listen")
         configuration.policy = try proxy.policy(names, defaults)
         configuration.policy.allowsPrivateTargets = configuration.listen.address.isLoopback
         configuration.servesPAC = pac

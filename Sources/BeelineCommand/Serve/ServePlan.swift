@@ -25,15 +25,9 @@ struct ServePlan: Sendable {
         accountQuotas = try AccountQuota.parse(arguments.accountQuota)
         accessLog = arguments.log.accessLog
         accessLogFormat = arguments.log.accessLogFormat
-        do {
-            configuration.listen = try Endpoint(parsing: arguments.listen, defaultPort: 8_053)
-        } catch {
-            throw CommandFailure(.usage, "--listen: \(error.message)")
-        }
-        do {
-            configuration.announced = try arguments.announce.map { try Endpoint(parsing: $0, defaultPort: 80) }
-        } catch {
-            throw CommandFailure(.usage, "--announce: \(error)")
+        configuration.listen = try Endpoint(arguments.listen, defaultPort: 8_053, option: "--listen")
+        configuration.announced = try arguments.announce.map { text throws(CommandFailure) in
+            try Endpoint(text, defaultPort: 80, option: "--announce")
         }
         configuration.trustedProxies = try Self.networks(arguments.trustProxy, of: "--trust-proxy")
         configuration.proxyProtocol = try Self.networks(arguments.proxyProtocol, of: "--proxy-protocol")
