@@ -67,8 +67,8 @@ struct NetworkOptionTests {
         ("", "=ftp", []), ("-all,+http", "=http,https", ["http"]),
     ])
     func schemesAreReadFromLeftToRight(_ proto: String, _ redirects: String, _ expected: [String]) throws {
-        let allowed = SchemeList.read([proto], from: SchemeList.all)
-        let plan = allowed.intersection(SchemeList.read([redirects], from: SchemeList.all))
+        let allowed = SchemeList.read([proto])
+        let plan = allowed.intersection(SchemeList.read([redirects]))
         #expect(Set(plan.map(\.name)) == Set(expected))
         var urls = try URLPlan(FetchArguments(), data: nil, files: Self.files)
         urls.schemes = [.https]

@@ -11,8 +11,6 @@ struct Diagnosis: Sendable {
     /// The result for each address. Addresses that only HTTPS records have come first, then the others in the order of
     /// the upstreams' answers.
     var places: [Place] = []
-    /// The duration of all upstream queries.
-    var asking = Duration.zero
     /// The conclusion from all findings.
     var verdict = Verdict()
 
@@ -137,7 +135,7 @@ struct CertificateFacts: Hashable, Sendable {
     var seenAt: Int64
 
     /// Whole days until the certificate expires; negative after that.
-    var daysLeft: Int64 { (Double(validUntil - seenAt) / 86_400).rounded(.down).whole }
+    var daysLeft: Int64 { Int64(clamping: (Double(validUntil - seenAt) / 86_400).rounded(.down)) }
     var isExpired: Bool { seenAt > validUntil }
     var isNotYetValid: Bool { seenAt < validFrom }
 
@@ -155,9 +153,4 @@ struct CertificateFacts: Hashable, Sendable {
         if isNotYetValid { return "The clock of this machine or of the server is wrong." }
         return "The server omits an intermediate certificate, or its CA must be trusted first (--cacert)."
     }
-}
-
-extension Double {
-    /// The value as an integer, clamped to 64 bits.
-    fileprivate var whole: Int64 { Int64(clamping: self) }
 }

@@ -27,8 +27,6 @@ struct Examination: Sendable {
     /// Examines the origin of a URL with requests for that URL.
     func run(_ url: HTTPURL) async -> Diagnosis {
         let origin = url.origin
-        let clock = ContinuousClock()
-        let begin = clock.now
         var diagnosis = Diagnosis(origin: origin)
         let families = resolver.configuration.families
         var named: [(address: IPAddress, by: [String])] = []
@@ -49,11 +47,10 @@ struct Examination: Sendable {
             }
         }
         let record = await record(of: origin)
-        diagnosis.asking = clock.now - begin
         // Load the root certificates first. Otherwise the times of the first dials would include the loading.
         let engine = Engine()
         try? engine.prepare(tls, for: origin)
-        let dialling = clock.now
+        let dialling = ContinuousClock.now
         let places = places(named, of: origin, record: record)
         diagnosis.places = await withTaskGroup(of: (Int, Diagnosis.Place).self) { group in
             var done = places

@@ -205,6 +205,4 @@ enum Words {
         let number = VerboseLog.milliseconds(duration)
         return number < 10 ? "\((number * 10).rounded() / 10) ms" : "\(Int64(clamping: number)) ms"
     }
-
-    static func ttl(_ ttl: Duration?) -> String { ttl.map { "\($0.wholeSeconds) s" } ?? "-" }
 }

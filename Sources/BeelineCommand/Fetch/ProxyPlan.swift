@@ -34,7 +34,7 @@ extension ClientConfiguration {
             preproxy = first
         }
         let tls =
-            try options.tls.isDefault
+            try options.tls == TLSValues()
             ? nil : TLSSettings(options.tls, over: self.tls.withoutIdentity, option: "proxy-", files)
         func complete(_ proxy: Proxy) throws(CommandFailure) -> Proxy {
             var proxy = proxy

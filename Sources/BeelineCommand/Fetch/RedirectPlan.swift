@@ -26,25 +26,22 @@ extension ClientConfiguration {
         redirectRules.writesPlusForSpace = true
         redirectRules.refusesExtraSlashes = true
         redirectRules.sendsReferer = sendsReferer
-        redirectRules.schemes = options.allowedSchemes.intersection(
-            SchemeList.read(options.redirectSchemes, from: SchemeList.all)
-        )
+        redirectRules.schemes = options.allowedSchemes.intersection(SchemeList.read(options.redirectSchemes))
     }
 }
 
 extension RedirectOptions {
     /// The schemes of URLs that `--proto` allows.
-    var allowedSchemes: Set<Scheme> { SchemeList.read(schemes, from: SchemeList.all) }
+    var allowedSchemes: Set<Scheme> { SchemeList.read(schemes) }
 }
 
 /// Lists such as `=https`, `-http` and `all,-http`.
 enum SchemeList {
     static let all: Set<Scheme> = [.http, .https]
 
-    /// Evaluates lists from left to right. Other schemes are ignored, because they are not supported.
-    static func read(_ lists: [String], from start: Set<Scheme>) -> Set<Scheme> {
-        guard !lists.isEmpty else { return start }
-        var schemes = start
+    /// Evaluates lists from left to right, beginning with ``all``. Other schemes are ignored, because they are not supported.
+    static func read(_ lists: [String]) -> Set<Scheme> {
+        var schemes = all
         for item in lists.joined(separator: ",").split(separator: ",") {
             let modifiers = item.prefix { "+-=".contains($0) }
             let name = item.dropFirst(modifiers.count).trimmingBlanks.lowercased()

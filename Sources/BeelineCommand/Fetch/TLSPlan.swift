@@ -3,11 +3,6 @@
 import Beeline
 import Names
 
-extension TLSValues {
-    /// Whether no option was given.
-    var isDefault: Bool { self == TLSValues() }
-}
-
 extension TLSSettings {
     /// Makes the settings from options.
     ///

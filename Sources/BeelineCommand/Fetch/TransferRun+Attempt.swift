@@ -40,7 +40,7 @@ extension TransferRun {
         let deadline = plan.maxTime.map { start + $0 }
         do throws(CommandFailure) {
             let response = try await send(&state)
-            state.retryAfter = RetryAfter.wait(response.fields, now: Int64(time(nil)))
+            state.retryAfter = RetryAfter.wait(response.fields, now: Int64(CookieTime.now.secondsSince1970))
             try await receive(response, until: deadline, &state)
         } catch {
             state.record.failure = error

@@ -63,7 +63,7 @@ struct WriteOut: Hashable, Sendable {
             case .variable("json"): write(WriteOutVariable.json(record))
             case .variable("header_json"): write(CurlJSON.fields(Self.fields(record.lastHop)))
             case .variable(let name):
-                if let variable = WriteOutVariable(name) {
+                if let variable = WriteOutVariable(rawValue: name) {
                     write(variable.value(record).text)
                 } else {
                     let current = pieces[pieces.count - 1].destination

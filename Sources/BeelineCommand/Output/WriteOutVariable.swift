@@ -73,8 +73,6 @@ enum WriteOutVariable: String, CaseIterable {
     case urlNumber = "urlnum"
     case transferID = "xfer_id"
 
-    init?(_ name: String) { self.init(rawValue: name) }
-
     /// The value of a variable, for text and JSON.
     enum Value: Hashable, Sendable {
         case string(String)
