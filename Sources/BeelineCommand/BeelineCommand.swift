@@ -86,26 +86,27 @@ struct BeelineCommand: AsyncParsableCommand {
         case let code as ExitCode:
             exit(withError: code)
         case let failure as CommandFailure:
-            failure.print()
-            exit(withError: ExitCode(failure.status.rawValue))
+            end(with: failure)
         case _ where exitCode(for: error) == .success:
             do {
                 // `error` is a request for help or for the version.
                 try StandardOutput.writeLine(fullMessage(for: error))
             } catch {
-                error.print()
-                exit(withError: ExitCode(error.status.rawValue))
+                end(with: error)
             }
             exit(withError: ExitCode.success)
         case _ where exitCode(for: error) == .validationFailure:
             // Some of ArgumentParser's messages end in a full stop.
             let message = message(for: error)
             let reason = message.hasSuffix(".") ? String(message.dropLast()) : message
-            CommandFailure(.usage, "\(reason); try `beeline help \(subcommand)`").print()
-            exit(withError: ExitCode(CommandStatus.usage.rawValue))
+            end(with: CommandFailure(.usage, "\(reason); try `beeline help \(subcommand)`"))
         default:
-            CommandFailure(.internalFault, message(for: error)).print()
-            exit(withError: ExitCode(CommandStatus.internalFault.rawValue))
+            end(with: CommandFailure(.internalFault, message(for: error)))
         }
+    }
+
+    private static func end(with failure: CommandFailure) -> Never {
+        failure.print()
+        exit(withError: ExitCode(failure.status.rawValue))
     }
 }

@@ -101,24 +101,19 @@ extension CommandStatus {
     ///
     /// - Parameter isClosedInOrder: whether a lost connection ended without a socket error.
     init(_ code: BeelineError.Code, isClosedInOrder: Bool) {
-        switch code {
-        case .malformedURL: self = .malformedURL
-        case .unsupportedScheme: self = .unsupportedProtocol
-        case .tooManyRedirects: self = .tooManyRedirects
-        case .proxyUnresolved: self = .proxyUnresolved
-        default: self = Self.exchangeCodes[code] ?? (isClosedInOrder ? .emptyReply : .receiveFailed)
-        }
+        self = Self.byCode[code] ?? (isClosedInOrder ? .emptyReply : .receiveFailed)
     }
 
     /// Exit codes for all codes except `connectionLost`.
-    private static let exchangeCodes: [BeelineError.Code: CommandStatus] = [
-        .invalidRequest: .usage, .unresolved: .hostUnresolved, .connectFailed: .connectFailed,
-        .connectTimeout: .timedOut, .tlsFailed: .tlsFailed, .certificateRejected: .certificateRejected,
-        .pinMismatch: .pinMismatch, .echFailed: .echFailed, .streamReset: .streamReset,
-        .proxyRefused: .receiveFailed, .poolExhausted: .internalFault, .idleTimeout: .timedOut,
-        .deadlineExceeded: .timedOut, .malformedResponse: .malformedResponse, .responseTooLarge: .tooLarge,
-        .unsupportedVersion: .unsupportedProtocol,
-        .undecodableBody: .undecodableBody, .bodySourceFailed: .readFailed,
-        .bodyNotReplayable: .bodyNotReplayable, .cancelled: .interrupted, .shutDown: .internalFault,
+    private static let byCode: [BeelineError.Code: CommandStatus] = [
+        .malformedURL: .malformedURL, .unsupportedScheme: .unsupportedProtocol, .tooManyRedirects: .tooManyRedirects,
+        .proxyUnresolved: .proxyUnresolved, .invalidRequest: .usage, .unresolved: .hostUnresolved,
+        .connectFailed: .connectFailed, .connectTimeout: .timedOut, .tlsFailed: .tlsFailed,
+        .certificateRejected: .certificateRejected, .pinMismatch: .pinMismatch, .echFailed: .echFailed,
+        .streamReset: .streamReset, .proxyRefused: .receiveFailed, .poolExhausted: .internalFault,
+        .idleTimeout: .timedOut, .deadlineExceeded: .timedOut, .malformedResponse: .malformedResponse,
+        .responseTooLarge: .tooLarge, .unsupportedVersion: .unsupportedProtocol, .undecodableBody: .undecodableBody,
+        .bodySourceFailed: .readFailed, .bodyNotReplayable: .bodyNotReplayable, .cancelled: .interrupted,
+        .shutDown: .internalFault,
     ]
 }
