@@ -85,8 +85,3 @@ extension ReplayCase.Step {
         )
     }
 }
-
-extension [UInt8] {
-    /// The octets in Base64.
-    var base64: String { Data(self).base64EncodedString() }
-}

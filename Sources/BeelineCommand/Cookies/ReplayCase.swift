@@ -71,7 +71,7 @@ enum ReplayAnswer: Encodable {
                 if let text = String(validUTF8: octets) {
                     try container.encode(text, forKey: .header)
                 } else {
-                    try container.encode(octets.base64, forKey: .header_b64)
+                    try container.encode(Base64.encode(octets), forKey: .header_b64)
                 }
             case .imported(let imported, let skipped):
                 try container.encode(imported, forKey: .imported)

@@ -11,12 +11,14 @@ extension TransferRun {
         let url = try transfer.url.get()
         let (request, body) = try request(state)
         let (options, content) = (options, content(of: body))
-        let result = await Self.result { () async throws(BeelineError) in
-            try await client.send(request, to: url, body: content, options: options)
-        }
-        switch result {
-        case .success(let response): state.record.hops = response.hops
-        case .failure(let error): state.record.hops = error.hops
+        let result: Result<Response, BeelineError>
+        do throws(BeelineError) {
+            let response = try await client.send(request, to: url, body: content, options: options)
+            state.record.hops = response.hops
+            result = .success(response)
+        } catch {
+            state.record.hops = error.hops
+            result = .failure(error)
         }
         tell(state.record.hops)
         let heads = received.take()
@@ -99,16 +101,6 @@ extension TransferRun {
         // curl has separate exit codes for the kinds of proxies; the library has one error code.
         return error.code == .proxyRefused && error.proxy?.kind == .socks5
             ? CommandFailure(.proxyFailed, failure.message) : failure
-    }
-
-    private static func result(
-        _ send: () async throws(BeelineError) -> Response
-    ) async -> Result<Response, BeelineError> {
-        do {
-            return .success(try await send())
-        } catch {
-            return .failure(error)
-        }
     }
 
     /// `-r` with a body: says which part of the resource the body is, as curl does (RFC 9110 §14.5). All of the body is sent.

@@ -50,6 +50,10 @@ extension TransferRun {
         let status = response.status.code
         if state.offset > 0, !plan.dropsBody {
             let range = response.fields[.contentRange]
+            let refusal = CommandFailure(
+                .rangeFailed,
+                "\(response.url) answered \(status): the server cannot resume at byte \(state.offset)"
+            )
             switch ResumeDecision(status: status, contentRange: range, offset: state.offset) {
             case .append:
                 guard state.keptTag == nil || [nil, state.keptTag].contains(response.fields[.eTag]) else {
@@ -57,10 +61,7 @@ extension TransferRun {
                 }
             case .complete where state.kept > 0 && range.flatMap(ResumeDecision.size) == nil:
                 // The failed attempt has shown that the file is not complete.
-                throw CommandFailure(
-                    .rangeFailed,
-                    "\(response.url) answered \(status): the server cannot resume at byte \(state.offset)"
-                )
+                throw refusal
             case .complete:
                 state.record.isComplete = true
                 return false
@@ -80,10 +81,7 @@ extension TransferRun {
                 if status >= 400, plan.errorStatus == .failed { throw Self.httpError(response) }
                 // As in curl, a response without a body does not fail.
                 if status != 200, await hasNoBody(response) { return false }
-                throw CommandFailure(
-                    .rangeFailed,
-                    "\(response.url) answered \(status): the server cannot resume at byte \(state.offset)"
-                )
+                throw refusal
             }
         }
         if status >= 400, plan.errorStatus == .failed { throw Self.httpError(response) }
@@ -130,7 +128,7 @@ extension TransferRun {
             state.record.bodyTime = response.timings.body
         } catch {
             if let failure = error as? CommandFailure { throw failure }
-            if error is CancellationError { throw CommandFailure(.interrupted, "interrupted") }
+            if error is CancellationError { throw Self.interrupted }
             guard let error = error as? DirectHTTPError else { throw CommandFailure(.internalFault, "\(error)") }
             state.record.error = BeelineError(error.code, error.message, hops: state.record.hops)
             throw CommandFailure(body: error, of: response.url)

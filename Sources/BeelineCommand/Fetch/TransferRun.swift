@@ -96,7 +96,7 @@ struct TransferRun: Sendable {
         return finish(&state.record)
     }
 
-    private static let interrupted = CommandFailure(.interrupted, "interrupted")
+    static let interrupted = CommandFailure(.interrupted, "interrupted")
     static let resumedPost = CommandFailure(
         .usage,
         "-C excludes -d and -F: a response to a POST cannot be resumed"

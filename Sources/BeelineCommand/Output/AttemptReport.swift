@@ -56,10 +56,10 @@ struct ResolutionReport: Encodable {
 
     init(_ resolution: Resolution?) {
         source = resolution?.source.description ?? "pinned"
-        let isSaid = resolution.map { $0.source != .literal } ?? false
-        upstream = isSaid ? resolution?.upstream : nil
-        ageMS = isSaid ? resolution.map { VerboseLog.milliseconds($0.age) } : nil
-        ttlMS = isSaid ? resolution.map { VerboseLog.milliseconds($0.ttl) } : nil
+        let answer = resolution.flatMap { $0.source == .literal ? nil : $0 }
+        upstream = answer?.upstream
+        ageMS = answer.map { VerboseLog.milliseconds($0.age) }
+        ttlMS = answer.map { VerboseLog.milliseconds($0.ttl) }
         addresses = resolution?.addresses.map(\.description) ?? []
         failures = resolution?.failures.map(FailedUpstreamReport.init) ?? []
     }

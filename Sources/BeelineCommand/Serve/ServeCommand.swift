@@ -30,7 +30,7 @@ struct ServeCommand: AsyncParsableCommand {
         var plan = try ServePlan(options, files: .real, socket: socket)
         let shared = try SharedCache(options, files: .real)
         configuration.resolver.cache.shared = shared.answers
-        plan.quotas = shared.quotas
+        plan.configuration.quotas = shared.quotas
         let (client, final) = (configuration, plan)
         try await Interruption.runCommand(signals: Interruption.endingServers) { () async throws(CommandFailure) in
             let status = try await ServeRunner(client, final, reload: reload).run()

@@ -5,12 +5,7 @@ import BeelineServer
 
 /// The validated server configuration from the command line.
 struct ServePlan: Sendable {
-    private(set) var configuration = ServerConfiguration()
-    /// The counters that servers share.
-    var quotas: (any QuotaStore)? {
-        get { configuration.quotas }
-        set { configuration.quotas = newValue }
-    }
+    var configuration = ServerConfiguration()
     let accessLog: String?
     let accessLogFormat: AccessLogFormat
     private let accountTexts: [String]
@@ -106,22 +101,18 @@ struct ServePlan: Sendable {
             guard parts.count >= 2, parts.allSatisfy({ !$0.isEmpty }) else {
                 throw CommandFailure(.usage, "--account: write ID:SECRETFILE or ID:SECRETFILE:AESFILE")
             }
-            do {
-                let key = parts.count > 2 ? try files.secret(parts[2]) : nil
-                var account = try ServerAccount(id: parts[0], secret: try files.secret(parts[1]), encryptionKey: key)
+            let key = parts.count > 2 ? try files.secret(parts[2]) : nil
+            let secret = try files.secret(parts[1])
+            do throws(ServerError) {
+                var account = try ServerAccount(id: parts[0], secret: secret, encryptionKey: key)
                 account.quota = accountQuotas[parts[0]]
                 accounts.append(account)
-            } catch let error as ServerError {
-                throw CommandFailure(.usage, "--account: \(error.message)")
-            } catch let error as CommandFailure {
-                throw error
             } catch {
-                throw CommandFailure(.internalFault, "\(error)")
+                throw CommandFailure(.usage, "--account: \(error.message)")
             }
         }
         return accounts
     }
-
 }
 
 extension InputFiles {
