@@ -42,12 +42,7 @@ struct OpenRunner: Sendable {
         // The proxy must not wait for a slow terminal.
         let lines = TerminalLines(.standardError)
         if isVerbose { configuration.onEvent = { event in event.line.map { lines.add($0.singleLine) } } }
-        let proxy: BeelineProxy
-        do throws(ProxyError) {
-            proxy = try await BeelineProxy.start(configuration, client: client)
-        } catch {
-            throw CommandFailure(error)
-        }
+        let proxy = try await configuration.start(client: client)
         var settings = browser
         settings.proxy = proxy.endpoint
         let failure: CommandFailure?

@@ -50,6 +50,17 @@ struct ProxyArguments: ParsableArguments {
     }
 }
 
+extension ProxyConfiguration {
+    /// Starts a proxy with these settings.
+    func start(client: BeelineClient) async throws(CommandFailure) -> BeelineProxy {
+        do throws(ProxyError) {
+            return try await BeelineProxy.start(self, client: client)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
+
 extension CommandFailure {
     /// Makes a failure from a proxy that does not start.
     init(_ error: ProxyError) {

@@ -89,7 +89,7 @@ struct ProxyCommand: AsyncParsableCommand {
         // A separate task prints the events, so that the proxy does not wait for a slow reader.
         let (events, tell) = AsyncStream.makeStream(of: ProxyEvent.self, bufferingPolicy: .bufferingNewest(1_000))
         if isVerbose { configuration.onEvent = { tell.yield($0) } }
-        let proxy = try await Self.start(configuration, client)
+        let proxy = try await configuration.start(client: client)
         var failure: CommandFailure?
         do throws(CommandFailure) {
             try Self.announce(proxy, servesPAC: configuration.servesPAC, gateway: hosts)
@@ -105,17 +105,6 @@ struct ProxyCommand: AsyncParsableCommand {
         await lines.finish()
         if let failure { throw failure }
         return .ok
-    }
-
-    private static func start(
-        _ configuration: ProxyConfiguration,
-        _ client: BeelineClient
-    ) async throws(CommandFailure) -> BeelineProxy {
-        do throws(ProxyError) {
-            return try await BeelineProxy.start(configuration, client: client)
-        } catch {
-            throw CommandFailure(error)
-        }
     }
 
     /// Prints the URLs of the proxy, the PAC file and the gateway hosts.

@@ -33,18 +33,13 @@ struct RunCommand: AsyncParsableCommand {
         var configuration = ProxyConfiguration()
         configuration.policy = try proxy.policy(names, defaults)
         configuration.servesPAC = false
-        let code: Int32
         async let _: Void = client.run()
-        do throws(ProxyError) {
-            let proxy = try await BeelineProxy.start(configuration, client: client)
-            let environment = Self.environment(defaults.environment, proxy: proxy.url)
-            let child = ChildProcess(command, environment: environment, descriptors: descriptors)
-            code = await child.run()
-            await proxy.stop()
-            await client.shutDown()
-        } catch {
-            throw CommandFailure(error)
-        }
+        let server = try await configuration.start(client: client)
+        let environment = Self.environment(defaults.environment, proxy: server.url)
+        let child = ChildProcess(command, environment: environment, descriptors: descriptors)
+        let code = await child.run()
+        await server.stop()
+        await client.shutDown()
         if code != 0 { throw ExitCode(code) }
     }
 
