@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
+public import ArgumentParser
 import Beeline
 import BeelineProxy
 import BeelineWebDriver
 import Dispatch
+
+extension BrowserKind: ExpressibleByArgument {}
 
 /// `beeline open URL`: opens a page in a browser with the jar's cookies.
 struct OpenCommand: AsyncParsableCommand {
@@ -20,13 +22,8 @@ struct OpenCommand: AsyncParsableCommand {
             """ + NameArguments.specs
     )
 
-    /// Values of `--browser`.
-    enum BrowserName: String, ExpressibleByArgument, CaseIterable {
-        case chromium, firefox, webkit
-    }
-
     @Option(help: "The browser (default: the first one that is installed)")
-    var browser: BrowserName?
+    var browser: BrowserKind?
 
     @Option(
         help: ArgumentHelp(
@@ -66,7 +63,7 @@ struct OpenCommand: AsyncParsableCommand {
         configuration.servesPAC = false
         configuration.blankPagePath = ProxyConfiguration.unguessablePath()
         var browser = BrowserConfiguration()
-        browser.kind = self.browser.flatMap { BrowserKind(rawValue: $0.rawValue) }
+        browser.kind = self.browser
         browser.blankPagePath = configuration.blankPagePath
         let tls = client.configuration.tls
         browser.rootPEMs = try tls.rootFiles.map { path throws(CommandFailure) in try files.asciiText(path) }
