@@ -51,15 +51,8 @@ struct Examination: Sendable {
         let engine = Engine()
         try? engine.prepare(tls, for: origin)
         let dialling = ContinuousClock.now
-        let places = places(named, of: origin, record: record)
-        diagnosis.places = await withTaskGroup(of: (Int, Diagnosis.Place).self) { group in
-            var done = places
-            for (index, place) in places.enumerated() {
-                if index >= Self.width, let (index, place) = await group.next() { done[index] = place }
-                group.addTask { (index, await dial(place, url, record: record, beside: engine, since: dialling)) }
-            }
-            for await (index, place) in group { done[index] = place }
-            return done
+        diagnosis.places = await places(named, of: origin, record: record).concurrentMap(width: Self.width) { place in
+            await dial(place, url, record: record, beside: engine, since: dialling)
         }
         await engine.shutDown()
         diagnosis.verdict = Verdict(diagnosis, slowness: slowness)
