@@ -18,4 +18,15 @@ extension Duration {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) / 1e18
     }
+
+    /// The duration in seconds, rounded up, so that a fresh answer shows its original TTL.
+    var wholeSeconds: Int64 { Int64(clamping: seconds.rounded(.up)) }
+
+    /// The duration in milliseconds, rounded to three decimals.
+    var milliseconds: Double { (seconds * 1e6).rounded() / 1e3 }
+
+    /// The duration as `4.5 ms`; from 10 ms on without a fraction.
+    var millisecondText: String {
+        milliseconds < 10 ? "\((milliseconds * 10).rounded() / 10) ms" : "\(Int64(clamping: milliseconds)) ms"
+    }
 }

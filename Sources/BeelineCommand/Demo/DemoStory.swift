@@ -100,7 +100,7 @@ struct DemoStory {
         try expect(try await text(response) == "ada", "the answer is wrong")
         try expect(response.hop.attempts.first?.endpoint == hole.endpoint, "the dead address was not tried first")
         try expect(took < .milliseconds(500), "it took \(took)")
-        return "127.0.0.13 did not answer, \(response.endpoint) answered after \(took.milliseconds) ms in total"
+        return "127.0.0.13 did not answer, \(response.endpoint) answered after \(Int64(took.milliseconds)) ms in total"
     }
 
     private static func theSwitch(_ world: DemoWorld) async throws -> String {
@@ -131,8 +131,4 @@ struct DemoStory {
     private static func expect(_ isTrue: Bool, _ otherwise: @autoclosure () -> String) throws {
         if !isTrue { throw Failure(description: otherwise()) }
     }
-}
-
-extension Duration {
-    fileprivate var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }

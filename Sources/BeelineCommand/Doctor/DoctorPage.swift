@@ -57,7 +57,7 @@ struct DoctorPage {
             return """
                 <article>
                 <h3>\(Self.escaped(answer.upstream))</h3>
-                <p class="small">\(Words.milliseconds(answer.time))</p>
+                <p class="small">\(answer.time.millisecondText)</p>
                 \(rows)
                 </article>
                 """
@@ -73,7 +73,7 @@ struct DoctorPage {
 
     private var timeline: String {
         guard !diagnosis.places.isEmpty else { return "" }
-        let ends = diagnosis.places.map { VerboseLog.milliseconds($0.start + $0.total) }
+        let ends = diagnosis.places.map { ($0.start + $0.total).milliseconds }
         let scale = max(ends.max() ?? 0, 1)
         let rows = diagnosis.places.map { row($0, scale) }.joined()
         return """
@@ -81,14 +81,14 @@ struct DoctorPage {
             <h2>Addresses</h2>
             <p class="legend"><span class="tcp">TCP</span> <span class="tls">TLS</span> \
             <span class="wait">first byte</span> <span class="lost">failed</span> \
-            <span class="small">full width: \(Words.milliseconds(.milliseconds(Int64(clamping: scale))))</span></p>
+            <span class="small">full width: \(Duration.milliseconds(Int64(clamping: scale)).millisecondText)</span></p>
             \(rows)
             </section>
             """
     }
 
     private func row(_ place: Diagnosis.Place, _ scale: Double) -> String {
-        var left = VerboseLog.milliseconds(place.start)
+        var left = place.start.milliseconds
         var bars = ""
         func addBar(_ kind: String, length: Double, title what: String) {
             let (start, width) = (Self.percent(left / scale), Self.percent(length / scale))
@@ -101,10 +101,10 @@ struct DoctorPage {
         var words: [String] = []
         for (kind, name, time) in steps {
             guard let time else { continue }
-            addBar(kind, length: VerboseLog.milliseconds(time), title: "\(name) \(Words.milliseconds(time))")
-            words.append("\(name) \(Words.milliseconds(time))")
+            addBar(kind, length: time.milliseconds, title: "\(name) \(time.millisecondText)")
+            words.append("\(name) \(time.millisecondText)")
         }
-        let end = VerboseLog.milliseconds(place.start + place.total)
+        let end = (place.start + place.total).milliseconds
         if !place.serves { addBar("lost", length: max(end - left, 0), title: "failed") }
         if let ech = place.ech { words.append("ECH \(DoctorText.words(ech))") }
         let outcome: String

@@ -30,7 +30,7 @@ struct DoctorReport: Encodable {
         init(_ answer: Diagnosis.UpstreamAnswer) {
             upstream = answer.upstream
             kind = answer.kind.description
-            timeMS = VerboseLog.milliseconds(answer.time)
+            timeMS = answer.time.milliseconds
             addresses = zip(answer.addresses, answer.ttls).map(AddressReport.init)
             error = answer.failure.map { FailureReport(code: $0.code, message: $0.message.singleLine) }
         }
@@ -75,11 +75,11 @@ struct DoctorReport: Encodable {
             case .failed(let code, let reason):
                 error = FailureReport(code: code.description, message: reason.singleLine)
             }
-            startMS = VerboseLog.milliseconds(place.start)
-            connectMS = place.connect.map(VerboseLog.milliseconds)
-            tlsMS = place.handshake.map(VerboseLog.milliseconds)
-            firstByteMS = place.firstByte.map(VerboseLog.milliseconds)
-            totalMS = VerboseLog.milliseconds(place.total)
+            startMS = place.start.milliseconds
+            connectMS = place.connect.map(\.milliseconds)
+            tlsMS = place.handshake.map(\.milliseconds)
+            firstByteMS = place.firstByte.map(\.milliseconds)
+            totalMS = place.total.milliseconds
             switch place.ech {
             case .outcome(let outcome)?:
                 ech = outcome.description

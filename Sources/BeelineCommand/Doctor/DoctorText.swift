@@ -22,7 +22,7 @@ struct DoctorText {
     }
 
     private func answer(_ answer: Diagnosis.UpstreamAnswer) -> [String] {
-        let time = Words.milliseconds(answer.time)
+        let time = answer.time.millisecondText
         if let failure = answer.failure {
             return ["  \(answer.upstream)  (\(time))", "    no address: \(failure.message)"]
         }
@@ -35,9 +35,9 @@ struct DoctorText {
     private func place(_ place: Diagnosis.Place) -> [String] {
         var lines = ["  \(place.endpoint)  named by \(Verdict.list(place.saidBy))"]
         var steps: [String] = []
-        if let time = place.connect { steps.append("TCP \(Words.milliseconds(time))") }
-        if let time = place.handshake { steps.append("TLS \(Words.milliseconds(time))") }
-        if let time = place.firstByte { steps.append("first byte \(Words.milliseconds(time))") }
+        if let time = place.connect { steps.append("TCP \(time.millisecondText)") }
+        if let time = place.handshake { steps.append("TLS \(time.millisecondText)") }
+        if let time = place.firstByte { steps.append("first byte \(time.millisecondText)") }
         if !steps.isEmpty { lines.append("    " + steps.joined(separator: ", ")) }
         switch place.outcome {
         case .serves(let status, let version): lines.append("    serves: status \(status), \(version)")

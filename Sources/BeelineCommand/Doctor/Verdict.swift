@@ -189,20 +189,12 @@ struct Verdict: Hashable, Sendable {
 
     private static func slow(_ places: [Diagnosis.Place], _ slowness: Duration) -> [String] {
         places.filter { $0.total > slowness }.map {
-            "\($0.endpoint) is slow: its response began after \(Words.milliseconds($0.total))."
+            "\($0.endpoint) is slow: its response began after \($0.total.millisecondText)."
         }
     }
 
     static func list(_ items: [String]) -> String {
         guard items.count > 1, let last = items.last else { return items.first ?? "no resolver" }
         return items.dropLast().joined(separator: ", ") + " and " + last
-    }
-}
-
-/// Formats numbers for output.
-enum Words {
-    static func milliseconds(_ duration: Duration) -> String {
-        let number = VerboseLog.milliseconds(duration)
-        return number < 10 ? "\((number * 10).rounded() / 10) ms" : "\(Int64(clamping: number)) ms"
     }
 }

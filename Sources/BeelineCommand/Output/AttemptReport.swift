@@ -26,9 +26,9 @@ struct AttemptReport: Encodable {
             self.code = code.description
             self.reason = reason.singleLine
         }
-        startMS = VerboseLog.milliseconds(attempt.start)
-        connectMS = attempt.connect.map(VerboseLog.milliseconds)
-        tlsMS = attempt.handshake.map(VerboseLog.milliseconds)
+        startMS = attempt.start.milliseconds
+        connectMS = attempt.connect.map(\.milliseconds)
+        tlsMS = attempt.handshake.map(\.milliseconds)
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -58,8 +58,8 @@ struct ResolutionReport: Encodable {
         source = resolution?.source.description ?? "pinned"
         let answer = resolution.flatMap { $0.source == .literal ? nil : $0 }
         upstream = answer?.upstream
-        ageMS = answer.map { VerboseLog.milliseconds($0.age) }
-        ttlMS = answer.map { VerboseLog.milliseconds($0.ttl) }
+        ageMS = answer.map { $0.age.milliseconds }
+        ttlMS = answer.map { $0.ttl.milliseconds }
         addresses = resolution?.addresses.map(\.description) ?? []
         failures = resolution?.failures.map(FailedUpstreamReport.init) ?? []
     }

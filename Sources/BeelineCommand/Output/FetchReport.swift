@@ -32,7 +32,7 @@ struct FetchReport: Encodable {
         bytesReceived = record.received
         bytesSent = record.sent
         retries = record.retries
-        totalMS = VerboseLog.milliseconds(record.total)
+        totalMS = record.total.milliseconds
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -131,12 +131,12 @@ struct HopReport: Encodable {
 
         init(_ hop: Hop, _ bodyTime: Duration?) {
             let timings = hop.timings
-            resolve = timings.resolve.map(VerboseLog.milliseconds)
-            connect = timings.connect.map(VerboseLog.milliseconds)
-            tls = hop.tlsTime.map(VerboseLog.milliseconds)
-            firstByte = VerboseLog.milliseconds(timings.firstByte)
-            total = VerboseLog.milliseconds(timings.total)
-            body = bodyTime.map(VerboseLog.milliseconds)
+            resolve = timings.resolve.map(\.milliseconds)
+            connect = timings.connect.map(\.milliseconds)
+            tls = hop.tlsTime.map(\.milliseconds)
+            firstByte = timings.firstByte.milliseconds
+            total = timings.total.milliseconds
+            body = bodyTime.map(\.milliseconds)
         }
 
         private enum CodingKeys: String, CodingKey {

@@ -40,7 +40,7 @@ enum VerboseLog {
         lines += hop.attempts.filter { $0.outcome != .connected }.map(\.description)
         let timings = hop.timings
         let phases = [("resolved", timings.resolve), ("connected", timings.connect), ("secured", hop.tlsTime)]
-        let times = phases.compactMap { name, time in time.map { "\(name) in \(milliseconds($0)) ms" } }
+        let times = phases.compactMap { name, time in time.map { "\(name) in \($0.milliseconds) ms" } }
         lines.append(
             "Connected to \(hop.endpoint) for \(origin), \(hop.applicationProtocol); " + times.joined(separator: ", ")
         )
@@ -92,9 +92,6 @@ enum VerboseLog {
     private static func hidden(_ pair: Substring) -> String {
         pair.firstIndex(of: "=").map { "\(pair[...$0])…" } ?? "…"
     }
-
-    /// Returns milliseconds rounded to three decimals.
-    static func milliseconds(_ duration: Duration) -> Double { (duration.seconds * 1e6).rounded() / 1e3 }
 }
 
 extension WireOptions {

@@ -95,11 +95,6 @@ struct NameAnswer: Hashable, Sendable {
     }
 }
 
-extension Duration {
-    /// The duration in seconds, rounded up, so that a fresh answer shows its original TTL.
-    var wholeSeconds: Int64 { Int64(clamping: seconds.rounded(.up)) }
-}
-
 extension Answer.Records {
     fileprivate var isNoName: Bool {
         if case .absent(.noName, _) = self { true } else { false }

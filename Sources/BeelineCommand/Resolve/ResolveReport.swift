@@ -44,8 +44,8 @@ struct ResolveReport: Encodable {
             upstream = answer.upstream
             addresses = zip(answer.addresses, answer.ttls).map(AddressReport.init)
             services = answer.services.map(ServiceReport.init)
-            ageMS = answer.source.map { _ in VerboseLog.milliseconds(answer.age) }
-            timeMS = answer.time.map(VerboseLog.milliseconds)
+            ageMS = answer.source.map { _ in answer.age.milliseconds }
+            timeMS = answer.time.map(\.milliseconds)
             network = answer.network
             failures = answer.failures.map(FailedUpstreamReport.init)
             error = answer.error.map {
