@@ -37,11 +37,9 @@ struct Diagnosis: Sendable {
                     ttls += records.addresses.map { _ in records.ttl }
                 }
                 guard addresses.isEmpty else { return }
-                let isNoName = families.members.contains {
-                    if case .absent(.noName, _) = answer[$0] { true } else { false }
-                }
                 failure =
-                    isNoName ? ("noSuchName", "\(host) does not exist") : ("noAddress", "\(host) has no address")
+                    answer.deniesName(for: families)
+                    ? ("noSuchName", "\(host) does not exist") : ("noAddress", "\(host) has no address")
             case .failure(let error):
                 failure = (error.code.description, error.message)
             }

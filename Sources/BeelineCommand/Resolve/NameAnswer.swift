@@ -77,10 +77,10 @@ struct NameAnswer: Hashable, Sendable {
             source = report.kind == .fixed ? .fixed : report.kind == .system ? .system : .fresh
             return
         }
-        let isName = settings.families.members.contains { answer[$0].map(\.isNoName) ?? false }
+        let isDenied = answer.deniesName(for: settings.families)
         error = Failure(
-            code: isName ? "noSuchName" : "noAddress",
-            message: isName ? "\(name): the name \(host) does not exist" : "\(name): \(host) has no address",
+            code: isDenied ? "noSuchName" : "noAddress",
+            message: isDenied ? "\(name): the name \(host) does not exist" : "\(name): \(host) has no address",
             upstreams: []
         )
     }
@@ -95,8 +95,11 @@ struct NameAnswer: Hashable, Sendable {
     }
 }
 
-extension Answer.Records {
-    fileprivate var isNoName: Bool {
-        if case .absent(.noName, _) = self { true } else { false }
+extension Answer {
+    /// Whether the upstream says for one of the families that the name does not exist.
+    func deniesName(for families: Families) -> Bool {
+        families.members.contains { family in
+            if case .absent(.noName, _) = self[family] { true } else { false }
+        }
     }
 }
