@@ -16,6 +16,16 @@ struct OutputArguments: FetchOptionGroup {
         case nothing
     }
 
+    /// The treatment of a status of 400 or higher.
+    enum ErrorStatus: Hashable, Sendable {
+        /// The response is treated like any other.
+        case accepted
+        /// `--fail`: exits with code 22 and prints no body.
+        case failed
+        /// `--fail-with-body`: exits with code 22 and prints the body.
+        case failedWithBody
+    }
+
     /// The destinations of the URLs, in order.
     var destinations: [Destination] = []
     var allRemoteNames = false
@@ -31,7 +41,7 @@ struct OutputArguments: FetchOptionGroup {
     var fileMode: Int?
     var include = false
     var dumpHeader: String?
-    var errorStatus = FetchPlan.ErrorStatus.accepted
+    var errorStatus = ErrorStatus.accepted
     var writeOut: String?
     var hidesMeter = false
 

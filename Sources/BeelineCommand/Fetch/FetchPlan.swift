@@ -6,16 +6,6 @@ import CookieJar
 /// A validated part of a fetch, made from the command line, the environment and the configuration file. Errors in
 /// options are found before the first request is sent.
 struct FetchPlan: Sendable {
-    /// The treatment of a status of 400 or higher.
-    enum ErrorStatus: Hashable, Sendable {
-        /// The response is treated like any other.
-        case accepted
-        /// `--fail`: exits with code 22 and prints no body.
-        case failed
-        /// `--fail-with-body`: exits with code 22 and prints the body.
-        case failedWithBody
-    }
-
     /// The limit below which a transfer is too slow: `-Y` and `-y`.
     struct SpeedLimit: Hashable, Sendable {
         /// In bytes per second.
@@ -23,17 +13,9 @@ struct FetchPlan: Sendable {
         var time: Duration
     }
 
-    /// The URLs of the part; ``TransferQueue`` makes the transfers.
-    let urls: [URLArgument]
-    /// The files of `-T`, one for each URL.
-    let uploads: [String]
-    let destinations: [OutputArguments.Destination]
-    let usesRemoteNames: Bool
-    /// `--globoff`.
-    let globOff: Bool
-    let draft: RequestDraft
-    /// The options, for the requests of single URLs.
+    /// The options. Those that the plan has no value for are used as they are.
     let command: FetchArguments
+    let draft: RequestDraft
     let urlPlan: URLPlan
     let login: LoginPlan
     /// `-C`.
@@ -42,8 +24,6 @@ struct FetchPlan: Sendable {
     var client: ClientConfiguration
     /// Whether the client sends and keeps cookies; false with `--no-cookies`.
     let hasCookies: Bool
-    /// The files of `--hsts`.
-    let hsts: [String]
     /// Parts with equal keys share a client.
     let clientKey: ClientKey
     /// `--jar`: read before the transfers and written after them. An SQLite jar is written during them.
@@ -52,28 +32,16 @@ struct FetchPlan: Sendable {
     var jarBounds = CookieJarConfiguration()
     /// `-b FILE`: read before the transfers. These cookies replace those of the jar with the same name, domain and path.
     var cookieFiles: [JarFile] = []
-    /// `-j`: ignores the session cookies in the files of `-b`.
-    var dropsSessionCookies = false
     /// `-c FILE`: written after the transfers.
     var cookieJar: JarFile?
-    let errorStatus: ErrorStatus
     /// `-i` and `-I`: prints the response head before the body.
     var includesHead = false
-    /// `--suppress-connect-headers`.
-    let hidesTunnelHeads: Bool
-    /// `-I`: prints only the response head.
-    var dropsBody = false
     /// `-D`: the output for the response heads of all transfers.
     var dumpHeader: HeadDump?
     var writeOut: WriteOut?
     let retries: FetchRetries.Policy
     let outputRules: OutputSink.Rules
-    let skipsExisting: Bool
-    let removesOnError: Bool
-    let setsRemoteTime: Bool
-    let hidesMeter: Bool
     let condition: TimeCondition?
-    let etagSave: String?
     let maxTime: Duration?
     /// `--limit-rate`, in bytes per second.
     let rateLimit: Int64?
@@ -139,7 +107,6 @@ struct FetchPlan: Sendable {
         // As in curl, a token excludes the logins of the file, after redirects too.
         client.credentialSource = command.request.oauth2Bearer == nil ? login.source : nil
         urlPlan = try URLPlan(command, data: draft.query, files: files)
-        hidesTunnelHeads = command.proxy.hidesTunnelHeads
         self.command = command
         var ofClient = command.ofClient
         if Self.staysInPlace(client, urls: command.urls, plan: urlPlan) {
@@ -161,16 +128,14 @@ struct FetchPlan: Sendable {
             isPost: draft.isPost,
             sendsReferer: draft.sendsReferer
         )
-        urls = command.urls
-        uploads = command.request.uploadFile
-        destinations = output.destinations
-        guard !destinations.contains(.file("")) else {
+        guard !output.destinations.contains(.file("")) else {
             throw CommandFailure(.writeFailed, "-o: the name of the file is empty")
         }
-        usesRemoteNames = output.allRemoteNames
-        if destinations.count > urls.count { warnings.append("Warning: Got more output options than URLs") }
+        if output.destinations.count > command.urls.count {
+            warnings.append("Warning: Got more output options than URLs")
+        }
+        let uploads = command.request.uploadFile
         if let remark = draft.remark(uploads: uploads.contains { !$0.isEmpty }) { warnings.append(remark) }
-        globOff = transfer.globOff
         resume = try Transfer.Resume(transfer.continueAt)
         guard resume == nil || transfer.range == nil else {
             throw CommandFailure(.usage, "-C and -r exclude each other")
@@ -183,7 +148,6 @@ struct FetchPlan: Sendable {
             throw CommandFailure(.usage, "-C and -J exclude each other")
         }
         if case .at(1...)? = resume, draft.isPost, uploads.isEmpty { throw TransferRun.resumedPost }
-        hsts = command.cookies.hsts
         hasCookies = !command.cookies.noCookies
         if hasCookies {
             jar = (command.cookies.jar ?? defaults.jar).map { JarFile($0) }
@@ -192,35 +156,27 @@ struct FetchPlan: Sendable {
             guard !cookieFiles.contains(where: \.isShared) else {
                 throw CommandFailure(.usage, "-b reads files; use --jar for a jar on a server")
             }
-            dropsSessionCookies = command.cookies.dropsSession
             cookieJar = command.cookies.cookieJar.map { JarFile($0) }
             guard cookieJar.map({ $0.format != nil }) ?? true else {
                 throw CommandFailure(.usage, "-c writes a text file; use --jar for an SQLite jar or a server")
             }
         }
-        errorStatus = output.errorStatus
         includesHead = output.include || command.request.head
-        dropsBody = command.request.head
         dumpHeader = output.dumpHeader.map { HeadDump($0, createsFolders: output.createsFolders) }
         writeOut = try output.writeOut.map { text throws(CommandFailure) in try WriteOut(text, files: files) }
         outputRules = try OutputSink.Rules(output)
-        skipsExisting = output.skipsExisting
-        removesOnError = output.removesOnError
-        setsRemoteTime = output.setsRemoteTime
-        hidesMeter = output.hidesMeter
         retries = try FetchRetries.Policy(transfer)
         maxTime = try Duration(seconds: transfer.maxTime ?? defaults.maxTime, option: "-m")
         (rateLimit, maxFileSize) = try (
             Self.limit(transfer.limitRate, "--limit-rate"), Self.limit(transfer.maxFileSize, "--max-filesize")
         )
         speedLimit = SpeedLimit(transfer)
-        guard urls.count <= 1 || (transfer.etagSave == nil && transfer.etagCompare == nil) else {
+        guard command.urls.count <= 1 || (transfer.etagSave == nil && transfer.etagCompare == nil) else {
             throw CommandFailure(
                 .usage,
                 "--etag-save and --etag-compare need one URL; write --next before the options of another"
             )
         }
-        etagSave = transfer.etagSave
         if let path = transfer.etagCompare { draft.setETag(try ETagFile(path).read(files)) }
         condition = transfer.timeCondition.flatMap { TimeCondition($0, files: files) }
         if let text = transfer.timeCondition, condition == nil {

@@ -32,9 +32,9 @@ struct FetchRunner: Sendable {
     /// - Throws: ``CommandFailure`` for invalid upstreams and unreadable cookies.
     private init(_ session: FetchSession) async throws(CommandFailure) {
         self.session = session
-        board = ProgressBoard(session.settings, isHidden: session.parts.contains(where: \.hidesMeter))
+        board = ProgressBoard(session.settings, isHidden: session.parts.contains(where: \.command.output.hidesMeter))
         cookies = try await SessionCookies(session.parts)
-        hstsFiles = HSTSFiles(session.parts.flatMap(\.hsts))
+        hstsFiles = HSTSFiles(session.parts.flatMap(\.command.cookies.hsts))
         do throws(CommandFailure) {
             try await hstsFiles.read(into: hosts)
             (clients, clientOfPart) = try Self.clients(session, hosts: hosts, jar: cookies.jar)

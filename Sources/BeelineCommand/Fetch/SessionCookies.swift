@@ -65,7 +65,7 @@ struct SessionCookies: Sendable {
     private static func cookies(
         _ plan: FetchPlan
     ) async throws(CommandFailure) -> [(path: String, cookies: [Cookie])] {
-        let url = (plan.urls.first?.text).flatMap { try? plan.urlPlan.url($0, upload: nil) }
+        let url = (plan.command.urls.first?.text).flatMap { try? plan.urlPlan.url($0, upload: nil) }
         var cookies: [(path: String, cookies: [Cookie])] = []
         // Netscape's format has no times of creation, and `-c` writes the newest cookie first. So the last line counts as the oldest
         // cookie, which is sent first.
@@ -80,7 +80,7 @@ struct SessionCookies: Sendable {
                     created = CookieTime(microseconds: created.microseconds - 1)
                 }
             }
-            cookies.append((file.path, plan.dropsSessionCookies ? found.filter { $0.expires != nil } : found))
+            cookies.append((file.path, plan.command.cookies.dropsSession ? found.filter { $0.expires != nil } : found))
         }
         return cookies
     }

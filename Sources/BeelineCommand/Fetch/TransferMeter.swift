@@ -20,7 +20,7 @@ final class TransferMeter: Sendable {
 
     init(_ board: ProgressBoard, transfer: Transfer, plan: FetchPlan) {
         self.board = board
-        showsProgress = !plan.hidesMeter
+        showsProgress = !plan.command.output.hidesMeter
         body = transfer.body
     }
 

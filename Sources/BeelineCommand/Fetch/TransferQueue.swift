@@ -7,16 +7,15 @@ import Beeline
 struct TransferQueue {
     private let plan: FetchPlan
     private let files: InputFiles
-    /// The index of the URL on the command line.
+    /// The number of URLs that were begun.
     private var number = 0
     private var uploads = Expansions(nil)
-    private var urls: Expansions
+    private var urls = Expansions(nil)
     private var upload: URLPattern.Expansion?
 
     init(_ plan: FetchPlan, files: InputFiles = .real) {
         self.plan = plan
         self.files = files
-        urls = Expansions(nil)
     }
 
     /// Returns the next transfer; nil after the last one. A URL that cannot be requested makes a transfer that fails.
@@ -28,23 +27,31 @@ struct TransferQueue {
             if let url = urls.next() { return try transfer(url) }
             if let next = uploads.next() {
                 upload = next
-                urls = try Expansions(pattern(plan.urls[number - 1].text, isFixed: plan.urls[number - 1].isFromFile))
+                urls = Expansions(try urlPattern())
                 continue
             }
-            guard number < plan.urls.count else { return nil }
+            guard number < plan.command.urls.count else { return nil }
             upload = nil
             number += 1
             // As in curl, `-T ""` uploads nothing to its URL.
-            if number <= plan.uploads.count, !plan.uploads[number - 1].isEmpty {
-                uploads = Expansions(try pattern(plan.uploads[number - 1], isFixed: false))
+            let uploadFiles = plan.command.request.uploadFile
+            if number <= uploadFiles.count, !uploadFiles[number - 1].isEmpty {
+                uploads = Expansions(try pattern(uploadFiles[number - 1]))
             } else {
-                urls = Expansions(try pattern(plan.urls[number - 1].text, isFixed: plan.urls[number - 1].isFromFile))
+                urls = Expansions(try urlPattern())
             }
         }
     }
 
-    private func pattern(_ text: String, isFixed: Bool) throws(CommandFailure) -> URLPattern {
-        isFixed || plan.globOff ? URLPattern(literal: text) : try URLPattern(text)
+    /// The URL of the present transfers.
+    private var argument: URLArgument { plan.command.urls[number - 1] }
+
+    private func urlPattern() throws(CommandFailure) -> URLPattern {
+        argument.isFromFile ? URLPattern(literal: argument.text) : try pattern(argument.text)
+    }
+
+    private func pattern(_ text: String) throws(CommandFailure) -> URLPattern {
+        plan.command.transfer.globOff ? URLPattern(literal: text) : try URLPattern(text)
     }
 
     private func transfer(_ url: URLPattern.Expansion) throws(CommandFailure) -> Transfer {
@@ -102,10 +109,9 @@ struct TransferQueue {
         _ expansion: URLPattern.Expansion,
         _ url: Result<HTTPURL, CommandFailure>
     ) throws(CommandFailure) -> Transfer.Output {
-        let index = number - 1
-        let isFromFile = plan.urls[index].isFromFile
-        let given = index < plan.destinations.count ? plan.destinations[index] : nil
-        switch given ?? (plan.usesRemoteNames || isFromFile ? .remoteName : .standardOutput) {
+        let options = plan.command.output
+        let given = number <= options.destinations.count ? options.destinations[number - 1] : nil
+        switch given ?? (options.allRemoteNames || argument.isFromFile ? .remoteName : .standardOutput) {
         case .nothing: return .nothing
         case .file("-"): return .standardOutput(isNamed: true)
         case .standardOutput: return .standardOutput(isNamed: false)

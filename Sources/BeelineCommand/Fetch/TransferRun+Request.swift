@@ -68,7 +68,7 @@ extension TransferRun {
         options.onHead = { [received] in received.add($0) }
         options.wire.onBrokenHead = { [received] in received.add(broken: $0) }
         options.wire.onTunnelHead = { [received, plan, settings] head in
-            received.add(head, isHidden: plan.hidesTunnelHeads)
+            received.add(head, isHidden: plan.command.proxy.hidesTunnelHeads)
             if settings.isVerbose { VerboseLog.notes(ofTunnel: head).forEach(Terminal.standardError.writeLine) }
         }
         return options

@@ -29,9 +29,11 @@ extension TransferRun {
             await response.body.discard()
         }
         // Only now: the ETag of a body that was not written would prevent the next fetch of it.
-        if let path = plan.etagSave { try saveETags(of: response.hops, to: ETagFile(path)) }
-        if response.status.code >= 400, plan.errorStatus == .failedWithBody { throw Self.httpError(response) }
+        if let path = plan.command.transfer.etagSave { try saveETags(of: response.hops, to: ETagFile(path)) }
+        if response.status.code >= 400, errorStatus == .failedWithBody { throw Self.httpError(response) }
     }
+
+    private var errorStatus: OutputArguments.ErrorStatus { plan.command.output.errorStatus }
 
     /// Whether the transfer is retried after this response, so that its body is not needed. An output file then keeps its
     /// content, which the next response may confirm with status 304. Other outputs get the body, as in curl.
@@ -48,7 +50,7 @@ extension TransferRun {
     /// - Throws: ``CommandFailure`` if the response does not fit the request (`-f`, `-C`).
     private func wantsBody(_ response: Response, _ state: inout State) async throws(CommandFailure) -> Bool {
         let status = response.status.code
-        if state.offset > 0, !plan.dropsBody {
+        if state.offset > 0, !plan.command.request.head {
             let range = response.fields[.contentRange]
             let refusal = CommandFailure(
                 .rangeFailed,
@@ -78,14 +80,14 @@ extension TransferRun {
                 state.record.isComplete = true
                 return false
             case .restart, .refused:
-                if status >= 400, plan.errorStatus == .failed { throw Self.httpError(response) }
+                if status >= 400, errorStatus == .failed { throw Self.httpError(response) }
                 // As in curl, a response without a body does not fail.
                 if status != 200, await hasNoBody(response) { return false }
                 throw refusal
             }
         }
-        if status >= 400, plan.errorStatus == .failed { throw Self.httpError(response) }
-        if plan.dropsBody { return false }
+        if status >= 400, errorStatus == .failed { throw Self.httpError(response) }
+        if plan.command.request.head { return false }
         if status == 200, let condition = plan.condition, !condition.isMet(by: response.fields) {
             // The server ignored the condition. As in curl, this counts as status 304.
             state.record.isUnmodified = true

@@ -106,14 +106,16 @@ struct TransferRun: Sendable {
 
     private func start() throws(CommandFailure) -> State {
         _ = try transfer.url.get()
-        if let path = plan.etagSave { try ETagFile(path).create(createsFolders: plan.outputRules.createsFolders) }
+        if let path = plan.command.transfer.etagSave {
+            try ETagFile(path).create(createsFolders: plan.outputRules.createsFolders)
+        }
         var state = State(
             record: TransferRecord(transfer),
             sink: OutputSink(transfer.output, rules: plan.outputRules),
             schedule: FetchRetries(plan.retries)
         )
         state.record.path = state.sink.path
-        if plan.skipsExisting, let path = state.sink.path, FileDescriptor.exists(path) {
+        if plan.command.output.skipsExisting, let path = state.sink.path, FileDescriptor.exists(path) {
             remark("skips transfer, \"\(path)\" exists locally")
             state.record.isSkipped = true
             return state
@@ -196,10 +198,10 @@ struct TransferRun: Sendable {
         state.record.path = state.sink.path
         guard let path = state.sink.path, FileDescriptor.isRegular(path) else { return }
         if state.record.failure != nil {
-            if plan.removesOnError, state.sink.wasOpened, FileDescriptor.discard(path) {
+            if plan.command.output.removesOnError, state.sink.wasOpened, FileDescriptor.discard(path) {
                 remark("Removed output file: \(path)")
             }
-        } else if plan.setsRemoteTime, !isUnchanged {
+        } else if plan.command.output.setsRemoteTime, !isUnchanged {
             let dates = state.record.lastHop?.response.headerFields[values: .lastModified]
             let modified = dates?.first.flatMap(DateExpression.parse)
             if let modified, !FileDescriptor.setModified(path, to: modified) {
