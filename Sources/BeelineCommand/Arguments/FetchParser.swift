@@ -16,15 +16,11 @@ struct FetchParser {
     /// The maximum nesting of files of options.
     static let maxFileDepth = 10
 
-    private enum Stop: Error {
-        case help
-        case version
-        case failure(CommandFailure)
-    }
-
     private let files: InputFiles
     private var parts: [FetchArguments] = []
     private var current = FetchArguments()
+    /// The request of `--help` or `--version`, after which nothing is read.
+    private var request: Request?
 
     /// Parses the arguments after `fetch`.
     ///
@@ -39,19 +35,12 @@ struct FetchParser {
     ) throws(CommandFailure) -> Request {
         var parser = FetchParser(files: files)
         let arguments = Array(arguments)
-        do throws(Stop) {
-            let skipsDefault = arguments.first == "--disable" || arguments.first?.hasPrefix("-q") ?? false
-            if !skipsDefault, let defaultFile, files.size(defaultFile) != nil {
-                try parser.readFile(defaultFile, depth: 1)
-            }
-            try parser.readArguments(arguments)
-        } catch {
-            switch error {
-            case .help: return .help
-            case .version: return .version
-            case .failure(let failure): throw failure
-            }
+        let skipsDefault = arguments.first == "--disable" || arguments.first?.hasPrefix("-q") ?? false
+        if !skipsDefault, let defaultFile, files.size(defaultFile) != nil {
+            try parser.readFile(defaultFile, depth: 1)
         }
+        try parser.readArguments(arguments)
+        if let request = parser.request { return request }
         return .fetch(try parser.finished())
     }
 
@@ -70,9 +59,9 @@ struct FetchParser {
 
     // MARK: Arguments
 
-    private mutating func readArguments(_ arguments: [String]) throws(Stop) {
+    private mutating func readArguments(_ arguments: [String]) throws(CommandFailure) {
         var rest = arguments[...]
-        while let argument = rest.popFirst() {
+        while request == nil, let argument = rest.popFirst() {
             if argument == "--" {
                 for argument in rest { try addURL(argument) }
                 return
@@ -87,7 +76,11 @@ struct FetchParser {
     }
 
     /// Reads `NAME`, `no-NAME` or `NAME=VALUE`, without the dashes.
-    private mutating func readLong(_ text: Substring, _ rest: inout ArraySlice<String>, depth: Int) throws(Stop) {
+    private mutating func readLong(
+        _ text: Substring,
+        _ rest: inout ArraySlice<String>,
+        depth: Int
+    ) throws(CommandFailure) {
         var (name, attached) = (text, Substring?.none)
         if let equals = text.firstIndex(of: "=") {
             (name, attached) = (text[..<equals], text[text.index(after: equals)...])
@@ -108,9 +101,9 @@ struct FetchParser {
         _ letters: Substring,
         _ rest: inout ArraySlice<String>,
         depth: Int
-    ) throws(Stop) {
+    ) throws(CommandFailure) {
         var letters = letters
-        while let letter = letters.popFirst() {
+        while request == nil, let letter = letters.popFirst() {
             guard let option = FetchArguments.options.first(where: { $0.letter == letter }) else {
                 if LeftOutOptions.contain(letter: letter) { throw Self.leftOut("-\(letter)") }
                 throw Self.wrong("-\(letter) is not an option")
@@ -125,16 +118,12 @@ struct FetchParser {
         }
     }
 
-    private mutating func apply(_ option: FetchOption, isOn: Bool, value: String?, depth: Int) throws(Stop) {
+    private mutating func apply(_ option: FetchOption, isOn: Bool, value: String?, depth: Int) throws(CommandFailure) {
         switch option.effect {
         case .flag(let set): set(&current, isOn)
         case .value(_, let set):
-            do throws(CommandFailure) {
-                try set(&current, value ?? "")
-                if option.name == "url" { try expandURLFile() }
-            } catch {
-                throw .failure(error)
-            }
+            try set(&current, value ?? "")
+            if option.name == "url" { try expandURLFile() }
         case .directive(.next):
             guard current.urls.isEmpty else {
                 parts.append(current)
@@ -145,13 +134,13 @@ struct FetchParser {
             guard depth > 0 else { throw Self.wrong("there is no URL before --next") }
         case .directive(.config): try readFile(value ?? "", depth: depth + 1)
         case .directive(.disable): break
-        case .directive(.help): throw .help
-        case .directive(.version): throw .version
+        case .directive(.help): request = .help
+        case .directive(.version): request = .version
         }
     }
 
     /// Finds an option by its name or by an unambiguous beginning of its name. `isOn` is false for `no-NAME`.
-    private static func option(named name: Substring) throws(Stop) -> (FetchOption, isOn: Bool) {
+    private static func option(named name: Substring) throws(CommandFailure) -> (FetchOption, isOn: Bool) {
         let options = FetchArguments.options
         if let option = options.first(where: { $0.name == name }) { return (option, true) }
         if name.hasPrefix("no-"), let option = options.first(where: { $0.name == name.dropFirst(3) }) {
@@ -169,26 +158,20 @@ struct FetchParser {
         return (option, true)
     }
 
-    private static func wrong(_ what: String) -> Stop {
-        .failure(CommandFailure(.usage, "\(what); try `beeline help fetch`"))
+    private static func wrong(_ what: String) -> CommandFailure {
+        CommandFailure(.usage, "\(what); try `beeline help fetch`")
     }
 
-    private static func leftOut(_ option: String) -> Stop {
-        .failure(
-            CommandFailure(.usage, "\(option): this option of curl is not supported; COMMAND.md says why")
-        )
+    private static func leftOut(_ option: String) -> CommandFailure {
+        CommandFailure(.usage, "\(option): this option of curl is not supported; COMMAND.md says why")
     }
 
     // MARK: Files
 
     /// Adds a URL, or the URLs of `@FILE` as in curl.
-    private mutating func addURL(_ argument: String) throws(Stop) {
+    private mutating func addURL(_ argument: String) throws(CommandFailure) {
         current.urls.append(URLArgument(argument))
-        do throws(CommandFailure) {
-            try expandURLFile()
-        } catch {
-            throw .failure(error)
-        }
+        try expandURLFile()
     }
 
     /// Replaces `@FILE`, the last URL, with the URLs in the file. Each line is a URL; lines with `#` are comments.
@@ -201,21 +184,16 @@ struct FetchParser {
         }
     }
 
-    private mutating func readFile(_ path: String, depth: Int) throws(Stop) {
+    private mutating func readFile(_ path: String, depth: Int) throws(CommandFailure) {
         guard depth <= Self.maxFileDepth else {
-            throw .failure(CommandFailure(.usage, "-K \(path): files of options name each other too deeply"))
+            throw CommandFailure(.usage, "-K \(path): files of options name each other too deeply")
         }
-        let bytes: [UInt8]
-        do throws(CommandFailure) {
-            bytes = try files.read(path)
-        } catch {
-            throw .failure(error)
-        }
+        let bytes = try files.read(path)
         let octets = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for line in OptionFile(parsing: String(decoding: bytes, as: UTF8.self)).lines {
             // Comments may have any octets. In a value, replaced octets would be other data.
             guard String(validUTF8: Array(octets[line.number - 1])) != nil else {
-                throw .failure(CommandFailure(.usage, "\(path), line \(line.number): the line is not UTF-8"))
+                throw CommandFailure(.usage, "\(path), line \(line.number): the line is not UTF-8")
             }
             let subject = "\(path):\(line.number) Option '\(line.option)' uses argument with"
             if line.value?.first == "'", !line.isQuoted {
@@ -228,16 +206,16 @@ struct FetchParser {
                     "\(subject) unquoted whitespace. This may cause side-effects. Consider double quotes."
                 )
             }
-            do throws(Stop) {
+            do throws(CommandFailure) {
                 try readLine(line, depth: depth)
             } catch {
-                guard case .failure(let failure) = error else { throw error }
-                throw .failure(CommandFailure(failure.status, "\(path), line \(line.number): \(failure.message)"))
+                throw CommandFailure(error.status, "\(path), line \(line.number): \(error.message)")
             }
+            if request != nil { return }
         }
     }
 
-    private mutating func readLine(_ line: OptionFile.Line, depth: Int) throws(Stop) {
+    private mutating func readLine(_ line: OptionFile.Line, depth: Int) throws(CommandFailure) {
         var rest = (line.value.map { [$0] } ?? [])[...]
         if line.option.hasPrefix("--") {
             try readLong(line.option.dropFirst(2), &rest, depth: depth)
@@ -246,6 +224,8 @@ struct FetchParser {
         } else {
             try readLong(line.option[...], &rest, depth: depth)
         }
-        guard rest.isEmpty || rest.first == "" else { throw Self.wrong("\(line.option) takes no value") }
+        guard request != nil || rest.isEmpty || rest.first == "" else {
+            throw Self.wrong("\(line.option) takes no value")
+        }
     }
 }
