@@ -4,7 +4,7 @@ import ArgumentParser
 import CookieJar
 import NIOConcurrencyHelpers
 
-/// The jar that a subcommand of `beeline cookies` reads or changes.
+/// The jar that a command reads or changes.
 struct JarArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -15,14 +15,17 @@ struct JarArguments: ParsableArguments {
     )
     var jar: String?
 
-    @OptionGroup var bound: JarBoundArguments
+    @Option(
+        help: ArgumentHelp("Maximum number of cookies in a jar that is a file (default: 3000)", valueName: "number")
+    )
+    var maxCookies: Int?
 
     /// Returns the jar's file, from `--jar` or the defaults.
     func file() throws -> JarFile { try JarFile(option: jar) }
 
     /// The limits of the jar.
     func bounds() throws -> CookieJarConfiguration {
-        let bounds = try bound.configuration()
+        let bounds = try CookieJarConfiguration(maxCookies: maxCookies)
         return try file().isShared ? .forServer : bounds
     }
 
@@ -66,6 +69,18 @@ extension JarFile {
 }
 
 extension CookieJarConfiguration {
+    /// Makes a configuration with a limit for the number of cookies; nil is the default.
+    ///
+    /// - Throws: ``CommandFailure`` if the limit is not within 1 to 1,000,000.
+    init(maxCookies: Int?) throws(CommandFailure) {
+        self.init()
+        guard let maxCookies else { return }
+        guard (1...1_000_000).contains(maxCookies) else {
+            throw CommandFailure(.usage, "--max-cookies \(maxCookies): write 1 to 1000000")
+        }
+        self.maxCookies = maxCookies
+    }
+
     /// The limits of a jar on a server: all its cookies are read, and the server has its own limit.
     static var forServer: CookieJarConfiguration {
         var bounds = CookieJarConfiguration()

@@ -25,19 +25,11 @@ struct OpenCommand: AsyncParsableCommand {
     @Option(help: "The browser (default: the first one that is installed)")
     var browser: BrowserKind?
 
-    @Option(
-        help: ArgumentHelp(
-            "The jar: .txt (Netscape format), .json, .sqlite or redis://HOST/NAME (default: $BEELINE_JAR)",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var jar: String?
+    @OptionGroup var jar: JarArguments
 
     @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print one line for each tunnel")
     var verbose = false
 
-    @OptionGroup var bound: JarBoundArguments
     @OptionGroup var proxy: ProxyArguments
     @OptionGroup(title: "Names and trust") var names: NameArguments
 
@@ -73,8 +65,8 @@ struct OpenCommand: AsyncParsableCommand {
             client: client,
             proxy: configuration,
             browser: browser,
-            jar: (jar ?? defaults.jar).map { JarFile($0) },
-            jarBounds: try bound.configuration(),
+            jar: (jar.jar ?? defaults.jar).map { JarFile($0) },
+            jarBounds: try CookieJarConfiguration(maxCookies: jar.maxCookies),
             isVerbose: verbose
         )
     }
