@@ -155,7 +155,7 @@ enum FormHeaders {
         var lines: [String] = []
         for line in text.fileLines where !line.hasPrefix("#") {
             let content = line.trimmingBlanks
-            if let first = line.first, first == " " || first == "\t", !lines.isEmpty {
+            if line.first?.isBlank == true, !lines.isEmpty {
                 if !content.isEmpty { lines[lines.count - 1] += " \(content)" }
             } else if !content.isEmpty {
                 lines.append(String(content))

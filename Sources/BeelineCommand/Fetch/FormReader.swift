@@ -28,7 +28,7 @@ struct FormReader {
 
     /// Takes the next word.
     mutating func word() -> String {
-        rest = rest.drop(while: Self.isBlank)
+        rest = rest.drop(while: \.isBlank)
         if rest.first == "\"" {
             var word = ""
             var quoted = rest.dropFirst()
@@ -50,12 +50,12 @@ struct FormReader {
 
     /// Takes a media type with its parameters, which end before the next attribute.
     mutating func type() -> String {
-        rest = rest.drop(while: Self.isBlank)
+        rest = rest.drop(while: \.isBlank)
         let start = rest.startIndex
         while true {
             rest = rest.drop { !isEnd($0) }
             guard rest.first == ";" else { break }
-            let next = rest.dropFirst().drop(while: Self.isBlank)
+            let next = rest.dropFirst().drop(while: \.isBlank)
             if Self.attributes.contains(where: { next.hasPrefix($0.text) }) { break }
             rest = next
         }
@@ -65,7 +65,7 @@ struct FormReader {
     /// Takes the name of the next attribute; nil at the end of the part.
     mutating func attribute() -> Attribute? {
         guard rest.first == ";" else { return nil }
-        rest = rest.dropFirst().drop(while: Self.isBlank)
+        rest = rest.dropFirst().drop(while: \.isBlank)
         // There may be nothing after a final semicolon.
         if rest.isEmpty { return nil }
         for (text, attribute) in Self.attributes where rest.hasPrefix(text) {
@@ -86,6 +86,4 @@ struct FormReader {
     mutating func nextFile() -> Bool { rest.popFirst() == "," }
 
     private func isEnd(_ character: Character) -> Bool { character == ";" || isList && character == "," }
-
-    private static func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
 }

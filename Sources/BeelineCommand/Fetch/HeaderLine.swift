@@ -90,14 +90,3 @@ struct HeaderLine: Hashable, Sendable {
         return text
     }
 }
-
-extension StringProtocol {
-    /// The text without leading and trailing spaces and tabs.
-    var trimmingBlanks: SubSequence {
-        let isBlank = { (character: Character) in character == " " || character == "\t" }
-        guard let start = firstIndex(where: { !isBlank($0) }), let end = lastIndex(where: { !isBlank($0) }) else {
-            return self[startIndex..<startIndex]
-        }
-        return self[start...end]
-    }
-}

@@ -73,7 +73,7 @@ enum OutputName {
                 rest = rest.drop { $0 != ";" }
                 continue
             }
-            rest = rest.dropFirst("filename=".count).drop { $0 == " " || $0 == "\t" }
+            rest = rest.dropFirst("filename=".count).drop(while: \.isBlank)
             let quote: Character = rest.first == "\"" || rest.first == "'" ? rest.removeFirst() : ";"
             return String(rest.prefix { $0 != quote })
         }
