@@ -25,7 +25,7 @@ struct FileDescriptor: Hashable, Sendable {
 
     /// The descriptors that the parent process passed on, found when the command starts. Sockets that the command opens
     /// later take the free numbers.
-    private static let openAtStart: Set<CInt> = {
+    static let openAtStart: Set<CInt> = {
         let numbers = 0..<maxInherited
         #if !canImport(Darwin)
         // One system call in place of 256. Darwin's poll(2) does not know all devices.
@@ -84,68 +84,6 @@ struct FileDescriptor: Hashable, Sendable {
         return FileDescriptor(number)
     }
 
-    /// Returns the path with all symbolic links resolved, even if the target does not exist.
-    static func resolved(_ path: String) -> String {
-        if let real = realpath(path, nil) {
-            defer { free(real) }
-            return String(cString: real)
-        }
-        var path = path
-        for _ in 0..<maxLinks {
-            guard !exists(path), let next = linkTarget(path) else { break }
-            path = next
-        }
-        return path
-    }
-
-    /// Linux follows at most this many links.
-    private static let maxLinks = 40
-
-    /// The path that a symbolic link leads to; nil for other files.
-    private static func linkTarget(_ path: String) -> String? {
-        // The longest path on Linux and macOS.
-        let next = String(unsafeUninitializedCapacity: 4096) { space in
-            space.withMemoryRebound(to: CChar.self) { space in
-                space.baseAddress.map { max(0, readlink(path, $0, space.count)) } ?? 0
-            }
-        }
-        guard !next.isEmpty else { return nil }
-        let folder = path[..<path.fileName.startIndex]
-        return next.hasPrefix("/") ? next : folder + next
-    }
-
-    static func isLink(_ path: String) -> Bool { linkTarget(path) != nil }
-
-    /// The descriptor that a path such as `/dev/stdout` or `/dev/fd/3`, or a link to it, names; nil for other paths.
-    ///
-    /// - Throws: ``Failure`` if the parent process did not pass on this descriptor. It may be a socket of the command now.
-    static func inherited(_ path: String) throws(Failure) -> FileDescriptor? {
-        var path = path
-        for _ in 0..<maxLinks {
-            for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
-                guard let number = CInt(path.dropFirst(folder.count)) else { return nil }
-                guard openAtStart.contains(number) else { throw Failure(code: EBADF) }
-                return FileDescriptor(number)
-            }
-            guard let next = linkTarget(path) else { return nil }
-            path = next
-        }
-        return nil
-    }
-
-    /// Whether a path exists after following symbolic links; true if this cannot be determined.
-    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR) }
-
-    /// Whether the path leads to a regular file. Opening another kind of file may block forever.
-    static func isRegular(_ path: String) -> Bool {
-        FileKind(path).size != nil
-    }
-
-    /// Whether there is a folder at a path.
-    static func isFolder(_ path: String) -> Bool {
-        FileKind(path) == .folder
-    }
-
     /// Opens a file for reading.
     static func open(reading path: String) throws(Failure) -> FileDescriptor {
         let number = openFile(path, flags: O_RDONLY | O_CLOEXEC, permissions: 0)
@@ -153,9 +91,14 @@ struct FileDescriptor: Hashable, Sendable {
         return FileDescriptor(number)
     }
 
-    /// Returns the size in bytes of a regular file, readable or not; nil for other or missing files.
-    static func size(of path: String) -> Int64? {
-        FileKind(path).size
+    /// Opens a file for reading from an offset.
+    static func open(reading path: String, from offset: Int64) throws(Failure) -> FileDescriptor {
+        let file = try open(reading: path)
+        guard let position = off_t(exactly: offset), lseek(file.number, position, SEEK_SET) == position else {
+            try? file.close()
+            throw Failure(code: ESPIPE)
+        }
+        return file
     }
 
     /// Reads at most `limit` bytes; empty at the end of the file. Waits until data is available.
@@ -241,14 +184,6 @@ struct FileDescriptor: Hashable, Sendable {
     func write(_ bytes: some Sequence<UInt8>) throws(Failure) {
         let bytes = Array(bytes)
         try bytes.withUnsafeBytes { buffer in Result { () throws(Failure) in try write(buffer) } }.get()
-    }
-
-    /// Shortens the regular file at a path to `length` bytes if it is longer.
-    static func truncate(_ path: String, to length: Int64) throws(Failure) {
-        guard let size = size(of: path), size > length else { return }
-        let file = try open(path, .append)
-        defer { try? file.close() }
-        try file.truncate(to: length)
     }
 
     /// Removes the rest of a regular file that was opened for reading and writing (`3<>file`), from the present position on.
