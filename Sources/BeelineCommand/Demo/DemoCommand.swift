@@ -39,6 +39,7 @@ struct DemoCommand: AsyncParsableCommand {
         )
         if failures > 0 { throw ExitCode(1) }
     }
+
     /// Runs and prints all steps. Returns the number of failed steps.
     private static func tell(_ world: DemoWorld) async throws(CommandFailure) -> Int {
         var failures = 0

@@ -74,3 +74,16 @@ final class TransferMeter: Sendable {
         }
     }
 }
+
+/// Counts the body bytes passed to the connection. The count restarts when the body is sent again.
+final class UploadMeter: Sendable {
+    /// Guards the count.
+    private let bytes = NIOLockedValueBox<Int64>(0)
+
+    var count: Int64 { bytes.withLockedValue { $0 } }
+
+    /// Returns the body with counting added.
+    func counting(_ body: RequestBody) -> RequestBody {
+        body.onProgress { [self] progress in bytes.withLockedValue { $0 = progress.transferred } }
+    }
+}

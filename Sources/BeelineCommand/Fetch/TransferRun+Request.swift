@@ -69,7 +69,7 @@ extension TransferRun {
         options.wire.onBrokenHead = { [received] in received.add(broken: $0) }
         options.wire.onTunnelHead = { [received, plan, settings] head in
             received.add(head, isHidden: plan.command.proxy.hidesTunnelHeads)
-            if settings.isVerbose { VerboseLog.notes(ofTunnel: head).forEach(Terminal.standardError.writeLine) }
+            if settings.isVerbose { VerboseLog.lines(ofTunnel: head).forEach(Terminal.standardError.writeLine) }
         }
         return options
     }

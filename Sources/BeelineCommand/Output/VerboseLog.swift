@@ -21,6 +21,18 @@ enum VerboseLog {
         return attempts + Self.request(request, wire: wire).map { "> \($0)" } + [">"]
     }
 
+    /// Returns the lines for a proxy's answer to a request for a tunnel.
+    ///
+    /// A successful answer has no body, whatever its fields are (RFC 9110 §9.3.6).
+    static func lines(ofTunnel head: ReceivedHead) -> [String] {
+        let status = head.response.status
+        guard status.kind == .successful else { return ["* The proxy answered \(status.code) to CONNECT"] }
+        let ignored = [HTTPField.Name.contentLength, .transferEncoding].filter {
+            head.response.headerFields.contains($0)
+        }
+        return ["* The proxy opened a tunnel"] + ignored.map { "* Ignoring \($0) in CONNECT \(status.code) response" }
+    }
+
     private static func upgrade(_ hop: Hop) -> [String] {
         hop.isUpgradedToTLS ? ["Changed http to https: \(hop.url.host) requires TLS (HSTS or HTTPS record)"] : []
     }
@@ -64,7 +76,9 @@ enum VerboseLog {
     }
 
     private static func response(_ hop: Hop) -> [String] {
-        [hop.statusLine]
+        // HTTP/2 has no reason phrases.
+        let reason = hop.applicationProtocol == "h2" ? "" : hop.status.reasonPhrase
+        return ["HTTP/\(hop.httpVersion) \(hop.status.code) \(reason)"]
             + hop.response.headerFields.map { "\($0.name.rawName): \(shown($0))" }
     }
 
@@ -104,6 +118,11 @@ extension Hop {
     var forwardingProxy: Proxy? {
         guard let proxy, proxy.kind == .http, !proxy.tunnelsPlainHTTP, !url.origin.scheme.isSecure else { return nil }
         return proxy
+    }
+
+    /// How long TLS and the steps of a proxy took; nil without TLS, and on a reused connection.
+    var tlsTime: Duration? {
+        url.origin.scheme.isSecure || proxy?.origin.scheme.isSecure == true ? timings.handshake : nil
     }
 }
 

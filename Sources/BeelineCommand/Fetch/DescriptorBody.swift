@@ -1,22 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Beeline
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-
-/// Counts the body bytes passed to the connection. The count restarts when the body is sent again.
-final class UploadMeter: Sendable {
-    /// Guards the count.
-    private let bytes = NIOLockedValueBox<Int64>(0)
-
-    var count: Int64 { bytes.withLockedValue { $0 } }
-
-    /// Returns the body with counting added.
-    func counting(_ body: RequestBody) -> RequestBody {
-        body.onProgress { [self] progress in bytes.withLockedValue { $0 = progress.transferred } }
-    }
-}
 
 /// Streams a file descriptor as a body, for example standard input.
 struct DescriptorBody: AsyncSequence, Sendable {
