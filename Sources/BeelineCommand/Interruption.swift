@@ -67,7 +67,7 @@ enum Interruption {
                 } else {
                     restore(handled)
                 }
-                if let limit { DispatchQueue.global().asyncAfter(deadline: .now() + limit) { die(of: number) } }
+                if let limit { DispatchQueue.global().asyncAfter(deadline: .now() + limit) { endProcess(by: number) } }
                 task.cancel()
             }
             source.resume()
@@ -75,7 +75,7 @@ enum Interruption {
         }
         let status = await task.value
         for source in sources { source.cancel() }
-        if let number = received.withLockedValue({ $0 }) { die(of: number) }
+        if let number = received.withLockedValue({ $0 }) { endProcess(by: number) }
         // Let signals end the code that runs after the work.
         restore(handled)
         return status
@@ -94,7 +94,7 @@ enum Interruption {
 
     /// Ends the process by a signal. On Linux, Dispatch blocks the signal in the thread that first received it, so `raise`
     /// alone would leave it pending.
-    private static func die(of number: CInt) {
+    private static func endProcess(by number: CInt) {
         signal(number, SIG_DFL)
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -42,7 +42,7 @@ struct DoctorECHTests {
         var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one") { _ in .answer(answer) }])
         configuration.check.allowsLocalAnswers = true
         let resolver = Resolver(configuration)
-        let examination = Examination(resolver: resolver, tls: tls, patience: .seconds(60))
+        let examination = Examination(resolver: resolver, tls: tls, timeout: .seconds(60))
         let diagnosis = await examination.run(try HTTPURL("https://a.test:\(site.port)/"))
         await resolver.shutDown()
         await site.stop()
@@ -78,7 +78,7 @@ struct DoctorECHTests {
         // A request would not wait for the record.
         configuration.limits.resolutionDelay = .zero
         let resolver = Resolver(configuration)
-        let examination = Examination(resolver: resolver, tls: tls, patience: .seconds(60))
+        let examination = Examination(resolver: resolver, tls: tls, timeout: .seconds(60))
         let refused = try RefusedEndpoint()
         let port = record?.contains("PORT") == true ? refused.endpoint.port : site.port
         let diagnosis = await examination.run(try HTTPURL("https://a.test:\(port)/"))
@@ -109,7 +109,7 @@ struct DoctorECHTests {
     func recordEndpoint() async throws {
         let diagnosis = try await examine(record: "1 a.test. PORT ECH")
         #expect(diagnosis.places.map(\.serves) == [true, false])
-        #expect(diagnosis.places.first?.saidBy == ["the HTTPS record"])
+        #expect(diagnosis.places.first?.namedBy == ["the HTTPS record"])
         #expect(diagnosis.places.first?.ech == .outcome(.accepted(publicName: "cover.test")))
         #expect(diagnosis.verdict.status == .ok)
     }

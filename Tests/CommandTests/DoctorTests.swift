@@ -50,7 +50,7 @@ extension ProcessTests {
                 tls.rootPEMs = [lab.authority.rootPEM]
                 let resolver = Resolver(configuration)
                 var examination = Examination(resolver: resolver, tls: tls)
-                examination.patience = .seconds(60)
+                examination.timeout = .seconds(60)
                 examination.slowness = slowness
                 let diagnosis = await examination.run(try HTTPURL(lab.url("a.test")))
                 await resolver.shutDown()
@@ -68,7 +68,7 @@ extension ProcessTests {
             let diagnosis = try await world.diagnosis(("one", "127.0.0.1 127.0.0.2"), ("system", "127.0.0.2"))
             #expect(diagnosis.verdict.level == .well && diagnosis.verdict.findings == [])
             #expect(diagnosis.verdict.headline == "a.test is well: both addresses work.")
-            #expect(diagnosis.places.map(\.saidBy) == [["one"], ["one", "system"]])
+            #expect(diagnosis.places.map(\.namedBy) == [["one"], ["one", "system"]])
             for place in diagnosis.places {
                 #expect(place.serves && place.connect != nil && place.handshake != nil && place.firstByte != nil)
                 #expect(place.certificate?.names == ["a.test"] && place.certificate?.isForHost == true)
@@ -186,7 +186,7 @@ extension ProcessTests {
             }
             await resolver.shutDown()
             diagnosis.places = zip(addresses, places).map { address, place in
-                var seen = Diagnosis.Place(endpoint: Endpoint(address, port: 443), saidBy: ["one"])
+                var seen = Diagnosis.Place(endpoint: Endpoint(address, port: 443), namedBy: ["one"])
                 seen.outcome = place.outcome
                 if case .serves = place.outcome { seen.connect = .zero }
                 return seen

@@ -12,14 +12,14 @@ struct CookiesHeader: AsyncParsableCommand {
     )
 
     @OptionGroup var arguments: JarArguments
-    @OptionGroup var who: ContextArguments
+    @OptionGroup var access: ContextArguments
 
     @Argument(help: "The URL of the request")
     var url: String
 
     func run() async throws {
         let url = try HTTPURL(argument: url)
-        let header = try await arguments.read { $0.headerOctets(for: url, context: who.context) }
+        let header = try await arguments.read { $0.headerOctets(for: url, context: access.context) }
         guard let header else { return }
         try StandardOutput.write(cookies: header + [0x0a])
     }

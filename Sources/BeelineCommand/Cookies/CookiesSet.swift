@@ -13,7 +13,7 @@ struct CookiesSet: AsyncParsableCommand {
     )
 
     @OptionGroup var arguments: JarArguments
-    @OptionGroup var who: ContextArguments
+    @OptionGroup var access: ContextArguments
 
     @Argument(help: "The URL of the response")
     var url: String
@@ -23,7 +23,7 @@ struct CookiesSet: AsyncParsableCommand {
 
     func run() async throws {
         let url = try HTTPURL(argument: url)
-        let outcomes = try await arguments.change { $0.store(setCookie, from: url, context: who.context) }
+        let outcomes = try await arguments.change { $0.store(setCookie, from: url, context: access.context) }
         for outcome in outcomes { try StandardOutput.writeLine(outcome) }
     }
 }

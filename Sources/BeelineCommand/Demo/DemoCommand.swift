@@ -27,7 +27,7 @@ struct DemoCommand: AsyncParsableCommand {
         }
         let failures: Int
         do {
-            failures = try await Self.tell(world)
+            failures = try await Self.runSteps(world)
         } catch {
             await world.stop()
             throw error
@@ -41,7 +41,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     /// Runs and prints all steps. Returns the number of failed steps.
-    private static func tell(_ world: DemoWorld) async throws(CommandFailure) -> Int {
+    private static func runSteps(_ world: DemoWorld) async throws(CommandFailure) -> Int {
         var failures = 0
         for (index, step) in DemoStory.steps.enumerated() {
             let line: String

@@ -58,7 +58,7 @@ struct Diagnosis: Sendable {
 
         let endpoint: Endpoint
         /// The upstreams that named the address, or the HTTPS record.
-        let saidBy: [String]
+        let namedBy: [String]
         /// Whether an HTTPS record leads to the endpoint. Requests then dial it first.
         var isOfRecord = false
         /// The start of the dial, relative to the first dial.
@@ -84,7 +84,7 @@ struct Diagnosis: Sendable {
             if case .serves = outcome { true } else { false }
         }
         /// Whether the server's certificate was rejected.
-        var isImpostor: Bool {
+        var hasRejectedCertificate: Bool {
             if case .failed(.certificateRejected, _) = outcome { true } else { false }
         }
     }

@@ -32,7 +32,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try ClientConfiguration(names.options(), defaults: try Defaults.load(), files: .real)
-        let patience = try Duration(seconds: connectTimeout, option: "--connect-timeout") ?? .seconds(5)
+        let timeout = try Duration(seconds: connectTimeout, option: "--connect-timeout") ?? .seconds(5)
         let url: HTTPURL
         do {
             url = try HTTPURL(host.hasScheme ? host : "https://\(host)/")
@@ -41,7 +41,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         let (json, html) = (json, html)
         try await Interruption.runCommand { () async throws(CommandFailure) in
-            let diagnosis = try await Self.examine(url, configuration: configuration, patience: patience)
+            let diagnosis = try await Self.examine(url, configuration: configuration, timeout: timeout)
             guard !Task.isCancelled else { return .interrupted }
             try Self.print(diagnosis, json: json, html: html)
             return diagnosis.verdict.status
@@ -51,11 +51,11 @@ struct DoctorCommand: AsyncParsableCommand {
     private static func examine(
         _ url: HTTPURL,
         configuration: ClientConfiguration,
-        patience: Duration
+        timeout: Duration
     ) async throws(CommandFailure) -> Diagnosis {
         let client = try BeelineClient.make(configuration)
         await client.resolver.discoverNAT64()
-        let examination = Examination(resolver: client.resolver, tls: configuration.tls, patience: patience)
+        let examination = Examination(resolver: client.resolver, tls: configuration.tls, timeout: timeout)
         let diagnosis = await examination.run(url)
         await client.shutDown()
         return diagnosis

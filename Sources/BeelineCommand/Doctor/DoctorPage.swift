@@ -115,7 +115,7 @@ struct DoctorPage {
         return """
             <div class="row">
             <h3>\(Self.mark(place)) <code>\(place.endpoint)</code> \
-            <span class="small">named by \(Self.escaped(Verdict.list(place.saidBy)))</span></h3>
+            <span class="small">named by \(Self.escaped(Verdict.list(place.namedBy)))</span></h3>
             <div class="track">\(bars)</div>
             <p>\(Self.escaped((words + [outcome]).joined(separator: " · ")))</p>
             </div>
@@ -136,7 +136,7 @@ struct DoctorPage {
         }
         guard !seen.isEmpty else { return "" }
         let cards = seen.map { facts, places in
-            let isRefused = places.contains(where: \.isImpostor)
+            let isRefused = places.contains(where: \.hasRejectedCertificate)
             let end = CookieTime(secondsSince1970: Double(facts.validUntil)).httpDate
             let left = facts.isExpired ? "expired" : "\(facts.daysLeft) days left"
             return """
@@ -161,7 +161,8 @@ struct DoctorPage {
         guard let place else { return "" }
         let (kind, sign, word) =
             place.serves
-            ? ("good", "✓", "serves") : place.isImpostor ? ("bad", "✕", "is refused") : ("dead", "–", "fails")
+            ? ("good", "✓", "serves")
+            : place.hasRejectedCertificate ? ("bad", "✕", "is refused") : ("dead", "–", "fails")
         return "<span class=\"mark \(kind)\" role=\"img\" aria-label=\"\(word)\">\(sign)</span>"
     }
 

@@ -66,7 +66,7 @@ struct DoctorReport: Encodable {
 
         init(_ place: Diagnosis.Place) {
             endpoint = "\(place.endpoint)"
-            namedBy = place.saidBy
+            namedBy = place.namedBy
             serves = place.serves
             switch place.outcome {
             case .serves(let status, let version):

@@ -33,7 +33,7 @@ struct DoctorText {
     }
 
     private func place(_ place: Diagnosis.Place) -> [String] {
-        var lines = ["  \(place.endpoint)  named by \(Verdict.list(place.saidBy))"]
+        var lines = ["  \(place.endpoint)  named by \(Verdict.list(place.namedBy))"]
         var steps: [String] = []
         if let time = place.connect { steps.append("TCP \(time.millisecondText)") }
         if let time = place.handshake { steps.append("TLS \(time.millisecondText)") }

@@ -7,7 +7,7 @@ struct Examination: Sendable {
     let resolver: Resolver
     private(set) var tls: TLSSettings
     /// The limit for TCP and TLS of one address, and again for its response.
-    var patience: Duration
+    var timeout: Duration
     /// The time after which a response counts as slow.
     var slowness = Duration.seconds(1)
     /// The maximum number of dialled addresses; the rest are skipped.
@@ -16,12 +16,12 @@ struct Examination: Sendable {
     /// The number of concurrent dials. More would slow each other down.
     private static let width = 4
 
-    init(resolver: Resolver, tls: TLSSettings, patience: Duration = .seconds(5)) {
+    init(resolver: Resolver, tls: TLSSettings, timeout: Duration = .seconds(5)) {
         self.resolver = resolver
         self.tls = tls
         // A full handshake with each address shows its certificate and its real duration.
         self.tls.resumesSessions = false
-        self.patience = patience
+        self.timeout = timeout
     }
 
     /// Examines the origin of a URL with requests for that URL.
@@ -92,7 +92,7 @@ struct Examination: Sendable {
         record: Record
     ) -> [Diagnosis.Place] {
         var places = named.map { name in
-            Diagnosis.Place(endpoint: Endpoint(name.address, port: origin.port), saidBy: name.by)
+            Diagnosis.Place(endpoint: Endpoint(name.address, port: origin.port), namedBy: name.by)
         }
         var others: [Diagnosis.Place] = []
         for endpoint in record.endpoints {
@@ -102,7 +102,7 @@ struct Examination: Sendable {
             if let index {
                 places[index].isOfRecord = true
             } else {
-                others.append(Diagnosis.Place(endpoint: endpoint, saidBy: ["the HTTPS record"], isOfRecord: true))
+                others.append(Diagnosis.Place(endpoint: endpoint, namedBy: ["the HTTPS record"], isOfRecord: true))
             }
         }
         return Array((others + places).prefix(maxPlaces))
@@ -123,9 +123,9 @@ struct Examination: Sendable {
         // A separate engine, so that no pooled connection to another address is used.
         let engine = Engine(beside: first)
         var limits = TimeLimits()
-        limits.connect = patience
-        limits.idle = patience
-        limits.total = patience + patience
+        limits.connect = timeout
+        limits.idle = timeout
+        limits.total = timeout + timeout
         var list = EndpointList(resolver.network.reachable(place.endpoint))
         for endpoint in list.endpoints {
             list.services[endpoint] = record.services[endpoint] ?? record.services[place.endpoint]
@@ -165,7 +165,7 @@ struct Examination: Sendable {
         await engine.shutDown()
         if url.origin.scheme.isSecure, place.connect != nil {
             let endpoint = resolver.network.reachable(place.endpoint).first ?? place.endpoint
-            place.certificate = await CertificateProbe.certificate(of: endpoint, for: url.origin.host, within: patience)
+            place.certificate = await CertificateProbe.certificate(of: endpoint, for: url.origin.host, within: timeout)
         }
         return place
     }

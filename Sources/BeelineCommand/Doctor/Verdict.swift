@@ -30,7 +30,7 @@ struct Verdict: Hashable, Sendable {
         let answering = diagnosis.answers.filter { !$0.addresses.isEmpty }
         let serving = diagnosis.places.filter(\.serves)
         findings =
-            Self.impostors(diagnosis, answering) + Self.brokenECH(diagnosis) + Self.families(diagnosis)
+            Self.rejectedCertificates(diagnosis, answering) + Self.brokenECH(diagnosis) + Self.families(diagnosis)
             + Self.dead(diagnosis)
             + Self.disagreement(answering, diagnosis) + Self.silent(diagnosis) + Self.failing(serving)
             + Self.certificates(serving) + Self.slow(serving, slowness)
@@ -93,18 +93,21 @@ struct Verdict: Hashable, Sendable {
         ]
     }
 
-    private static func impostors(_ diagnosis: Diagnosis, _ answering: [Diagnosis.UpstreamAnswer]) -> [String] {
+    private static func rejectedCertificates(
+        _ diagnosis: Diagnosis,
+        _ answering: [Diagnosis.UpstreamAnswer]
+    ) -> [String] {
         let host = diagnosis.origin.host
-        return diagnosis.places.filter(\.isImpostor).map { place in
+        return diagnosis.places.filter(\.hasRejectedCertificate).map { place in
             guard let certificate = place.certificate else {
-                return "\(place.endpoint), named by \(list(place.saidBy)), shows a certificate that was refused."
+                return "\(place.endpoint), named by \(list(place.namedBy)), shows a certificate that was refused."
             }
             let start =
-                "\(place.endpoint), named by \(list(place.saidBy)), shows a certificate that \(certificate.fault)"
+                "\(place.endpoint), named by \(list(place.namedBy)), shows a certificate that \(certificate.fault)"
             if certificate.isForHost { return "\(start); it is refused. \(certificate.remedy)" }
             if host.address != nil { return "\(start), not for this address: use the site's name in the URL." }
             // If all upstreams agree, a wrong answer is unlikely.
-            guard answering.count > 1, place.saidBy.count == answering.count else {
+            guard answering.count > 1, place.namedBy.count == answering.count else {
                 return "\(start): it is not \(host), and the resolver that returned it is wrong, poisoned or lying."
             }
             return "\(start): its server has no certificate for \(host), or all resolvers are wrong."
@@ -139,7 +142,7 @@ struct Verdict: Hashable, Sendable {
     private static func dead(_ diagnosis: Diagnosis) -> [String] {
         diagnosis.places.compactMap { place in
             guard case .failed(let code, let reason) = place.outcome, code != .certificateRejected else { return nil }
-            let start = "\(place.endpoint), named by \(list(place.saidBy)),"
+            let start = "\(place.endpoint), named by \(list(place.namedBy)),"
             // The reason is a complete sentence in this case.
             if code == .tlsFailed { return "\(start) accepts connections, but \(reason)." }
             if code == .echFailed { return "\(start) cannot be used: \(reason)." }

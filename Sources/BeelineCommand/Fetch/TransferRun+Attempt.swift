@@ -97,7 +97,7 @@ extension TransferRun {
     }
 
     /// Prints the hops of `-v`.
-    func tell(_ hops: [Hop]) {
+    func printVerbose(_ hops: [Hop]) {
         guard settings.isVerbose else { return }
         for line in hops.flatMap({ VerboseLog.lines($0, wire: transfer.options.wire) }) {
             Terminal.standardError.writeLine(Terminal.standardError.dim(line.singleLine))

@@ -20,7 +20,7 @@ extension TransferRun {
             state.record.hops = error.hops
             result = .failure(error)
         }
-        tell(state.record.hops)
+        printVerbose(state.record.hops)
         let heads = received.take()
         (state.record.heads, state.record.headBytes) = (heads.heads, heads.size)
         state.record.isHeadBroken = heads.isBroken

@@ -116,7 +116,7 @@ struct TransferRun: Sendable {
         )
         state.record.path = state.sink.path
         if plan.command.output.skipsExisting, let path = state.sink.path, FileDescriptor.exists(path) {
-            remark("skips transfer, \"\(path)\" exists locally")
+            curlNote("skips transfer, \"\(path)\" exists locally")
             state.record.isSkipped = true
             return state
         }
@@ -199,7 +199,7 @@ struct TransferRun: Sendable {
         guard let path = state.sink.path, FileDescriptor.isRegular(path) else { return }
         if state.record.failure != nil {
             if plan.command.output.removesOnError, state.sink.wasOpened, FileDescriptor.discard(path) {
-                remark("Removed output file: \(path)")
+                curlNote("Removed output file: \(path)")
             }
         } else if plan.command.output.setsRemoteTime, !isUnchanged {
             let dates = state.record.lastHop?.response.headerFields[values: .lastModified]
@@ -234,11 +234,11 @@ struct TransferRun: Sendable {
     }
 
     /// Prints a note in curl's words, with its prefix.
-    private func remark(_ text: String) {
+    private func curlNote(_ text: String) {
         if !settings.isSilent, !settings.reports { Terminal.standardError.writeLine("Note: \(text.singleLine)") }
     }
 
-    func note(_ text: String) {
+    private func note(_ text: String) {
         if !settings.isSilent, !settings.reports { Terminal.log(text) }
     }
 }
