@@ -186,6 +186,17 @@ struct FileDescriptor: Hashable, Sendable {
         try bytes.withUnsafeBytes { buffer in Result { () throws(Failure) in try write(buffer) } }.get()
     }
 
+    /// Writes all bytes, and closes the file even if that fails.
+    func writeAndClose(_ bytes: some Sequence<UInt8>) throws(Failure) {
+        do throws(Failure) {
+            try write(bytes)
+        } catch {
+            try? close()
+            throw error
+        }
+        try close()
+    }
+
     /// Removes the rest of a regular file that was opened for reading and writing (`3<>file`), from the present position on.
     func truncateHere() throws(Failure) {
         guard FileKind(descriptor: number).size != nil else { return }

@@ -53,10 +53,7 @@ struct JarFile: Hashable, Sendable {
     /// - Throws: ``CommandFailure`` with status `readFailed`.
     static func octets(of path: String) throws(CommandFailure) -> [UInt8] {
         do {
-            guard path != "-" else { return try FileDescriptor.standardInput.readToEnd() }
-            let file = try FileDescriptor.open(reading: path)
-            defer { try? file.close() }
-            return try file.readToEnd()
+            return try InputFiles.real.contents(path)
         } catch {
             throw CommandFailure(.readFailed, "the cookies in \(path) cannot be read: \(error)")
         }
@@ -109,7 +106,7 @@ struct JarFile: Hashable, Sendable {
         let target = FileDescriptor.resolved(path)
         // Write into a device or a pipe; a rename would destroy it.
         guard FileDescriptor.isRegular(target) || !FileDescriptor.exists(target) else {
-            return try write(octets, to: FileDescriptor.open(target, .append))
+            return try FileDescriptor.open(target, .append).writeAndClose(octets)
         }
         let draft = target + suffix
         let file: FileDescriptor
@@ -117,16 +114,16 @@ struct JarFile: Hashable, Sendable {
             file = try FileDescriptor.open(draft, .new, permissions: 0o600)
         } catch {
             guard error.isOfFolder else { throw error }
-            return try write(octets, to: FileDescriptor.open(target, .truncate, permissions: 0o600))
+            return try FileDescriptor.open(target, .truncate, permissions: 0o600).writeAndClose(octets)
         }
         keepPermissions(of: target, for: file)
         do throws(FileDescriptor.Failure) {
-            try write(octets, to: file)
+            try file.writeAndClose(octets)
             guard rename(draft, target) == 0 else { throw FileDescriptor.Failure(code: errno) }
         } catch {
             unlink(draft)
             guard error.isOfFolder else { throw error }
-            try write(octets, to: FileDescriptor.open(target, .truncate, permissions: 0o600))
+            try FileDescriptor.open(target, .truncate, permissions: 0o600).writeAndClose(octets)
         }
     }
 
@@ -134,16 +131,6 @@ struct JarFile: Hashable, Sendable {
     private static func keepPermissions(of target: String, for draft: FileDescriptor) {
         guard let permissions = FileKind.permissions(of: target, ifOwnedLike: draft.number) else { return }
         fchmod(draft.number, .init(permissions))
-    }
-
-    private static func write(_ octets: [UInt8], to file: FileDescriptor) throws(FileDescriptor.Failure) {
-        do {
-            try file.write(octets)
-        } catch {
-            try? file.close()
-            throw error
-        }
-        try file.close()
     }
 }
 

@@ -65,9 +65,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let text = json ? JSONOutput.line(DoctorReport(diagnosis)) + "\n" : DoctorText(diagnosis).text
         if let html {
             do {
-                let file = try FileDescriptor.open(html, .truncate)
-                try file.write(DoctorPage(diagnosis).text.utf8)
-                try file.close()
+                try FileDescriptor.open(html, .truncate).writeAndClose(DoctorPage(diagnosis).text.utf8)
             } catch {
                 throw CommandFailure(.writeFailed, "--html: the file \(html) cannot be written: \(error)")
             }

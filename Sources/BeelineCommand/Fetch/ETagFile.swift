@@ -23,9 +23,7 @@ struct ETagFile: Hashable, Sendable {
     func save(_ tag: String) throws(CommandFailure) {
         guard path != "-" else { return try StandardOutput.writeLine(tag) }
         do throws(FileDescriptor.Failure) {
-            let file = try FileDescriptor.open(path, .truncate)
-            try file.write((tag + "\n").utf8)
-            try file.close()
+            try FileDescriptor.open(path, .truncate).writeAndClose((tag + "\n").utf8)
         } catch {
             throw CommandFailure(.writeFailed, "--etag-save: the file \(path) cannot be written: \(error)")
         }

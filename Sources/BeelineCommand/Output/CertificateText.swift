@@ -22,12 +22,11 @@ enum CertificateText {
 
     /// The fields, one a line. Control characters in the server's text are replaced.
     private static func fields(_ certificate: Certificate) -> [String] {
-        let digits = Array("0123456789abcdef")
-        let serial = certificate.serialNumber.bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
         var lines = [
             "Subject:\(certificate.subject)", "Issuer:\(certificate.issuer)",
             // The number in the certificate, one less than its version (RFC 5280 §4.1.2.1).
-            "Version:\(certificate.version == .v1 ? 0 : 2)", "Serial Number:\(String(serial))",
+            "Version:\(certificate.version == .v1 ? 0 : 2)",
+            "Serial Number:\(Hex.encode(certificate.serialNumber.bytes))",
         ]
         if let name = Self.name(of: certificate.signatureAlgorithm) { lines.append("Signature Algorithm:\(name)") }
         let names = (try? certificate.extensions.subjectAlternativeNames).map { $0.compactMap { text($0) } } ?? []

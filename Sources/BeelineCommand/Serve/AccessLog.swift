@@ -57,8 +57,8 @@ final class AccessLog: Sendable {
     /// cannot be opened by its path.
     private static func standard(_ path: String) -> FileDescriptor? {
         switch path {
-        case "-": FileDescriptor(STDERR_FILENO)
-        case "/dev/stdout": FileDescriptor(STDOUT_FILENO)
+        case "-": .standardError
+        case "/dev/stdout": .standardOutput
         default: nil
         }
     }
