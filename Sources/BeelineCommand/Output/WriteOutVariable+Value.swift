@@ -38,45 +38,28 @@ extension WriteOutVariable {
         case .url: return .string(record.transfer.text)
         case .urlEffective: return .string(record.effectiveURL)
         case .verifyResult: return .number(Self.verifyResult(record))
-        case .sizeDelivered, .sizeDownload, .sizeHeader, .sizeRequest, .sizeUpload, .speedDownload, .speedUpload:
-            return .number(size(record))
-        case .timeAppConnect, .timeConnect, .timeNameLookup, .timePostTransfer, .timePreTransfer, .timeQueue,
-            .timeRedirect, .timeStartTransfer, .timeTotal:
-            return .seconds(time(record))
+        case .sizeDelivered, .sizeDownload: return .number(record.received)
+        case .sizeHeader: return .number(Int64(record.headBytes))
+        case .sizeRequest:
+            let wire = record.transfer.options.wire
+            return .number(record.hops.reduce(record.sent) { $0 + Int64($1.requestHeadSize(wire)) })
+        case .sizeUpload: return .number(record.sent)
+        case .speedDownload: return .number(Self.speed(record.received, record.lastTry))
+        case .speedUpload: return .number(Self.speed(record.sent, record.lastTry))
+        case .timeAppConnect: return .seconds(record.phases?.secured ?? .zero)
+        case .timeConnect: return .seconds(record.phases?.connected ?? .zero)
+        case .timeNameLookup: return .seconds(record.phases?.resolved ?? .zero)
+        // The body is sent before the response begins.
+        case .timePostTransfer, .timePreTransfer: return .seconds(record.phases?.ready ?? .zero)
+        case .timeQueue: return .seconds(.zero)
+        case .timeRedirect: return .seconds(record.phases?.redirects ?? .zero)
+        case .timeStartTransfer: return .seconds(record.phases?.firstByte ?? .zero)
+        case .timeTotal: return .seconds(record.lastTry)
         case .urlFragment, .urlHost, .urlPassword, .urlPath, .urlPort, .urlQuery, .urlScheme, .urlUser, .urlZone:
             return Value(URLParts(record.transfer.text)[rawValue.dropFirst("url.".count)])
         case .lastFragment, .lastHost, .lastPassword, .lastPath, .lastPort, .lastQuery, .lastScheme, .lastUser,
             .lastZone:
             return Value(URLParts(record.effectiveURL)[rawValue.dropFirst("urle.".count)])
-        }
-    }
-
-    private func size(_ record: TransferRecord) -> Int64 {
-        switch self {
-        case .sizeDelivered, .sizeDownload: record.received
-        case .sizeHeader: Int64(record.headBytes)
-        case .sizeRequest:
-            record.hops.reduce(record.sent) { sum, hop in
-                sum + Int64(RequestHeadSize(hop, wire: record.transfer.options.wire).size)
-            }
-        case .sizeUpload: record.sent
-        case .speedDownload: Self.speed(record.received, record.lastTry)
-        case .speedUpload: Self.speed(record.sent, record.lastTry)
-        default: 0
-        }
-    }
-
-    private func time(_ record: TransferRecord) -> Duration {
-        switch self {
-        case .timeAppConnect: record.phases?.secured ?? .zero
-        case .timeConnect: record.phases?.connected ?? .zero
-        case .timeNameLookup: record.phases?.resolved ?? .zero
-        // The body is sent before the response begins.
-        case .timePostTransfer, .timePreTransfer: record.phases?.ready ?? .zero
-        case .timeRedirect: record.phases?.redirects ?? .zero
-        case .timeStartTransfer: record.phases?.firstByte ?? .zero
-        case .timeTotal: record.lastTry
-        default: .zero
         }
     }
 
@@ -115,5 +98,28 @@ extension WriteOutVariable {
 
     private static func speed(_ bytes: Int64, _ time: Duration) -> Int64 {
         time > .zero ? Int64(clamping: Double(bytes) / time.seconds) : 0
+    }
+}
+
+extension Hop {
+    /// The size of the request's head in bytes, in the form of HTTP/1.1. As in curl, HTTP/2 requests are counted in this form
+    /// too.
+    ///
+    /// - Parameter wire: how the request was written.
+    fileprivate func requestHeadSize(_ wire: WireOptions) -> Int {
+        // Includes the request line, Host, the fields, Connection and the empty line, with their line breaks.
+        var size = request.method.rawValue.utf8.count + (request.path ?? "/").utf8.count + 14
+        if wire.sendsHost { size += (request.authority ?? "").utf8.count + 8 }
+        if let option = wire.connection(of: request) { size += option.utf8.count + 14 }
+        let forwarder = forwardingProxy
+        for field in Array(request.headerFields) + Array(forwarder?.forwardedFields ?? [:]) {
+            size += field.name.rawName.utf8.count + field.withUnsafeBytesOfValue(\.count) + 4
+        }
+        if let forwarder {
+            // A forwarding proxy gets the absolute URL and its own credentials.
+            size += url.origin.serialized.utf8.count
+            if let authorization = forwarder.authorization { size += authorization.utf8.count + 23 }
+        }
+        return size
     }
 }
