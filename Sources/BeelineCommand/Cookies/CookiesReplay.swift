@@ -94,11 +94,5 @@ extension ReplayCase.Step {
         return (set_cookie ?? []).map { Array($0.utf8) }
     }
 
-    fileprivate var context: CookieContext {
-        CookieContext(
-            api: api == "dom" ? .dom : .http,
-            site: site == "cross" ? .cross : site == "lax" ? .lax : .same,
-            isSafeMethod: CookieContext.isSafe(method ?? "GET")
-        )
-    }
+    fileprivate var context: CookieContext { CookieContext(api: api, site: site, method: method ?? "GET") }
 }

@@ -126,10 +126,15 @@ struct ContextArguments: ParsableArguments {
     @Option(name: [.customShort("X"), .customLong("request")], help: ArgumentHelp("The method", valueName: "method"))
     var method = "GET"
 
-    var context: CookieContext {
-        CookieContext(
-            api: api == .dom ? .dom : .http,
-            site: site == .cross ? .cross : site == .lax ? .lax : .same,
+    var context: CookieContext { CookieContext(api: api.rawValue, site: site.rawValue, method: method) }
+}
+
+extension CookieContext {
+    /// Makes a context from the words of ``ContextArguments`` and `replay`. Other words mean `http` and `same`.
+    init(api: String?, site: String?, method: String) {
+        self.init(
+            api: api == "dom" ? .dom : .http,
+            site: site == "cross" ? .cross : site == "lax" ? .lax : .same,
             isSafeMethod: CookieContext.isSafe(method)
         )
     }
