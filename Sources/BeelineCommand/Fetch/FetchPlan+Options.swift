@@ -30,6 +30,16 @@ extension FetchPlan {
             }
         }
     }
+
+    /// Whether no transfer can ask an upstream: all URLs have addresses, no redirect is followed, and no rule of `--connect-to`
+    /// leads elsewhere. The standard upstreams are then not created.
+    var needsNoNames: Bool { client.ownUpstreams == nil && Self.asksNoNames(client, urls: command.urls, plan: urlPlan) }
+
+    /// Whether all URLs have addresses, no redirect is followed, and no rule of `--connect-to` leads elsewhere.
+    static func asksNoNames(_ client: ClientConfiguration, urls: [URLArgument], plan: URLPlan) -> Bool {
+        client.redirects == .off && client.connectTo.isEmpty
+            && urls.allSatisfy { (try? plan.url($0.text, upload: nil))?.host.address != nil }
+    }
 }
 
 extension Transfer.Resume {

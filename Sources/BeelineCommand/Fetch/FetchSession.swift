@@ -34,6 +34,11 @@ struct FetchSession: Sendable {
         }
         settings = try Settings(parts.last?.session ?? SessionArguments())
     }
+
+    /// Whether no transfer of the parts that share a client can ask an upstream.
+    func needsNoNames(_ key: FetchPlan.ClientKey) -> Bool {
+        parts.allSatisfy { $0.clientKey != key || $0.needsNoNames }
+    }
 }
 
 extension FetchSession.Settings {
