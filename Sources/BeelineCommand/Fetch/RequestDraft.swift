@@ -24,8 +24,8 @@ struct RequestDraft: Sendable {
 
     private var method: HTTPRequest.Method?
     private var isHead: Bool
-    private var fields: HTTPFields
-    private var authority: String?
+    private(set) var fields: HTTPFields
+    private(set) var authority: String?
     private var body = BodyPlan.none
     private var contentType: String?
     /// `-G`: the data to append to each URL's query.
@@ -35,20 +35,20 @@ struct RequestDraft: Sendable {
     private(set) var userAgent = DefaultField.kept
     private(set) var accept = DefaultField.kept
     private(set) var scheme = AuthScheme.basic
-    private var credentials: Credentials?
+    private(set) var credentials: Credentials?
     /// `-H "Host:"`.
     private(set) var omitsHost = false
     /// `-e "…;auto"`: a redirected request has the previous URL as its Referer.
     private(set) var sendsReferer = false
     /// The value of `-H "Expect: …"`; nil without the option, and empty if the option removes the field.
-    private var expect: String?
+    private(set) var expect: String?
     /// The value of `-H "Connection: …"`.
-    private var connectionOption: String?
+    private(set) var connectionOption: String?
     /// False with `-H "Accept-Encoding:"`.
-    private var offersCodings = true
+    private(set) var offersCodings = true
     /// Warnings about fields that are not sent.
     private(set) var warnings: [String] = []
-    private let message: MessageOptions
+    let message: MessageOptions
     /// Whether the body is sent without its length (`-H "Transfer-Encoding: chunked"`).
     private var isChunked = false
 
@@ -112,55 +112,8 @@ struct RequestDraft: Sendable {
     /// Makes the request conditional on another ETag (RFC 9110 §13.1.2); an empty one matches none.
     mutating func setETag(_ tag: String) { fields[.ifNoneMatch] = tag.isEmpty ? "\"\"" : tag }
 
-    /// Returns the options of the request for a URL.
-    func options(
-        for url: HTTPURL,
-        body: BodyPlan,
-        _ command: FetchArguments,
-        login: LoginPlan,
-        files: InputFiles
-    ) throws(CommandFailure) -> RequestOptions {
-        var options = RequestOptions()
-        options.credentials = try credentials(for: url, login: login)
-        options.credentialsFollowRedirects = command.redirect.trustsLocations
-        options.wire.target = message.target
-        options.wire.sendsHost = !omitsHost
-        options.cookieHost = cookieHost
-        options.wire.connectionOption = connectionOption
-        options.wire.followsHTTP10 = true
-        options.offersCodings = offersCodings
-        options.cookieLimits = Self.cookieLimits
-        options.wire.ignoresContentLength = command.transfer.ignoresLength
-        options.wire.keepsTransferCoding = command.transfer.raw
-        options.decodesEveryBody = command.request.compressed
-        let size = body.size(files)
-        if message.version == .http10 {
-            options.wire.sendsHTTP10 = true
-            guard !body.isOfUnknownLength else {
-                throw CommandFailure(.uploadFailed, "HTTP/1.0 cannot send a body of unknown length")
-            }
-        }
-        options.expectContinue = try expectContinue(body, size: size)
-        return options
-    }
-
-    /// Returns the credentials for a URL: those of `-u`, or else those of a netrc file or of the URL. Nil if a field
-    /// has the credentials.
-    private func credentials(for url: HTTPURL, login: LoginPlan) throws(CommandFailure) -> Credentials? {
-        guard fields[.authorization] == nil else { return nil }
-        if let credentials { return credentials }
-        if let credentials = try login.credentials(for: url) { return credentials }
-        return url.user.flatMap { scheme.credentials(user: $0, password: url.password ?? "") }
-    }
-
     /// Whether curl treats the request as a POST, whatever its method, because it has a body of `-d` or `-F`.
     var isPost: Bool { body != .none }
-
-    /// The host of `-H "Host:"`, whose cookies are sent and kept, as in curl.
-    private var cookieHost: Host? {
-        guard let authority else { return nil }
-        return (try? HTTPURL("http://\(authority)/"))?.host
-    }
 
     /// Whether `-X` is given.
     var hasMethod: Bool { method != nil }
@@ -177,25 +130,8 @@ struct RequestDraft: Sendable {
             + "Consider using -I/--head instead."
     }
 
-    /// How long a body waits for `100 Continue`; nil if it is sent at once.
-    ///
-    /// As in curl, bodies of more than 1 MiB or of unknown length wait, unless `-H "Expect:"` specifies otherwise.
-    private func expectContinue(_ body: BodyPlan, size: Int64?) throws(CommandFailure) -> Duration? {
-        let limit = try Duration(seconds: message.expectTimeout, option: "--expect100-timeout") ?? .seconds(1)
-        if let expect { return expect.lowercased() == "100-continue" ? limit : nil }
-        guard body != .none, message.version != .http10 else { return nil }
-        return size.map { $0 > 1 << 20 } ?? true ? limit : nil
-    }
-
     /// The maximum size of the fields, as in curl.
     private static let maxFieldBytes = 1 << 20
-
-    /// The limits of curl. Most servers refuse longer fields.
-    private static let cookieLimits = {
-        var limits = CookieLimits()
-        (limits.sentBytes, limits.sentCount, limits.keptCount) = (8_191, 150, 50)
-        return limits
-    }()
 
     private static let twoMethods = CommandFailure(
         .usage,
