@@ -27,6 +27,11 @@ extension StringProtocol {
 }
 
 extension String {
+    /// The text with characters before it that fill it up to a width.
+    func leftPadded(to width: Int, with pad: Character = "0") -> String {
+        String(repeating: pad, count: max(0, width - count)) + self
+    }
+
     /// The text after the last slash of a path.
     var fileName: Substring {
         self[(unicodeScalars.lastIndex(of: "/").map(unicodeScalars.index(after:)) ?? startIndex)...]

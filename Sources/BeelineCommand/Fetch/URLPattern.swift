@@ -227,11 +227,9 @@ extension URLPattern.Choices {
 
     fileprivate subscript(index: Int64) -> String {
         switch self {
-        case .set(let elements): return elements[Int(index)]
-        case .letters(let from, let step, _): return String(Unicode.Scalar(from + step * UInt8(index)))
-        case .numbers(let from, let step, let width, _):
-            let digits = "\(from + index * step)"
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        case .set(let elements): elements[Int(index)]
+        case .letters(let from, let step, _): String(Unicode.Scalar(from + step * UInt8(index)))
+        case .numbers(let from, let step, let width, _): "\(from + index * step)".leftPadded(to: width)
         }
     }
 }

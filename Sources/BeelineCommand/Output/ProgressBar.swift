@@ -50,8 +50,8 @@ struct ProgressBar {
             figures += "  \(Self.time((Double(total) - Double(have)) / speed)) left"
         }
         let share = min(1, Double(have) / Double(total))
-        let percent = "\(Int(share * 100))%"
-        let head = "\(name)  \(String(repeating: " ", count: max(0, 4 - percent.count)))\(percent) "
+        let percent = "\(Int(share * 100))%".leftPadded(to: 4, with: " ")
+        let head = "\(name)  \(percent) "
         // Leave the last column empty, because some terminals wrap after writing to it.
         let room = width - head.count - figures.count - 5
         guard room >= 10 else { return fitted(head + " " + figures, width) }
@@ -93,7 +93,7 @@ struct ProgressBar {
     static func time(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds < 360_000 else { return "--:--" }
         let whole = max(0, Int(seconds.rounded()))
-        let two = { (number: Int) in (number < 10 ? "0" : "") + "\(number)" }
+        let two = { (number: Int) in "\(number)".leftPadded(to: 2) }
         let minutes = whole / 60
         return minutes < 60
             ? "\(minutes):\(two(whole % 60))" : "\(minutes / 60):\(two(minutes % 60)):\(two(whole % 60))"

@@ -34,7 +34,7 @@ enum WriteOutTime {
             }
             switch next {
             // In strftime, these differ between C libraries or mean local time.
-            case "f": expanded += String("\(1_000_000 + microseconds)".dropFirst())
+            case "f": expanded += "\(microseconds)".leftPadded(to: 6)
             case "s": expanded += "\(seconds)"
             case "Z": expanded += "UTC"
             case "z": expanded += "+0000"

@@ -90,7 +90,7 @@ enum WriteOutVariable: String, CaseIterable {
             case .string(let text): text
             case .absent: ""
             case .number(let number): "\(number)"
-            case .code(let code): String(repeating: "0", count: max(0, 3 - "\(code)".count)) + "\(code)"
+            case .code(let code): "\(code)".leftPadded(to: 3)
             case .seconds(let duration): Self.decimal(duration)
             }
         }
@@ -107,8 +107,7 @@ enum WriteOutVariable: String, CaseIterable {
         /// Formats seconds with six decimals, as curl does.
         private static func decimal(_ duration: Duration) -> String {
             let microseconds = Int64(clamping: duration.seconds * 1e6)
-            let fraction = "\(microseconds % 1_000_000)"
-            return "\(microseconds / 1_000_000)." + String(repeating: "0", count: 6 - fraction.count) + fraction
+            return "\(microseconds / 1_000_000)." + "\(microseconds % 1_000_000)".leftPadded(to: 6)
         }
     }
 
