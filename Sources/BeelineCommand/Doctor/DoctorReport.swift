@@ -34,11 +34,6 @@ struct DoctorReport: Encodable {
             addresses = zip(answer.addresses, answer.ttls).map(AddressReport.init)
             error = answer.failure.map { FailureReport(code: $0.code, message: $0.message.singleLine) }
         }
-
-        private enum CodingKeys: String, CodingKey {
-            case upstream, kind, addresses, error
-            case timeMS = "time_ms"
-        }
     }
 
     struct FailureReport: Encodable {
@@ -52,7 +47,7 @@ struct DoctorReport: Encodable {
         var namedBy: [String]
         var serves: Bool
         @OrNull var status: Int?
-        @OrNull var protocolName: String?
+        @OrNull var `protocol`: String?
         @OrNull var error: FailureReport?
         var startMS: Double
         @OrNull var connectMS: Double?
@@ -71,7 +66,7 @@ struct DoctorReport: Encodable {
             switch place.outcome {
             case .serves(let status, let version):
                 self.status = status
-                protocolName = version
+                self.protocol = version
             case .failed(let code, let reason):
                 error = FailureReport(code: code.description, message: reason.singleLine)
             }
@@ -92,18 +87,6 @@ struct DoctorReport: Encodable {
             }
             certificate = place.certificate.map(CertificateReport.init)
         }
-
-        private enum CodingKeys: String, CodingKey {
-            case endpoint, serves, status, error, ech, certificate
-            case echPublicName = "ech_public_name"
-            case namedBy = "named_by"
-            case protocolName = "protocol"
-            case startMS = "start_ms"
-            case connectMS = "connect_ms"
-            case tlsMS = "tls_ms"
-            case firstByteMS = "first_byte_ms"
-            case totalMS = "total_ms"
-        }
     }
 
     /// The certificate of a server.
@@ -123,14 +106,6 @@ struct DoctorReport: Encodable {
             validUntil = facts.validUntil
             daysLeft = facts.daysLeft
             isForHost = facts.isForHost
-        }
-
-        private enum CodingKeys: String, CodingKey {
-            case names, issuer
-            case validFrom = "valid_from"
-            case validUntil = "valid_until"
-            case daysLeft = "days_left"
-            case isForHost = "is_for_host"
         }
     }
 

@@ -30,13 +30,6 @@ struct AttemptReport: Encodable {
         connectMS = attempt.connect.map(\.milliseconds)
         tlsMS = attempt.handshake.map(\.milliseconds)
     }
-
-    private enum CodingKeys: String, CodingKey {
-        case endpoint, outcome, code, reason
-        case startMS = "start_ms"
-        case connectMS = "connect_ms"
-        case tlsMS = "tls_ms"
-    }
 }
 
 /// The resolution of a host in a report.
@@ -62,12 +55,6 @@ struct ResolutionReport: Encodable {
         ttlMS = answer.map { $0.ttl.milliseconds }
         addresses = resolution?.addresses.map(\.description) ?? []
         failures = resolution?.failures.map(FailedUpstreamReport.init) ?? []
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case source, upstream, addresses, failures
-        case ageMS = "age_ms"
-        case ttlMS = "ttl_ms"
     }
 }
 

@@ -35,14 +35,6 @@ struct FetchReport: Encodable {
         totalMS = record.total.milliseconds
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case url, status, exit, error, hops, retries
-        case finalURL = "final_url"
-        case bytesReceived = "bytes_received"
-        case bytesSent = "bytes_sent"
-        case totalMS = "total_ms"
-    }
-
     /// The reason for a missing response or an incomplete body.
     struct Failure: Encodable {
         /// The library's error code; null if the error is not from an exchange.
@@ -110,15 +102,6 @@ struct HopReport: Encodable {
         cookiesReceived = hop.cookiesReceived.map { ReceivedCookie(name: $0.name, outcome: "\($0.outcome)") }
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case url, origin, method, status, `protocol`, ech, endpoint, reused, proxy, resolution, attempts
-        case echPublicName = "ech_public_name"
-        case hstsUpgrade = "hsts_upgrade"
-        case timingsMS = "timings_ms"
-        case cookiesSent = "cookies_sent"
-        case cookiesReceived = "cookies_received"
-    }
-
     /// The duration of each phase; null for phases that a reused connection skips.
     struct Timings: Encodable {
         @OrNull var resolve: Double?
@@ -137,11 +120,6 @@ struct HopReport: Encodable {
             firstByte = timings.firstByte.milliseconds
             total = timings.total.milliseconds
             body = bodyTime.map(\.milliseconds)
-        }
-
-        private enum CodingKeys: String, CodingKey {
-            case resolve, connect, tls, total, body
-            case firstByte = "first_byte"
         }
     }
 

@@ -6,11 +6,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The command's JSON output: sorted keys, one document on each line.
+/// The command's JSON output: sorted keys in snake case, as `start_ms` for `startMS`, and one document on each line.
 enum JSONOutput {
     static func line(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.keyEncodingStrategy = .convertToSnakeCase
         guard let data = try? encoder.encode(value) else { return "{}" }
         return String(decoding: data, as: UTF8.self)
     }

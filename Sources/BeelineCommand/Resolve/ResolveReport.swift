@@ -56,12 +56,6 @@ struct ResolveReport: Encodable {
                 )
             }
         }
-
-        private enum CodingKeys: String, CodingKey {
-            case source, upstream, addresses, services, network, failures, error
-            case ageMS = "age_ms"
-            case timeMS = "time_ms"
-        }
     }
 
     /// An HTTPS record (RFC 9460).
