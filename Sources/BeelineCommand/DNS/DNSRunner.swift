@@ -30,7 +30,7 @@ struct DNSRunner: Sendable {
             )
             endpoints = try await server.start()
         } catch {
-            throw Self.failure(error)
+            throw CommandFailure(error)
         }
         do throws(CommandFailure) {
             let places =
@@ -85,19 +85,11 @@ struct DNSRunner: Sendable {
         return true
     }
 
-    private static func failure(_ error: ServerError) -> CommandFailure {
-        CommandFailure(error.code == .cannotListen ? .connectFailed : .usage, error.message)
-    }
-
     /// Reloads the files and reopens the log. An error is printed and changes nothing.
     ///
     /// - Returns: The clients to start and to end.
     private func change(_ server: DNSServer, log: AccessLog?) -> DNSClients.Change {
-        do {
-            try log?.reopen()
-        } catch {
-            Terminal.log("the access log was not reopened: \(error)")
-        }
+        log?.reload()
         let before = clients.withLockedValue { $0 }
         var unused: [BeelineClient] = []
         do {

@@ -73,6 +73,15 @@ final class AccessLog: Sendable {
         }
     }
 
+    /// Reopens the file after log rotation. Prints an error and keeps the open file.
+    func reload() {
+        do {
+            try reopen()
+        } catch {
+            Terminal.log("the access log was not reopened: \(error)")
+        }
+    }
+
     /// Reopens the file after log rotation.
     func reopen() throws(CommandFailure) {
         guard Self.standard(path) == nil else { return }

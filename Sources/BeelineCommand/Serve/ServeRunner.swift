@@ -24,7 +24,7 @@ struct ServeRunner: Sendable {
             server = try HTTPDNSServer(plan.configuration(log: log?.add), resolver: client.resolver)
             endpoint = try await server.start()
         } catch {
-            throw CommandFailure(error.code == .cannotListen ? .connectFailed : .usage, error.message)
+            throw CommandFailure(error)
         }
         let scheme = plan.configuration.tls == nil ? "http" : "https"
         do throws(CommandFailure) {
@@ -51,11 +51,7 @@ struct ServeRunner: Sendable {
     /// Reloads the files and reopens the log. An error is printed and changes nothing.
     private static func reload(_ server: HTTPDNSServer, log: AccessLog?, plan: ServePlan) {
         // Reopen the log separately: an invalid zone must not prevent log rotation.
-        do {
-            try log?.reopen()
-        } catch {
-            Terminal.log("the access log was not reopened: \(error)")
-        }
+        log?.reload()
         do {
             try server.reload(accounts: try plan.accounts())
             Terminal.log("zones, certificate and accounts were reloaded")
@@ -64,5 +60,12 @@ struct ServeRunner: Sendable {
             if error is CommandFailure { server.noteReloadFailure() }
             Terminal.log("nothing was changed: \(error)")
         }
+    }
+}
+
+extension CommandFailure {
+    /// Makes a failure from a server that does not start.
+    init(_ error: ServerError) {
+        self.init(error.code == .cannotListen ? .connectFailed : .usage, error.message)
     }
 }
