@@ -15,12 +15,19 @@ struct SessionArguments: FetchOptionGroup {
     var parallelMax = 50
     var parallelMaxHost: Int?
     var failsEarly = false
-    /// `--rate`: the smallest time between two transfers; parsed by ``TransferRate``.
+    /// `--rate`: the smallest time between two transfers; parsed by ``FetchSession``.
     var rate: String?
-    /// Warnings about options and their files that come before `-s`, in curl's words.
+    /// Warnings about options and their files, in curl's words. As in curl, a later `-s` does not hide them.
     private(set) var warnings: [String] = []
 
     mutating func warn(_ text: String) { if !isSilent { warnings.append(text) } }
+
+    /// Whether errors are printed.
+    var printsErrors: Bool { !isSilent || showsErrors }
+    /// Whether notes are printed. With `--report`, standard error contains only the report, so that a program can parse it.
+    var printsNotes: Bool { !isSilent && !report }
+    /// The maximum number of transfers at the same time; nil runs them in sequence.
+    var parallelism: Int? { isParallel ? parallelMax : nil }
 
     static let options: [FetchOption] = [
         .flag("silent", "s", help: "Print no progress and no errors") { $0.session.isSilent = $1 },

@@ -48,7 +48,7 @@ struct FetchCommand: ParsableCommand {
         do throws(CommandFailure) {
             try FileDescriptor.redirectStandardError(to: path)
         } catch {
-            guard !session.isSilent, !session.report else { return }
+            guard session.printsNotes else { return }
             Terminal.standardError.writeLine("Warning: \(error.message)")
         }
     }

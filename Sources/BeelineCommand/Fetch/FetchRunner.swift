@@ -22,7 +22,7 @@ struct FetchRunner: Sendable {
             let runner = try await FetchRunner(session)
             return await runner.run()
         } catch {
-            if session.settings.showsErrors { error.print() }
+            if session.settings.printsErrors { error.print() }
             return error.status
         }
     }
@@ -65,9 +65,9 @@ struct FetchRunner: Sendable {
     }
 
     private func run() async -> CommandStatus {
-        if !session.settings.reports { session.settings.warnings.map { "Warning: \($0)" }.forEach(warn) }
+        if !session.settings.report { session.settings.warnings.map { "Warning: \($0)" }.forEach(warn) }
         for message in cookies.messages + session.parts.flatMap(\.messages) { note(message) }
-        if !session.settings.isSilent, !session.settings.reports { session.parts.flatMap(\.warnings).forEach(warn) }
+        if session.settings.printsNotes { session.parts.flatMap(\.warnings).forEach(warn) }
         for client in clients { await client.resolver.discoverNAT64() }
         var status: CommandStatus
         do throws(CommandFailure) {
@@ -78,7 +78,7 @@ struct FetchRunner: Sendable {
                     try await runSerial()
                 }
         } catch {
-            if session.settings.showsErrors { error.print() }
+            if session.settings.printsErrors { error.print() }
             status = error.status
         }
         board.finish()
@@ -94,12 +94,12 @@ struct FetchRunner: Sendable {
 
     /// Prints a failure. It decides the exit code if nothing else has failed.
     private func report(_ failure: CommandFailure, in status: inout CommandStatus) {
-        if session.settings.showsErrors { failure.print() }
+        if session.settings.printsErrors { failure.print() }
         if status == .ok { status = failure.status }
     }
 
     private func note(_ message: String) {
-        if !session.settings.isSilent, !session.settings.reports { Terminal.log(message) }
+        if session.settings.printsNotes { Terminal.log(message) }
     }
 
     /// Prints a note or a warning about the command line, which has curl's prefix.
@@ -113,7 +113,7 @@ struct FetchRunner: Sendable {
         var status = CommandStatus.ok
         var start: ContinuousClock.Instant?
         try await forEachTransfer { run in
-            if let start, let interval = session.settings.interval {
+            if let start, let interval = session.interval {
                 do { try await Task.sleep(until: start + interval) } catch { return false }
             }
             start = .now

@@ -7,7 +7,7 @@ import NIOCore
 /// Runs one transfer from the request to the last byte, with the plan's retries.
 struct TransferRun: Sendable {
     let plan: FetchPlan
-    let settings: FetchSession.Settings
+    let settings: SessionArguments
     let client: BeelineClient
     let transfer: Transfer
     /// The output of `-D`; nil without one. It stays open for all transfers of the part.
@@ -18,7 +18,7 @@ struct TransferRun: Sendable {
 
     init(
         plan: FetchPlan,
-        settings: FetchSession.Settings,
+        settings: SessionArguments,
         client: BeelineClient,
         transfer: Transfer,
         heads: FileDescriptor?,
@@ -216,17 +216,16 @@ struct TransferRun: Sendable {
         record.sent = meter.uploaded(of: record)
         record.isUnverified = !plan.client.tls.verifiesCertificate
         meter.finish()
-        if settings.reports {
-            // With `--report`, standard error contains only the report, so that a program can parse it.
+        if settings.report {
             Terminal.standardError.writeLine(JSONOutput.line(FetchReport(record)))
-        } else if settings.showsErrors, !Task.isCancelled {
+        } else if settings.printsErrors, !Task.isCancelled {
             record.failure?.print()
         }
         if let pieces = plan.writeOut?.pieces(record) {
             do throws(CommandFailure) {
                 try WriteOut.write(pieces)
             } catch {
-                if record.failure == nil, settings.showsErrors, !settings.reports { error.print() }
+                if record.failure == nil, settings.printsErrors, !settings.report { error.print() }
                 record.failure = record.failure ?? error
             }
         }
@@ -235,11 +234,11 @@ struct TransferRun: Sendable {
 
     /// Prints a note in curl's words, with its prefix.
     private func curlNote(_ text: String) {
-        if !settings.isSilent, !settings.reports { Terminal.standardError.writeLine("Note: \(text.singleLine)") }
+        if settings.printsNotes { Terminal.standardError.writeLine("Note: \(text.singleLine)") }
     }
 
     private func note(_ text: String) {
-        if !settings.isSilent, !settings.reports { Terminal.log(text) }
+        if settings.printsNotes { Terminal.log(text) }
     }
 }
 

@@ -17,18 +17,17 @@ final class ProgressBoard: Sendable {
     private let isShown: Bool
     private let isParallel: Bool
     private let isPlain: Bool
-    private let terminal: Terminal
+    private let terminal = Terminal.standardError
     private let begin = ContinuousClock.now
     private let state = NIOLockedValueBox(State())
 
     /// - Parameter isHidden: whether there is no display (`--no-progress-meter`).
-    init(_ settings: FetchSession.Settings, isHidden: Bool = false, terminal: Terminal = .standardError) {
-        isParallel = settings.parallelism != nil
+    init(_ settings: SessionArguments, isHidden: Bool) {
+        isParallel = settings.isParallel
         isPlain = settings.showsBar
         // As in curl, `-#` shows the bar in a file or a pipe too.
-        let hasPlace = terminal.isTerminal || isPlain && !isParallel
-        isShown = !isHidden && hasPlace && !settings.isSilent && !settings.reports
-        self.terminal = terminal
+        let hasPlace = Terminal.standardError.isTerminal || isPlain && !isParallel
+        isShown = !isHidden && hasPlace && settings.printsNotes
     }
 
     /// Returns the meter of a transfer that starts.
