@@ -119,15 +119,6 @@ extension InputFiles {
     /// Returns the first non-blank line of a file without surrounding whitespace.
     func secret(_ path: String) throws(CommandFailure) -> String {
         let text = try secretText(path, of: "--account", form: "ID:SECRETFILE or ID:SECRETFILE:AESFILE")
-        return String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }).trimmed
-    }
-}
-
-extension String {
-    /// The text without trailing whitespace.
-    fileprivate var trimmed: String {
-        var text = self[...]
-        while text.last?.isWhitespace ?? false { text = text.dropLast() }
-        return String(text)
+        return String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }.trimmingSpace)
     }
 }

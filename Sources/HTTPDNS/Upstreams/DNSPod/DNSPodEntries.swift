@@ -35,7 +35,7 @@ struct DNSPodEntries: Hashable {
 
 extension Substring {
     /// The text without leading and trailing white space.
-    var trimmingSpace: Substring {
+    package var trimmingSpace: Substring {
         var text = self
         while let first = text.first, first.isWhitespace { text = text.dropFirst() }
         while let last = text.last, last.isWhitespace { text = text.dropLast() }
