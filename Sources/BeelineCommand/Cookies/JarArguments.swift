@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import CookieJar
-import NIOConcurrencyHelpers
 
 /// The jar that a command reads or changes.
 struct JarArguments: ParsableArguments {
@@ -49,7 +48,11 @@ struct JarArguments: ParsableArguments {
         for message in open.messages { Terminal.log(message) }
         do {
             let result = try body(open.jar)
-            try await save(open)
+            // Ctrl-C is deferred until the end, because it would leave the temporary file behind.
+            try await Interruption.runCommand { () async throws(CommandFailure) in
+                try await open.save()
+                return .ok
+            }
             return result
         } catch {
             await open.abandon()
@@ -86,22 +89,6 @@ extension CookieJarConfiguration {
         var bounds = CookieJarConfiguration()
         (bounds.maxCookies, bounds.maxCookiesPerDomain) = (1_000_000, 1_000_000)
         return bounds
-    }
-}
-
-extension JarArguments {
-    /// Saves the jar. Ctrl-C is deferred until the end, because it would leave the temporary file behind.
-    private func save(_ open: OpenJar) async throws {
-        let failure = NIOLockedValueBox<CommandFailure?>(nil)
-        _ = await Interruption.run {
-            do throws(CommandFailure) {
-                try await open.save()
-            } catch {
-                failure.withLockedValue { $0 = error }
-            }
-            return .ok
-        }
-        if let failure = failure.withLockedValue({ $0 }) { throw failure }
     }
 }
 
