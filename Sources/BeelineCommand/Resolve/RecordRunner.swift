@@ -5,15 +5,9 @@ import BeelineServer
 
 /// Looks up records of one type and prints them as `dig +short` does, or as JSON.
 struct RecordRunner: Sendable {
-    private let configuration: ClientConfiguration
-    private let type: String
-    private let json: Bool
-
-    init(_ configuration: ClientConfiguration, type: String, json: Bool) {
-        self.configuration = configuration
-        self.type = type
-        self.json = json
-    }
+    let configuration: ClientConfiguration
+    let type: String
+    let json: Bool
 
     func run(_ names: [String]) async throws(CommandFailure) -> CommandStatus {
         let client = try BeelineClient.make(configuration)

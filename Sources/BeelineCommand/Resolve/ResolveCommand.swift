@@ -37,7 +37,7 @@ struct ResolveCommand: AsyncParsableCommand {
         if let type {
             guard !all, !fresh else { throw CommandFailure(.usage, "--type excludes --all and --fresh") }
             let names = host
-            let runner = RecordRunner(configuration, type: type, json: json)
+            let runner = RecordRunner(configuration: configuration, type: type, json: json)
             return try await Interruption.runCommand { () async throws(CommandFailure) in try await runner.run(names) }
         }
         let hosts = try host.map { text throws(CommandFailure) in
@@ -48,8 +48,7 @@ struct ResolveCommand: AsyncParsableCommand {
             }
         }
         let options = ResolveRunner.Options(all: all, fresh: fresh, json: json)
-        try await Interruption.runCommand { () async throws(CommandFailure) in
-            try await ResolveRunner(configuration, options).run(hosts)
-        }
+        let runner = ResolveRunner(configuration: configuration, options: options)
+        try await Interruption.runCommand { () async throws(CommandFailure) in try await runner.run(hosts) }
     }
 }

@@ -13,13 +13,8 @@ struct ResolveRunner: Sendable {
         var json = false
     }
 
-    private let configuration: ClientConfiguration
-    private let options: Options
-
-    init(_ configuration: ClientConfiguration, _ options: Options) {
-        self.configuration = configuration
-        self.options = options
-    }
+    let configuration: ClientConfiguration
+    let options: Options
 
     /// The number of concurrent lookups. The resolver allows 1,024; fewer do not overload the upstreams.
     private static let width = 64

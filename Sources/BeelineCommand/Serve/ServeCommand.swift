@@ -31,9 +31,9 @@ struct ServeCommand: AsyncParsableCommand {
         let shared = try SharedCache(options, files: .real)
         configuration.resolver.cache.shared = shared.answers
         plan.configuration.quotas = shared.quotas
-        let (client, final) = (configuration, plan)
+        let runner = ServeRunner(client: configuration, plan: plan, reload: reload)
         try await Interruption.runCommand(signals: Interruption.endingServers) { () async throws(CommandFailure) in
-            let status = try await ServeRunner(client, final, reload: reload).run()
+            let status = try await runner.run()
             await shared.end()
             return status
         }

@@ -5,15 +5,9 @@ import BeelineServer
 
 /// Runs the server until the task is cancelled.
 struct ServeRunner: Sendable {
-    private let client: ClientConfiguration
-    private let plan: ServePlan
-    private let reload: ReloadSignal
-
-    init(_ client: ClientConfiguration, _ plan: ServePlan, reload: ReloadSignal) {
-        self.client = client
-        self.plan = plan
-        self.reload = reload
-    }
+    let client: ClientConfiguration
+    let plan: ServePlan
+    let reload: ReloadSignal
 
     func run() async throws(CommandFailure) -> CommandStatus {
         let client = try BeelineClient.make(self.client)
