@@ -41,8 +41,8 @@ struct URLPlan: Hashable, Sendable {
     /// - Parameter upload: the file of `-T`; nil without one.
     /// - Throws: ``CommandFailure`` with curl's exit code.
     func url(_ argument: String, upload: String?) throws(CommandFailure) -> HTTPURL {
-        var text = Self.withSlashes(argument.hasScheme ? argument : nil) ?? argument
-        if !text.hasScheme { text = Self.withSlashes(argument) ?? "\(defaultScheme)://\(argument)" }
+        let absolute = argument.hasScheme ? argument : "\(defaultScheme)://\(argument)"
+        var text = Self.withSlashes(argument) ?? absolute
         if let query, !query.isEmpty {
             let fragment = text.unicodeScalars.firstIndex(of: "#") ?? text.endIndex
             let head = text[..<fragment]
@@ -73,7 +73,8 @@ struct URLPlan: Hashable, Sendable {
             if let upload, upload != "-", upload != ".", url.path.hasSuffix("/"), url.query == nil {
                 let end = text.unicodeScalars.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
                 let slash = text[..<end].hasSuffix("/") ? "" : "/"
-                let completed = text[..<end] + slash + Self.encodedName(upload) + text[end...]
+                let name = PercentEncoding.encode(upload.fileName, keeping: .unreserved)
+                let completed = text[..<end] + slash + name + text[end...]
                 url = try HTTPURL(String(completed), keepsDotSegments: keepsDots)
             }
             return url
@@ -83,8 +84,8 @@ struct URLPlan: Hashable, Sendable {
     }
 
     /// Corrects one or three slashes after the scheme to two; nil for other texts.
-    private static func withSlashes(_ text: String?) -> String? {
-        guard let text, let colon = text.firstIndex(of: ":"),
+    private static func withSlashes(_ text: String) -> String? {
+        guard let colon = text.firstIndex(of: ":"),
             SchemeList.all.contains(where: { $0.name == text[..<colon].lowercased() })
         else { return nil }
         let rest = text[text.index(after: colon)...]
@@ -103,9 +104,5 @@ struct URLPlan: Hashable, Sendable {
                 return digits >= 0 && character.isHexDigit ? Character(character.uppercased()) : character
             }
         )
-    }
-
-    private static func encodedName(_ path: String) -> String {
-        PercentEncoding.encode(path.fileName, keeping: .unreserved)
     }
 }
