@@ -17,6 +17,9 @@ extension StringProtocol {
         return (self[..<index], unicodeScalars[index], self[unicodeScalars.index(after: index)...])
     }
 
+    /// The text after a prefix; nil if it does not begin with the prefix.
+    func dropping(prefix: String) -> SubSequence? { hasPrefix(prefix) ? dropFirst(prefix.count) : nil }
+
     /// The text without leading and trailing spaces and tabs.
     var trimmingBlanks: SubSequence {
         guard let start = firstIndex(where: { !$0.isBlank }), let end = lastIndex(where: { !$0.isBlank }) else {

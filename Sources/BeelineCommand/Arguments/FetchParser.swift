@@ -143,7 +143,7 @@ struct FetchParser {
     private static func option(named name: Substring) throws(CommandFailure) -> (FetchOption, isOn: Bool) {
         let options = FetchArguments.options
         if let option = options.first(where: { $0.name == name }) { return (option, true) }
-        if name.hasPrefix("no-"), let option = options.first(where: { $0.name == name.dropFirst(3) }) {
+        if let positive = name.dropping(prefix: "no-"), let option = options.first(where: { $0.name == positive }) {
             guard case .flag = option.effect else { throw wrong("--\(name): --\(option.name) is not a flag") }
             return (option, false)
         }

@@ -25,7 +25,7 @@ enum LeftOutOptions {
 
     /// Whether the name, possibly with `no-`, is that of a refused option.
     static func contain(_ name: Substring) -> Bool {
-        let name = name.hasPrefix("no-") ? name.dropFirst(3) : name
+        let name = name.dropping(prefix: "no-") ?? name
         return names.contains(name) || beginnings.contains { name.hasPrefix($0) }
     }
 

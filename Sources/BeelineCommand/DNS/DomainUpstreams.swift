@@ -64,10 +64,11 @@ struct DomainUpstreams: Hashable, Sendable {
                     || $0 == "#"
             }
             guard let end, end > 0 else { throw CommandFailure(.usage, "\"\(line)\" names no domain or no upstream") }
-            let target = parts[end...].joined(separator: "/").dropping(bracket: line.hasPrefix("["))
+            var target = parts[end...].joined(separator: "/")[...]
+            if line.hasPrefix("["), let upstream = target.dropping(prefix: "]") { target = upstream }
             // `server=/domain/`: the domain exists in lists only.
             if target.isEmpty { return }
-            for domain in parts[..<end] { try add(String(domain), target == "#" ? nil : Self.spec(target[...])) }
+            for domain in parts[..<end] { try add(String(domain), target == "#" ? nil : Self.spec(target)) }
         } else if line.contains("://") || !line.contains("=") && line.contains(where: { $0 == "." || $0 == ":" }) {
             // Lines such as `no-resolv` and `cache-size=0` are for dnsmasq only.
             others.append(try Self.spec(line))
@@ -97,12 +98,4 @@ struct DomainUpstreams: Hashable, Sendable {
         guard parts.count == 2 else { return "dns:\(address)" }
         return address.contains(":") ? "dns:[\(address)]:\(parts[1])" : "dns:\(address):\(parts[1])"
     }
-}
-
-extension Substring {
-    fileprivate func dropping(prefix: String) -> Substring? { hasPrefix(prefix) ? dropFirst(prefix.count) : nil }
-}
-
-extension String {
-    fileprivate func dropping(bracket: Bool) -> String { bracket && hasPrefix("]") ? String(dropFirst()) : self }
 }

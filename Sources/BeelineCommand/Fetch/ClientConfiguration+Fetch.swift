@@ -48,7 +48,7 @@ extension ClientConfiguration {
                 } catch {
                     // The library does not know where the SPEC is written.
                     let place = names.dns.isEmpty ? defaults.dnsPlace : "--dns"
-                    let message = error.message.hasPrefix("upstream ") ? error.message.dropFirst(9) : error.message[...]
+                    let message = error.message.dropping(prefix: "upstream ") ?? error.message[...]
                     throw CommandFailure(.usage, "\(place) \(message)")
                 }
             }

@@ -28,7 +28,7 @@ struct DataPiece: Hashable, Sendable {
     /// The path in `@file`; nil for plain text, `--data-raw` and `--data-urlencode`.
     var file: String? {
         switch kind {
-        case .form, .binary, .json: text.hasPrefix("@") ? String(text.dropFirst()) : nil
+        case .form, .binary, .json: text.dropping(prefix: "@").map { String($0) }
         case .raw, .urlEncoded: nil
         }
     }
