@@ -60,7 +60,7 @@ enum CertificateProbe {
     }
 
     /// Parses a DER certificate; nil if it is malformed.
-    static func facts(_ der: [UInt8], _ host: Host, now: Date = Date()) -> CertificateFacts? {
+    private static func facts(_ der: [UInt8], _ host: Host) -> CertificateFacts? {
         guard let certificate = try? Certificate(derEncoded: der) else { return nil }
         let names = (try? certificate.extensions.subjectAlternativeNames).map { $0.compactMap(Self.text) } ?? []
         let isForHost = names.contains { name in
@@ -73,7 +73,7 @@ enum CertificateProbe {
             validFrom: Int64(certificate.notValidBefore.timeIntervalSince1970),
             validUntil: Int64(certificate.notValidAfter.timeIntervalSince1970),
             isForHost: isForHost,
-            seenAt: Int64(now.timeIntervalSince1970)
+            seenAt: Int64(Date().timeIntervalSince1970)
         )
     }
 

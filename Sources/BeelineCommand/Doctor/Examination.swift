@@ -10,9 +10,9 @@ struct Examination: Sendable {
     var timeout: Duration
     /// The time after which a response counts as slow.
     var slowness = Duration.seconds(1)
-    /// The maximum number of dialled addresses; the rest are skipped.
-    var maxPlaces = 64
 
+    /// The maximum number of dialled addresses; the rest are skipped.
+    private static let maxPlaces = 64
     /// The number of concurrent dials. More would slow each other down.
     private static let width = 4
 
@@ -105,7 +105,7 @@ struct Examination: Sendable {
                 others.append(Diagnosis.Place(endpoint: endpoint, namedBy: ["the HTTPS record"], isOfRecord: true))
             }
         }
-        return Array((others + places).prefix(maxPlaces))
+        return Array((others + places).prefix(Self.maxPlaces))
     }
 
     /// Sends a request to this endpoint only and reads its certificate.
