@@ -29,7 +29,7 @@ struct ProxyOptions: FetchOptionGroup {
         .text("socks5", value: "host", help: "Use this SOCKS5 proxy; it resolves the names") {
             $0.proxy.proxy = ProxyOptions.withScheme("socks5", $1)
         },
-        // Beeline offers a SOCKS5 proxy this way to log in, and no other.
+        // Beeline logs in to SOCKS5 proxies in this way only.
         .ignored("socks5-basic"),
         .text("socks5-hostname", value: "host", help: "The same as --socks5") {
             $0.proxy.proxy = ProxyOptions.withScheme("socks5h", $1)

@@ -109,7 +109,7 @@ struct DNSPlan: Sendable {
         }
         configuration.listenTLS = try Self.endpoints(arguments.listenTls, port: 853, option: "--listen-tls")
         if configuration.listenTLS.isEmpty {
-            // Addresses with several ports, and those that 0.0.0.0 or `::` includes, have one endpoint for TLS.
+            // TLS has one endpoint for an address with several ports, and for the addresses that 0.0.0.0 or `::` includes.
             let endpoints = configuration.listen.map { Endpoint($0.address, port: 853) }
             let all = endpoints.filter(\.address.isUnspecified)
             // `::` includes 0.0.0.0 as well.

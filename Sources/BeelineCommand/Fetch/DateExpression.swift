@@ -104,7 +104,7 @@ struct DateExpression {
 struct TimeCondition: Hashable, Sendable {
     /// Seconds since 1970.
     let time: Int64
-    /// Whether the resource is wanted if it was not modified since (`-z -DATE`).
+    /// Whether the resource is fetched only if it was not modified since the time (`-z -DATE`).
     let isUnmodified: Bool
 
     /// Adds the condition to a request (RFC 9110 §13.1.3, §13.1.4).

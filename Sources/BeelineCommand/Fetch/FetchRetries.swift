@@ -32,7 +32,7 @@ struct FetchRetries: Hashable, Sendable {
 
     /// The maximum delay without a Retry-After.
     static let longestWait = Duration.seconds(600)
-    /// The maximum of Retry-After. After a longer one there is no retry, because an earlier one would be in vain.
+    /// The maximum of Retry-After. After a longer one there is no retry, because the server would refuse an earlier one.
     static let longestRetryAfter = Duration.seconds(3600)
 
     private let policy: Policy
@@ -46,7 +46,7 @@ struct FetchRetries: Hashable, Sendable {
 
     /// Returns the delay before the next attempt; nil if there is no retry.
     mutating func next(after attempt: Attempt) -> Duration? {
-        // A response whose body broke off asked for nothing.
+        // The Retry-After of a response with an incomplete body does not count.
         let retryAfter = isAnsweredTransiently(attempt) ? attempt.retryAfter ?? .zero : .zero
         guard left > 0, mayPass(attempt), retryAfter <= Self.longestRetryAfter else { return nil }
         if let limit = policy.maxTime {

@@ -108,7 +108,7 @@ struct InputFiles: Sendable {
         return String(decoding: octets, as: UTF8.self)
     }
 
-    /// Reads a whole file whose data is ASCII, so that other octets are in comments. Invalid UTF-8 becomes U+FFFD.
+    /// Reads a whole file whose data is ASCII. Its comments may have other octets; invalid UTF-8 becomes U+FFFD.
     func asciiText(_ path: String) throws(CommandFailure) -> String {
         String(decoding: try read(path), as: UTF8.self)
     }

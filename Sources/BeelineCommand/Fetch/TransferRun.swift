@@ -141,7 +141,7 @@ struct TransferRun: Sendable {
     /// Whether another attempt would repeat no output. Bytes of an incomplete body cannot be removed from a pipe. Only
     /// `--retry-all-errors` accepts that.
     private func canRepeat(_ state: State) -> Bool {
-        // Nothing reads the output of another attempt.
+        // The reader of standard output is gone, so another attempt would be for nothing.
         guard transfer.body.isReplayable, state.record.failure?.isQuiet != true else { return false }
         return [.ok, .httpError].contains(state.record.status) || state.sink.written == 0 || state.sink.canTakeBack
             || plan.retries.includesAllErrors

@@ -20,7 +20,7 @@ struct RecordRunner: Sendable {
         guard let lookup else {
             throw CommandFailure(.usage, "--type \"\(type)\" is not a record type; write TXT, MX, HTTPS or TYPE65")
         }
-        // A name that cannot be asked must not cost the answers for those before it.
+        // Check all names first. Otherwise a malformed one would discard the answers for the names before it.
         for name in names where !RecordLookup.isName(name) {
             throw CommandFailure(.malformedURL, "\"\(name)\" is not a name")
         }
