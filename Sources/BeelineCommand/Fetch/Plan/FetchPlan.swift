@@ -162,7 +162,7 @@ struct FetchPlan: Sendable {
             }
         }
         includesHead = output.include || command.request.head
-        dumpHeader = output.dumpHeader.map { HeadDump($0, createsFolders: output.createsFolders) }
+        dumpHeader = output.dumpHeader.map { HeadDump(path: $0, createsFolders: output.createsFolders) }
         writeOut = try output.writeOut.map { text throws(CommandFailure) in try WriteOut(text, files: files) }
         outputRules = try OutputSink.Rules(output)
         retries = try FetchRetries.Policy(transfer)

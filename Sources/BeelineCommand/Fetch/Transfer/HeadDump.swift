@@ -4,39 +4,24 @@ import NIOCore
 
 /// The output of `-D`: the response heads of all transfers of a part, in the order in which the transfers end.
 struct HeadDump: Hashable, Sendable {
-    private enum Target: Hashable, Sendable {
-        case standardOutput
-        case standardError
-        case file(String, createsFolders: Bool)
-    }
+    /// The value of `-D`: a path, `-` for standard output, or `%` for standard error.
+    let path: String
+    /// `--create-dirs`.
+    let createsFolders: Bool
 
-    private let target: Target
-
-    /// - Parameter text: the value of `-D`; `-` is standard output, `%` is standard error.
-    init(_ text: String, createsFolders: Bool) {
-        switch text {
-        case "-": target = .standardOutput
-        case "%": target = .standardError
-        default: target = .file(text, createsFolders: createsFolders)
-        }
-    }
-
-    /// Whether the output is standard output.
-    var isStandardOutput: Bool { target == .standardOutput }
+    var isStandardOutput: Bool { path == "-" }
+    private var isStandardError: Bool { path == "%" }
 
     /// Opens the output and empties a file. It stays open for all transfers, because closing a pipe would end its
     /// reader.
     func open() throws(CommandFailure) -> FileDescriptor {
-        switch target {
-        case .standardOutput: return .standardOutput
-        case .standardError: return .standardError
-        case .file(let path, let createsFolders):
-            if createsFolders { try FileDescriptor.createFolders(of: path) }
-            do {
-                return try FileDescriptor.open(path, .truncate)
-            } catch {
-                throw CommandFailure(.writeFailed, "-D: the file \(path) cannot be written: \(error)")
-            }
+        if isStandardOutput { return .standardOutput }
+        if isStandardError { return .standardError }
+        if createsFolders { try FileDescriptor.createFolders(of: path) }
+        do {
+            return try FileDescriptor.open(path, .truncate)
+        } catch {
+            throw failure(error)
         }
     }
 
@@ -45,22 +30,24 @@ struct HeadDump: Hashable, Sendable {
         do {
             try file.write(Array(head.readableBytesView))
         } catch {
-            switch target {
-            case .standardOutput: throw CommandFailure(standardOutput: error)
-            case .standardError: return
-            case .file(let path, _):
-                throw CommandFailure(.writeFailed, "-D: the file \(path) cannot be written: \(error)")
-            }
+            // There is no other place to report an error of standard error.
+            if !isStandardError { throw failure(error) }
         }
     }
 
     /// Closes a file that ``open()`` returned.
     func close(_ file: FileDescriptor) throws(CommandFailure) {
-        guard case .file(let path, _) = target else { return }
+        guard !isStandardOutput, !isStandardError else { return }
         do {
             try file.close()
         } catch {
-            throw CommandFailure(.writeFailed, "-D: the file \(path) cannot be written: \(error)")
+            throw failure(error)
         }
+    }
+
+    private func failure(_ error: FileDescriptor.Failure) -> CommandFailure {
+        isStandardOutput
+            ? CommandFailure(standardOutput: error)
+            : CommandFailure(.writeFailed, "-D: the file \(path) cannot be written: \(error)")
     }
 }
