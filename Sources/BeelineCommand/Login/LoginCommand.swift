@@ -67,7 +67,7 @@ struct LoginCommand: AsyncParsableCommand {
             environment: try Defaults.load().environment,
             descriptors: descriptors
         )
-        let code = try await runner.run(file, bounds: .forServer)
+        let code = try await runner.run(file)
         if code != 0 { throw ExitCode(code) }
         #else
         throw CommandFailure(.usage, "beeline login needs a build with the trait Redis")

@@ -21,8 +21,8 @@ struct LoginRunner: Sendable {
     let descriptors: InheritedDescriptors
 
     /// Returns the exit code.
-    func run(_ file: JarFile, bounds: CookieJarConfiguration) async throws -> Int32 {
-        let shared = try await OpenJar.shared(file, bounds: bounds)
+    func run(_ file: JarFile) async throws -> Int32 {
+        let shared = try await OpenJar.shared(file, bounds: .forServer)
         do {
             let outcome = try await shared.ensureLoggedIn(to: url.origin, within: wait) { jar in
                 jar.cookies(for: url).contains { $0.name == cookie }
