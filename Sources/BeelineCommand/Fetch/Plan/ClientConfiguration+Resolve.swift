@@ -9,9 +9,7 @@ extension ClientConfiguration {
         let malformed = CommandFailure(.malformedOption, "--resolve \"\(text)\": write HOST:PORT:ADDR[,ADDR]")
         let removes = text.hasPrefix("-")
         let rest = removes || text.hasPrefix("+") ? text.dropFirst() : text[...]
-        // An IPv6 host is in brackets as well.
-        let hostEnd = rest.hasPrefix("[") ? rest.firstIndex(of: "]").map(rest.index(after:)) : rest.firstIndex(of: ":")
-        guard let hostEnd, hostEnd < rest.endIndex, rest[hostEnd] == ":" else { throw malformed }
+        guard let hostEnd = rest.endOfHost, hostEnd < rest.endIndex, rest[hostEnd] == ":" else { throw malformed }
         let name = rest[..<hostEnd]
         let host = name == "*" ? nil : try? Host(name)
         guard name == "*" || host != nil else { throw malformed }
@@ -38,4 +36,9 @@ extension ClientConfiguration {
             return address
         }
     }
+}
+
+extension Substring {
+    /// The end of a host that a port follows; nil if there is none. An IPv6 address is in brackets.
+    var endOfHost: Index? { hasPrefix("[") ? firstIndex(of: "]").map(index(after:)) : firstIndex(of: ":") }
 }

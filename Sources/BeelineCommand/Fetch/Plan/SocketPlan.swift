@@ -79,8 +79,7 @@ extension ConnectRule {
         let malformed = CommandFailure(.malformedOption, "--connect-to \"\(text)\": write HOST1:PORT1:HOST2:PORT2")
         var rest = text[...]
         func host() throws(CommandFailure) -> Host? {
-            let end = rest.first == "[" ? rest.firstIndex(of: "]").map(rest.index(after:)) : rest.firstIndex(of: ":")
-            guard let end else { throw malformed }
+            guard let end = rest.endOfHost else { throw malformed }
             let part = rest[..<end]
             rest = rest[end...]
             guard rest.popFirst() == ":" else { throw malformed }

@@ -2,6 +2,8 @@
 
 import Beeline
 
+// The parts that several reports have.
+
 /// One connection attempt in a report.
 struct AttemptReport: Encodable {
     var endpoint: String
@@ -68,5 +70,17 @@ struct FailedUpstreamReport: Encodable {
         upstream = failure.upstream
         code = failure.error.code.description
         message = failure.error.message.singleLine
+    }
+}
+
+/// An address in the JSON of `resolve` and `doctor`.
+struct AddressReport: Encodable {
+    var address: String
+    /// In seconds; null if the upstream gives no TTL or it does not expire.
+    @OrNull var ttl: Int64?
+
+    init(_ address: IPAddress, _ ttl: Duration?) {
+        self.address = "\(address)"
+        self.ttl = ttl?.wholeSeconds
     }
 }
