@@ -70,13 +70,7 @@ struct DNSArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Answer blocked names with nxdomain or zero (0.0.0.0 and ::)", valueName: "answer"))
     var blocked = "nxdomain"
 
-    @Option(
-        help: ArgumentHelp("Serve this zone (RFC 1035 master file); may be repeated", valueName: "file"),
-        completion: .file()
-    )
-    var zone: [String] = []
-
-    @OptionGroup var tls: ServerTLSArguments
+    @OptionGroup var files: ServerFileArguments
 
     @Option(
         help: ArgumentHelp(
@@ -121,13 +115,5 @@ struct DNSArguments: ParsableArguments {
     )
     var metrics: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "After SIGTERM, answer /ready with 503 for this time before new connections are refused (default: 0)",
-            valueName: "seconds"
-        )
-    )
-    var drainDelay: Double?
-
-    @OptionGroup var log: ServerLogArguments
+    @OptionGroup var operation: ServerOperationArguments
 }

@@ -48,14 +48,14 @@ struct DNSPlan: Sendable {
                 specs.isEmpty ? nil : try Self.source(own, isForDomain: true, defaults: defaults, files: files)
             groups.append((domains.map(\.key).sorted(), source))
         }
-        accessLog = arguments.log.accessLog
-        accessLogFormat = arguments.log.accessLogFormat
+        accessLog = arguments.operation.accessLog
+        accessLogFormat = arguments.operation.accessLogFormat
         configuration.listen = try Self.endpoints(arguments.listen, port: 53, option: "--listen")
         configuration.listenMetrics = try arguments.metrics.map { text throws(CommandFailure) in
             try Endpoint(text, defaultPort: 9_153, option: "--metrics")
         }
         try setTLS(arguments)
-        configuration.zones = arguments.zone
+        configuration.zones = arguments.files.zone
         configuration.listFiles = arguments.list + arguments.dnsFile
         configuration.privateNames = try ServePlan.privateNames(arguments.privateNames)
         configuration.proxyProtocol = try ServePlan.networks(arguments.proxyProtocol, of: "--proxy-protocol")
@@ -67,7 +67,7 @@ struct DNSPlan: Sendable {
         }
         let rate = try ServePlan.rate(arguments.rate)
         configuration.questionsPerSecond = rate == 0 ? nil : rate
-        configuration.drainDelay = try ServePlan.drainDelay(arguments.drainDelay)
+        configuration.drainDelay = try arguments.operation.drainTime()
     }
 
     private static func source(
@@ -100,7 +100,7 @@ struct DNSPlan: Sendable {
     }
 
     private mutating func setTLS(_ arguments: DNSArguments) throws(CommandFailure) {
-        configuration.tls = try arguments.tls.files()
+        configuration.tls = try arguments.files.tls()
         guard configuration.tls != nil else {
             guard arguments.listenTls.isEmpty else {
                 throw CommandFailure(.usage, "--listen-tls needs --cert and --key")

@@ -45,13 +45,7 @@ struct ServeArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Listen at this address; port 0 selects a free port", valueName: "addr:port"))
     var listen = "127.0.0.1:8053"
 
-    @Option(
-        help: ArgumentHelp("Serve this zone (RFC 1035 master file); may be repeated", valueName: "file"),
-        completion: .file()
-    )
-    var zone: [String] = []
-
-    @OptionGroup var tls: ServerTLSArguments
+    @OptionGroup var files: ServerFileArguments
 
     @Option(
         help: ArgumentHelp(
@@ -133,13 +127,5 @@ struct ServeArguments: ParsableArguments {
     )
     var proxyProtocol: [String] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "After SIGTERM, answer /ready with 503 for this time before new connections are refused (default: 0)",
-            valueName: "seconds"
-        )
-    )
-    var drainDelay: Double?
-
-    @OptionGroup var log: ServerLogArguments
+    @OptionGroup var operation: ServerOperationArguments
 }

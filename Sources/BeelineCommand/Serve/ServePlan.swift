@@ -18,19 +18,19 @@ struct ServePlan: Sendable {
         self.files = files
         accountTexts = arguments.account
         accountQuotas = try AccountQuota.parse(arguments.accountQuota)
-        accessLog = arguments.log.accessLog
-        accessLogFormat = arguments.log.accessLogFormat
+        accessLog = arguments.operation.accessLog
+        accessLogFormat = arguments.operation.accessLogFormat
         configuration.listen = try Endpoint(arguments.listen, defaultPort: 8_053, option: "--listen")
         configuration.announced = try arguments.announce.map { text throws(CommandFailure) in
             try Endpoint(text, defaultPort: 80, option: "--announce")
         }
         configuration.trustedProxies = try Self.networks(arguments.trustProxy, of: "--trust-proxy")
         configuration.proxyProtocol = try Self.networks(arguments.proxyProtocol, of: "--proxy-protocol")
-        configuration.drainDelay = try Self.drainDelay(arguments.drainDelay)
+        configuration.drainDelay = try arguments.operation.drainTime()
         configuration.privateNames = try Self.privateNames(arguments.privateNames)
         configuration.listeningSocket = socket
-        configuration.zones = arguments.zone
-        configuration.tls = try arguments.tls.files()
+        configuration.zones = arguments.files.zone
+        configuration.tls = try arguments.files.tls()
         let rate = try Self.rate(arguments.rate)
         configuration.questionsPerSecond = rate == 0 ? nil : rate
         configuration.burst = Int(min(rate * 5, 1_000_000))
@@ -63,15 +63,6 @@ struct ServePlan: Sendable {
         let rate = rate ?? 200
         guard rate >= 0, rate.isFinite else { throw CommandFailure(.usage, "--rate: write 0 or more") }
         return rate
-    }
-
-    /// The value of `--drain-delay`, 0 by default.
-    static func drainDelay(_ seconds: Double?) throws(CommandFailure) -> Duration {
-        let seconds = seconds ?? 0
-        guard (0...3_600).contains(seconds) else {
-            throw CommandFailure(.usage, "--drain-delay: write 0 to 3600 seconds")
-        }
-        return .seconds(seconds)
     }
 
     static func privateNames(_ text: String) throws(CommandFailure) -> PrivateNameAccess {

@@ -3,18 +3,24 @@
 import ArgumentParser
 import BeelineServer
 
-/// The options for the certificate of a server.
-struct ServerTLSArguments: ParsableArguments {
+/// The options for the zones and the certificate of a server.
+struct ServerFileArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Serve this zone (RFC 1035 master file); may be repeated", valueName: "file"),
+        completion: .file()
+    )
+    var zone: [String] = []
+
     @Option(help: ArgumentHelp("Use TLS with this certificate chain (PEM)", valueName: "file"), completion: .file())
     var cert: String?
 
     @Option(help: ArgumentHelp("The private key of the certificate (PEM)", valueName: "file"), completion: .file())
     var key: String?
 
-    /// The files; nil without TLS.
+    /// The files of the certificate; nil without TLS.
     ///
     /// - Throws: ``CommandFailure`` if only one of both options is given.
-    func files() throws(CommandFailure) -> ServerConfiguration.TLSFiles? {
+    func tls() throws(CommandFailure) -> ServerConfiguration.TLSFiles? {
         switch (cert, key) {
         case (let certificate?, let key?): .init(certificate: certificate, key: key)
         case (nil, nil): nil
@@ -23,8 +29,16 @@ struct ServerTLSArguments: ParsableArguments {
     }
 }
 
-/// The options for the log of a server.
-struct ServerLogArguments: ParsableArguments {
+/// The options for the end and the log of a server.
+struct ServerOperationArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "After SIGTERM, answer /ready with 503 for this time before new connections are refused (default: 0)",
+            valueName: "seconds"
+        )
+    )
+    var drainDelay: Double?
+
     @Option(
         help: ArgumentHelp(
             "Log one line for each query to this file; - is standard error, /dev/stdout is standard output",
@@ -36,4 +50,13 @@ struct ServerLogArguments: ParsableArguments {
 
     @Option(help: ArgumentHelp("Write the access log as text or json, one object a line", valueName: "format"))
     var accessLogFormat = AccessLogFormat.text
+
+    /// The value of `--drain-delay`, 0 by default.
+    func drainTime() throws(CommandFailure) -> Duration {
+        let seconds = drainDelay ?? 0
+        guard (0...3_600).contains(seconds) else {
+            throw CommandFailure(.usage, "--drain-delay: write 0 to 3600 seconds")
+        }
+        return .seconds(seconds)
+    }
 }
