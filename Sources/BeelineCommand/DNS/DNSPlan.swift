@@ -77,8 +77,7 @@ struct DNSPlan: Sendable {
         files: InputFiles
     ) throws(CommandFailure) -> Source {
         var client = try ClientConfiguration(names, defaults: defaults, files: files)
-        client.resolver.cache.maxNames = 100_000
-        client.resolver.cache.maxBytes = 64 << 20
+        client.resolver.enlargeCache()
         // The machine's resolver may ask this server, so asking that resolver could cause a loop.
         client.isHTTPDNSEnabled = true
         client.resolver.network.asksUpstreamsForNAT64 = true

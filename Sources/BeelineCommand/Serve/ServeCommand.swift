@@ -24,8 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
         DescriptorLimit.raise()
         let defaults = try Defaults.load()
         var configuration = try ClientConfiguration(names.options(), defaults: defaults, files: .real)
-        configuration.resolver.cache.maxNames = 100_000
-        configuration.resolver.cache.maxBytes = 64 << 20
+        configuration.resolver.enlargeCache()
         let socket = try PassedSocket.find(in: defaults.environment)
         var plan = try ServePlan(options, files: .real, socket: socket)
         let shared = try SharedCache(options, files: .real)

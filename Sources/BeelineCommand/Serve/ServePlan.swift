@@ -113,3 +113,8 @@ extension InputFiles {
         return String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }.trimmingSpace)
     }
 }
+
+extension ResolverConfiguration {
+    /// Gives the cache the size for a server.
+    mutating func enlargeCache() { (cache.maxNames, cache.maxBytes) = (100_000, 64 << 20) }
+}
