@@ -42,7 +42,6 @@ struct FetchPlan: Sendable {
     let retries: FetchRetries.Policy
     let outputRules: OutputSink.Rules
     let condition: TimeCondition?
-    let maxTime: Duration?
     /// `--limit-rate`, in bytes per second.
     let rateLimit: Int64?
     /// `--max-filesize`, in bytes.
@@ -166,7 +165,6 @@ struct FetchPlan: Sendable {
         writeOut = try output.writeOut.map { text throws(CommandFailure) in try WriteOut(text, files: files) }
         outputRules = try OutputSink.Rules(output)
         retries = try FetchRetries.Policy(transfer)
-        maxTime = try Duration(seconds: transfer.maxTime ?? defaults.maxTime, option: "-m")
         (rateLimit, maxFileSize) = try (
             Self.limit(transfer.limitRate, "--limit-rate"), Self.limit(transfer.maxFileSize, "--max-filesize")
         )

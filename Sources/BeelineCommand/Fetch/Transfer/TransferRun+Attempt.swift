@@ -37,7 +37,7 @@ extension TransferRun {
     private func attemptOnce(_ state: State) async -> State {
         var state = state
         let start = ContinuousClock.now
-        let deadline = plan.maxTime.map { start + $0 }
+        let deadline = plan.client.limits.total.map { start + $0 }
         do throws(CommandFailure) {
             let response = try await send(&state)
             state.retryAfter = RetryAfter.wait(response.fields, now: Int64(CookieTime.now.secondsSince1970))

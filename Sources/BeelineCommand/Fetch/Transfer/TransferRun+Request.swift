@@ -62,9 +62,8 @@ extension TransferRun {
     /// The options of the transfer, with its time limit and the log of its heads.
     private var options: RequestOptions {
         var options = transfer.options
-        var limits = plan.client.limits
-        limits.total = plan.maxTime
-        options.limits = limits
+        // Parts with other limits may share the client.
+        options.limits = plan.client.limits
         options.onHead = { [received] in received.add($0) }
         options.wire.onBrokenHead = { [received] in received.add(broken: $0) }
         options.wire.onTunnelHead = { [received, plan, settings] head in
