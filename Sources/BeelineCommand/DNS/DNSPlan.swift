@@ -57,15 +57,15 @@ struct DNSPlan: Sendable {
         try setTLS(arguments)
         configuration.zones = arguments.files.zone
         configuration.listFiles = arguments.list + arguments.dnsFile
-        configuration.privateNames = try ServePlan.privateNames(arguments.privateNames)
-        configuration.proxyProtocol = try ServePlan.networks(arguments.proxyProtocol, of: "--proxy-protocol")
+        configuration.privateNames = try ServerOptions.privateNames(arguments.privateNames)
+        configuration.proxyProtocol = try ServerOptions.networks(arguments.proxyProtocol, of: "--proxy-protocol")
         configuration.passesSubnets = arguments.passSubnets
         switch arguments.blocked {
         case "nxdomain": configuration.blockedAnswer = .noSuchName
         case "zero": configuration.blockedAnswer = .unspecifiedAddress
         default: throw CommandFailure(.usage, "--blocked \"\(arguments.blocked)\": write nxdomain or zero")
         }
-        let rate = try ServePlan.rate(arguments.rate)
+        let rate = try ServerOptions.rate(arguments.rate)
         configuration.questionsPerSecond = rate == 0 ? nil : rate
         configuration.drainDelay = try arguments.operation.drainTime()
     }

@@ -24,14 +24,14 @@ struct ServePlan: Sendable {
         configuration.announced = try arguments.announce.map { text throws(CommandFailure) in
             try Endpoint(text, defaultPort: 80, option: "--announce")
         }
-        configuration.trustedProxies = try Self.networks(arguments.trustProxy, of: "--trust-proxy")
-        configuration.proxyProtocol = try Self.networks(arguments.proxyProtocol, of: "--proxy-protocol")
+        configuration.trustedProxies = try ServerOptions.networks(arguments.trustProxy, of: "--trust-proxy")
+        configuration.proxyProtocol = try ServerOptions.networks(arguments.proxyProtocol, of: "--proxy-protocol")
         configuration.drainDelay = try arguments.operation.drainTime()
-        configuration.privateNames = try Self.privateNames(arguments.privateNames)
+        configuration.privateNames = try ServerOptions.privateNames(arguments.privateNames)
         configuration.listeningSocket = socket
         configuration.zones = arguments.files.zone
         configuration.tls = try arguments.files.tls()
-        let rate = try Self.rate(arguments.rate)
+        let rate = try ServerOptions.rate(arguments.rate)
         configuration.questionsPerSecond = rate == 0 ? nil : rate
         configuration.burst = Int(min(rate * 5, 1_000_000))
         guard (1...1_000_000).contains(arguments.maxConnections) else {
@@ -43,34 +43,6 @@ struct ServePlan: Sendable {
         if let id = accountQuotas.keys.sorted().first(where: { id in !configuration.accounts.contains { $0.id == id } })
         {
             throw CommandFailure(.usage, "--account-quota \(id): there is no --account \(id)")
-        }
-    }
-
-    static func networks(_ texts: [String], of option: String) throws(CommandFailure) -> [IPNetwork] {
-        try texts.map { text throws(CommandFailure) in
-            guard let network = IPNetwork(text) else {
-                throw CommandFailure(
-                    .usage,
-                    "\(option) \"\(text)\": write an address or a network such as 10.0.0.0/8"
-                )
-            }
-            return network
-        }
-    }
-
-    /// The value of `--rate`, 200 by default.
-    static func rate(_ rate: Double?) throws(CommandFailure) -> Double {
-        let rate = rate ?? 200
-        guard rate >= 0, rate.isFinite else { throw CommandFailure(.usage, "--rate: write 0 or more") }
-        return rate
-    }
-
-    static func privateNames(_ text: String) throws(CommandFailure) -> PrivateNameAccess {
-        switch text {
-        case "none": .forNone
-        case "loopback": .forLoopback
-        case "all": .forAll
-        default: throw CommandFailure(.usage, "--private-names \"\(text)\": write none, loopback or all")
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Beeline
 import BeelineServer
 
 /// The options for the zones and the certificate of a server.
@@ -58,5 +59,36 @@ struct ServerOperationArguments: ParsableArguments {
             throw CommandFailure(.usage, "--drain-delay: write 0 to 3600 seconds")
         }
         return .seconds(seconds)
+    }
+}
+
+/// Reads the values of options that both servers have.
+enum ServerOptions {
+    static func networks(_ texts: [String], of option: String) throws(CommandFailure) -> [IPNetwork] {
+        try texts.map { text throws(CommandFailure) in
+            guard let network = IPNetwork(text) else {
+                throw CommandFailure(
+                    .usage,
+                    "\(option) \"\(text)\": write an address or a network such as 10.0.0.0/8"
+                )
+            }
+            return network
+        }
+    }
+
+    /// The value of `--rate`, 200 by default.
+    static func rate(_ rate: Double?) throws(CommandFailure) -> Double {
+        let rate = rate ?? 200
+        guard rate >= 0, rate.isFinite else { throw CommandFailure(.usage, "--rate: write 0 or more") }
+        return rate
+    }
+
+    static func privateNames(_ text: String) throws(CommandFailure) -> PrivateNameAccess {
+        switch text {
+        case "none": .forNone
+        case "loopback": .forLoopback
+        case "all": .forAll
+        default: throw CommandFailure(.usage, "--private-names \"\(text)\": write none, loopback or all")
+        }
     }
 }
