@@ -117,7 +117,7 @@ struct FetchRunner: Sendable {
                 do { try await Task.sleep(until: start + interval) } catch { return false }
             }
             start = .now
-            status = await run.run().status
+            status = await run.run()
             return status == .ok || !session.settings.failsEarly
         }
         return status
@@ -143,7 +143,7 @@ struct FetchRunner: Sendable {
                 try await forEachTransfer { run in
                     if running >= limit, await !collect() { return false }
                     running += 1
-                    group.addTask { await run.run().status }
+                    group.addTask { await run.run() }
                     return true
                 }
             } catch {

@@ -50,24 +50,24 @@ struct TransferRun: Sendable {
         var wait: Duration?
     }
 
-    /// Runs the transfer and prints the output of the plan.
-    func run() async -> TransferRecord {
+    /// Runs the transfer, prints the output of the plan, and returns the exit status.
+    func run() async -> CommandStatus {
         var run = self
         // The transfer may have waited for others since it was made.
         run.begin = .now
         return await run.runAttempts()
     }
 
-    private func runAttempts() async -> TransferRecord {
+    private func runAttempts() async -> CommandStatus {
         var state: State
         do {
             state = try start()
         } catch {
             var record = TransferRecord(transfer)
             record.failure = error
-            return finish(&record)
+            return finish(record)
         }
-        guard !state.record.isSkipped else { return finish(&state.record) }
+        guard !state.record.isSkipped else { return finish(state.record) }
         while true {
             state = await attempt(state)
             guard canRepeat(state), let wait = state.wait ?? state.schedule.next(after: outcome(of: state)) else {
@@ -93,7 +93,7 @@ struct TransferRun: Sendable {
             }
         }
         end(&state)
-        return finish(&state.record)
+        return finish(state.record)
     }
 
     static let interrupted = CommandFailure(.interrupted, "interrupted")
@@ -211,7 +211,8 @@ struct TransferRun: Sendable {
     }
 
     /// Completes the record and prints the output of `-w`, the error and the report.
-    private func finish(_ record: inout TransferRecord) -> TransferRecord {
+    private func finish(_ record: TransferRecord) -> CommandStatus {
+        var record = record
         record.total = begin.duration(to: .now)
         record.sent = meter.uploaded(of: record)
         record.isUnverified = !plan.client.tls.verifiesCertificate
@@ -229,7 +230,7 @@ struct TransferRun: Sendable {
                 record.failure = record.failure ?? error
             }
         }
-        return record
+        return record.status
     }
 
     /// Prints a note in curl's words, with its prefix.
