@@ -69,6 +69,7 @@ public struct Response: Sendable {
     ///
     /// - Parameter limit: The maximum number of bytes after content decoding, at most 2 GiB. A larger body throws
     ///   `responseTooLarge`.
+    /// - Throws: ``BeelineError``; `invalidRequest` if the body was already read to its end.
     public func collect(upTo limit: Int) async throws(BeelineError) -> ByteBuffer {
         do {
             return try await body.collect(upTo: limit)

@@ -12,7 +12,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         /// A code of this library, or of one above it.
         package init(_ name: String) { description = name }
 
-        /// The request cannot be sent as it is: a field, the method or the body's framing is not valid.
+        /// The request cannot be sent as it is: a field, the method or the body's framing is not valid. Also: a response's body is
+        /// read twice.
         public static let invalidRequest = Code("invalidRequest")
         /// The origin could not be resolved; `underlyingError` has the resolver's error.
         public static let unresolved = Code("unresolved")

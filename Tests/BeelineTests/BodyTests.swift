@@ -45,6 +45,28 @@ struct BodyTests {
         await site.stop()
     }
 
+    @Test("a body that is read again after its end is an error, and not an empty body", arguments: [false, true])
+    func readTwice(fromInterceptor: Bool) async throws {
+        let site = try await LoopbackOrigin.start { _ in .text("once") }
+        let client = try plainClient { if fromInterceptor { $0.interceptors = [BodyKeeper()] } }
+        let response = try await client.get(site.url())
+        #expect(try await response.text() == "once")
+        let second = await #expect(throws: BeelineError.self) { try await response.collect(upTo: 100) }
+        #expect(second?.code == .invalidRequest && second?.message.contains("already read") == true)
+        let iterated = await #expect(throws: DirectHTTPError.self) {
+            for try await piece in response.body { Issue.record("\(piece)") }
+        }
+        #expect(iterated?.code == .invalidRequest)
+        await response.body.discard()
+        // An iterator that has ended stays at its end.
+        var pieces = try await client.get(site.url()).body.makeAsyncIterator()
+        #expect(try await pieces.next() == ByteBuffer(string: "once"))
+        #expect(try await pieces.next() == nil)
+        #expect(try await pieces.next() == nil)
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test("a form is encoded as browsers encode it, and the caller's Content-Type replaces that of the body")
     func form() async throws {
         let site = try await LoopbackOrigin.start { .text("\($0.fields[.contentType] ?? "")|\($0.text)") }
@@ -282,6 +304,15 @@ struct BodyTests {
         let response = try await lab.client.post(lab.url("a.test"), body: .bytes("abc".utf8), options: options)
         #expect(try await response.text() == "HTTP/2 abc")
         await lab.stop()
+    }
+}
+
+/// Reads the body of each response, and gives the response a body of the same bytes.
+private struct BodyKeeper: Interceptor {
+    func intercept(_ request: ClientRequest, next: InterceptorNext) async throws -> Response {
+        var response = try await next(request)
+        response.body = .bytes(try await response.collect(upTo: 1 << 20))
+        return response
     }
 }
 

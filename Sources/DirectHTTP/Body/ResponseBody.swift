@@ -6,8 +6,8 @@ import NIOPosix
 
 /// The body of a response as a stream. The socket is read only as fast as the body is consumed.
 ///
-/// The body can be read once. Reading it to the end or calling ``discard(upTo:)`` returns the connection to the pool; dropping
-/// the body before its end closes the connection.
+/// The body can be read once; reading it again after its end fails with `invalidRequest`. Reading it to the end or calling
+/// ``discard(upTo:)`` returns the connection to the pool; dropping the body before its end closes the connection.
 ///
 /// A server may accept a request with a 2xx status before it has read the request's body. The response's body then ends when the
 /// request's body is sent, and dropping the response ends the upload.
@@ -27,7 +27,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     private init(_ bytes: ByteBuffer) {
-        source = .bytes(NIOLockedValueBox(bytes))
+        source = .bytes(NIOLockedValueBox(StoredBody(rest: bytes)))
         codings = []
     }
 
@@ -38,10 +38,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let source: Source
         private let decoder: ContentDecoder?
+        private let isTooLate: Bool
 
         fileprivate init(source: Source, decoder: ContentDecoder?) {
             self.source = source
             self.decoder = decoder
+            isTooLate = source.isRead
         }
 
         /// The next piece; nil at the end.
@@ -57,6 +59,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         /// - Parameter actor: the actor of the caller.
         /// - Throws: ``DirectHTTPError``.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(DirectHTTPError) -> ByteBuffer? {
+            guard !isTooLate else { throw .bodyWasRead }
             guard let decoder else { return try await source.nextPiece() }
             while true {
                 if let plain = try decoder.next() { return plain }
@@ -71,7 +74,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// Creates the iterator. The body can be read only once.
+    /// Creates the iterator. It fails with `invalidRequest` if the body was already read to its end.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(source: source, decoder: codings.isEmpty ? nil : ContentDecoder(codings))
     }
@@ -80,7 +83,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
     ///
     /// - Parameter limit: The maximum number of bytes after decoding, at most 2 GiB. A larger body throws
     ///   `responseTooLarge` and closes the connection.
+    /// - Throws: ``DirectHTTPError``; `invalidRequest` if the body was already read to its end.
     public func collect(upTo limit: Int) async throws(DirectHTTPError) -> ByteBuffer {
+        guard !source.isRead else { throw .bodyWasRead }
         var whole = ByteBuffer()
         // A short body usually arrives with its head.
         if try isAllAtHand(&whole, limit) { return whole }
@@ -136,8 +141,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
 private enum Source: Sendable {
     case exchange(BodyOwner)
-    /// The unread bytes of a body in memory.
-    case bytes(NIOLockedValueBox<ByteBuffer>)
+    /// A body in memory.
+    case bytes(NIOLockedValueBox<StoredBody>)
 
     func nextPiece() async throws(DirectHTTPError) -> ByteBuffer? {
         if case .exchange(let owner) = self { return try await owner.exchange.nextPiece() }
@@ -149,12 +154,16 @@ private enum Source: Sendable {
         switch self {
         case .exchange(let owner):
             return owner.exchange.takePiece()
-        case .bytes(let rest):
-            let bytes = rest.withLockedValue { rest in
-                defer { rest = ByteBuffer() }
-                return rest
-            }
-            return .success(bytes.readableBytes > 0 ? bytes : nil)
+        case .bytes(let body):
+            return .success(body.withLockedValue { $0.take() })
+        }
+    }
+
+    /// Whether a reader got the end of the body.
+    var isRead: Bool {
+        switch self {
+        case .exchange(let owner): owner.exchange.isRead
+        case .bytes(let body): body.withLockedValue { $0.isRead }
         }
     }
 
@@ -162,6 +171,24 @@ private enum Source: Sendable {
     var isOnlyUploading: Bool { if case .exchange(let owner) = self { owner.exchange.isOnlyUploading } else { false } }
 
     func cancel() { if case .exchange(let owner) = self { owner.exchange.cancel() } }
+}
+
+private struct StoredBody: Sendable {
+    /// The bytes that were not read.
+    var rest: ByteBuffer
+    /// Whether a reader got the end.
+    private(set) var isRead = false
+
+    init(rest: ByteBuffer) { self.rest = rest }
+
+    mutating func take() -> ByteBuffer? {
+        guard rest.readableBytes > 0 else {
+            isRead = true
+            return nil
+        }
+        defer { rest = ByteBuffer() }
+        return rest
+    }
 }
 
 /// Cancels the exchange when the last reference to its body is gone.

@@ -97,6 +97,10 @@ extension DirectHTTPError {
         )
     }
 
+    static var bodyWasRead: DirectHTTPError {
+        DirectHTTPError(.invalidRequest, "the body was already read to its end: keep the result of the first reading")
+    }
+
     static var late: DirectHTTPError {
         DirectHTTPError(.deadlineExceeded, "the response was not complete in time")
     }

@@ -29,6 +29,8 @@ final class Exchange: Sendable {
         var bufferedBytes = 0
         var end: Result<HTTPFields?, DirectHTTPError>?
         var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
+        /// Whether a reader got the end of the body.
+        var isRead = false
         /// Whether the connection stopped reading until `bufferedBytes` falls to half the limit.
         var isStalled = false
         var isAbandoned = false
@@ -111,6 +113,9 @@ final class Exchange: Sendable {
         return try result.get()
     }
 
+    /// Whether a reader got the end of the body.
+    var isRead: Bool { state.withLockedValue { $0.isRead } }
+
     /// Whether the exchange has ended, with or without an error.
     var isOver: Bool { state.withLockedValue { $0.end != nil } }
 
@@ -168,7 +173,9 @@ final class Exchange: Sendable {
                 return (.success(piece), state.carrier)
             }
             switch state.end {
-            case .success: return (.success(nil), nil)
+            case .success:
+                state.isRead = true
+                return (.success(nil), nil)
             case .failure(let error): return (.failure(error), nil)
             case nil where waiter != nil && state.pieceWaiter != nil:
                 return (.failure(DirectHTTPError(.invalidRequest, "another task is reading the body")), nil)
@@ -246,8 +253,9 @@ final class Exchange: Sendable {
                 if let first = state.pieces.popFirst() {
                     state.bufferedBytes -= first.readableBytes
                     piece = .success(first)
-                } else {
-                    piece = state.end.map { $0.map { _ in nil } }
+                } else if let end = state.end {
+                    if case .success = end { state.isRead = true }
+                    piece = end.map { _ in nil }
                 }
                 if piece != nil { pieceWaiter = state.pieceWaiter.take() }
             }
