@@ -56,6 +56,15 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
         self.route = route
     }
 
+    /// Puts the origin before a message that does not name its host, such as "the server was silent for 60 seconds".
+    mutating func name(_ origin: Origin) {
+        let host = origin.host.text
+        // A name of one label, such as "server", may be a word of the message.
+        let isWord = host != "localhost" && !host.contains { ".:".contains($0) }
+        let isNamed = isWord ? message.contains("\(origin)") || message.hasPrefix(host) : message.contains(host)
+        if !isNamed { message = "\(origin): \(message)" }
+    }
+
     /// The message.
     public var description: String { message }
 

@@ -74,7 +74,9 @@ public struct Response: Sendable {
         do {
             return try await body.collect(upTo: limit)
         } catch {
-            throw BeelineError(error, hops: hops)
+            var error = BeelineError(error, hops: hops)
+            error.name(url.origin)
+            throw error
         }
     }
 }

@@ -22,6 +22,10 @@ extension CommandFailure {
     ///
     /// - Parameter shownURL: the URL of the transfer, for errors that belong to no request.
     func naming(_ error: BeelineError, shownURL: String) -> CommandFailure {
+        // The library's messages have the origin only, because a URL may have secrets.
+        if let url = error.failedURL, message.hasPrefix("\(url.origin): ") {
+            return CommandFailure(status, "\(url)\(message.dropFirst("\(url.origin)".count))", isQuiet: isQuiet)
+        }
         guard [BeelineError.Code.deadlineExceeded, .connectionLost, .idleTimeout].contains(error.code) else {
             return self
         }

@@ -105,6 +105,25 @@ struct ClientTests {
         await lab.stop()
     }
 
+    @Test("an error before and within the body names the origin, once")
+    func namesOrigin() async throws {
+        let lab = try await ClientLab { request in
+            guard request.path == "/body" else { return .raw(ending: .hangUp) }
+            return Reply(fields: [.contentLength: "100"], body: ["half"], ending: .hangUp)
+        }
+        let origin = try HTTPURL(lab.url("a.test")).origin
+        let head = await #expect(throws: BeelineError.self) { try await lab.client.get(lab.url("a.test", "/head?k=s")) }
+        #expect(head?.code == .connectionLost)
+        #expect(head?.message.hasPrefix("\(origin): the ") == true, "\(head as Any)")
+        let response = try await lab.client.get(lab.url("a.test", "/body"))
+        let body = await #expect(throws: BeelineError.self) { try await response.collect(upTo: 100) }
+        #expect(body?.code == .connectionLost)
+        #expect(body?.message.hasPrefix("\(origin): the ") == true, "\(body as Any)")
+        let refused = await #expect(throws: BeelineError.self) { try await lab.client.get("https://a.test:1/") }
+        #expect(refused?.message.hasPrefix("cannot connect to https://a.test:1: ") == true, "\(refused as Any)")
+        await lab.stop()
+    }
+
     @Test("the path of a request cannot change its host")
     func requestParts() async throws {
         let site = try await LoopbackOrigin.start { .text($0.target) }
