@@ -48,7 +48,8 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
     package init(_ error: DirectHTTPError, hops: [Hop] = [], route: Route = .direct) {
         self.init(
             error.code == .unresolved && route != .direct ? .proxyUnresolved : error.code,
-            error.message,
+            // A program does not see the client's engine.
+            error.code == .shutDown ? "the client was shut down: create a new one" : error.message,
             attempts: error.attempts,
             hops: hops,
             underlyingError: error.hasDetails ? error : error.underlyingError

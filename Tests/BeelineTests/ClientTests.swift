@@ -100,6 +100,7 @@ struct ClientTests {
         let lab = try await ClientLab(configure: { $0.resolver.check.allowsLocalAnswers = false }) { _ in .text("no") }
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }
         #expect(error?.code == .unresolved)
+        #expect(error?.message.hasPrefix("a.test was not resolved: no upstream gave") == true, "\(error as Any)")
         #expect((error?.underlyingError as? ResolutionError)?.code == .bogusAnswer)
         #expect(lab.site.connections.accepted == 0)
         await lab.stop()
@@ -121,6 +122,9 @@ struct ClientTests {
         #expect(body?.message.hasPrefix("\(origin): the ") == true, "\(body as Any)")
         let refused = await #expect(throws: BeelineError.self) { try await lab.client.get("https://a.test:1/") }
         #expect(refused?.message.hasPrefix("cannot connect to https://a.test:1: ") == true, "\(refused as Any)")
+        await lab.client.shutDown()
+        let ended = await #expect(throws: BeelineError.self) { try await lab.client.get(lab.url("a.test")) }
+        #expect(ended?.message.contains("the client was shut down") == true, "\(ended as Any)")
         await lab.stop()
     }
 

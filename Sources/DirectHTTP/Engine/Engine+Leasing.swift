@@ -280,7 +280,11 @@ extension Engine {
         case .failure(let error) where deadline.map({ $0 <= .now() }) ?? false:
             throw DirectHTTPError(.connectTimeout, "\(dialled.host) was not resolved in time", underlyingError: error)
         case .failure(let error):
-            throw DirectHTTPError(.unresolved, "\(dialled.host) was not resolved: \(error)", underlyingError: error)
+            let host = "\(dialled.host)"
+            var reason = "\(error)"
+            // The error of a resolver begins with the name.
+            if reason.hasPrefix("\(host): ") { reason.removeFirst(host.count + 2) }
+            throw DirectHTTPError(.unresolved, "\(host) was not resolved: \(reason)", underlyingError: error)
         }
     }
 }

@@ -262,7 +262,10 @@ final class ConnectionPool: Sendable {
         // If no connection is open and one is being opened, the endpoints do not answer. Otherwise all connections are busy.
         let isUnreachable = isOpeningFirst(key)
         let why =
-            isUnreachable ? "no connection to \(key.origin) in time" : "every connection to \(key.origin) stayed busy"
+            isUnreachable
+            ? "no connection to \(key.origin) in time"
+            : "every connection to \(key.origin) stayed busy until the time limit: raise connectionsPerOrigin or the limit, "
+                + "or send fewer requests at once"
         removeWaiter(waiter, key: key, code: isUnreachable ? .connectTimeout : .poolExhausted, message: why)
     }
 

@@ -81,7 +81,7 @@ struct PoolTests {
         #expect(refused?.message.contains("waitersPerOrigin") == true)
         let late = await #expect(throws: DirectHTTPError.self) { _ = try await waiter.value }
         #expect(late?.code == .poolExhausted)
-        #expect(late?.message.contains("stayed busy") == true)
+        #expect(late?.message.contains("stayed busy until the time limit: raise connectionsPerOrigin") == true)
         gate.open()
         _ = try await first
         await lab.stop()
