@@ -17,8 +17,11 @@ import NIOConcurrencyHelpers
 /// ```
 ///
 /// Names and values are stored as their exact octets, with all attributes. Only the owner can read the file, its write-ahead
-/// log and its shared-memory index. Call ``close()`` when the store is no longer needed. A store that is released without it
-/// closes its file soon after, but errors are not reported.
+/// log and its shared-memory index.
+///
+/// Keep the store as long as the jar is in use: the jar does not keep it. Call ``close()`` when both are no longer needed. A
+/// store that is released without it writes the changes so far and closes its file soon after, but errors are not reported, and
+/// later changes of the jar are not written.
 public final class CookieDatabase: Sendable {
     /// The jar. It stays usable in memory after the store is closed.
     public let jar: CookieJar

@@ -35,7 +35,7 @@ func upload(_ client: BeelineClient) async throws {
 
 func login(_ client: BeelineClient) async throws {
     let form = RequestBody.form(["user": "ada", "password": "lovelace"])
-    _ = try await client.post("https://shop.example/login", body: form)
+    try await client.post("https://shop.example/login", body: form).body.discard()
     let me = try await client.get("https://shop.example/me")  // logged in, whatever the address
     print(me.hop.cookiesSent, me.endpoint)
 }

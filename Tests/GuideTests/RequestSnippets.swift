@@ -90,6 +90,14 @@ func retryingPost(_ client: BeelineClient, _ orderID: String) async throws {
     print(response.tries)
 }
 
+func oneLimit(_ client: BeelineClient) async throws {
+    var options = RequestOptions()
+    options.limits = client.configuration.limits
+    options.limits?.total = .seconds(5)
+    let response = try await client.get("https://api.example.com/status", options: options)
+    print(response.status)
+}
+
 func hedging(_ client: BeelineClient) async throws {
     var options = RequestOptions()
     options.hedge = HedgePolicy(delay: .milliseconds(150))

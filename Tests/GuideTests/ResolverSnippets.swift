@@ -22,6 +22,13 @@ func resolveNames() async throws {
     await client.shutDown()
 }
 
+func ownUpstream(_ endpoint: Endpoint) -> ClientConfiguration {
+    var configuration = ClientConfiguration()
+    configuration.resolver.upstreams = [MyUpstream(at: endpoint)]
+    configuration.upstreams = []  // no others
+    return configuration
+}
+
 func keepAnswers() async throws {
     var configuration = ClientConfiguration()
     configuration.resolver.cache.store = AnswerDatabase(path: "/home/me/.cache/app/answers.sqlite")

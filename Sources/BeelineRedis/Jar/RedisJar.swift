@@ -21,7 +21,7 @@ import NIOConcurrencyHelpers
 ///
 /// Session cookies are shared too, and the server keeps them until they are deleted or the jar is unused for
 /// ``RedisJarConfiguration/idleLifetime``. Access times are not shared. Call ``close(within:)`` when the jar is no
-/// longer needed.
+/// longer needed. Keep this object until then: ``jar`` does not keep it, and is not shared any more after its release.
 public final class RedisJar: Sendable {
     /// The jar. It stays usable in memory after ``close(within:)``.
     public let jar: CookieJar
