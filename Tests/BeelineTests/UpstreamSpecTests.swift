@@ -32,6 +32,27 @@ struct UpstreamSpecTests {
         for (text, spec) in specs { #expect(try UpstreamSpec(parsing: text) == spec, "\(text)") }
     }
 
+    @Test("printing a client's configuration shows the accounts of its upstreams, but no secrets")
+    func printing() {
+        var configuration = ClientConfiguration()
+        configuration.upstreams = [
+            .aliyun(account: "100000", secret: "s3cret"),
+            .aliyun2(account: "100000", secret: "s3cret", encryption: .gcm(key: [UInt8](repeating: 171, count: 16))),
+            .baidu(account: "100000", secret: "s3cret"), .volcengine(account: "100000", secret: "s3cret", at: []),
+            .dnspod(.aes(id: "100000", key: "\u{7f}\u{7f}")), .dnspod(.token("s3cret")), .system,
+        ]
+        var dumped = ""
+        dump(configuration.upstreams, to: &dumped)
+        let texts = [
+            "\(configuration)", String(reflecting: configuration), "\(configuration.upstreams)", dumped,
+            "\(DNSPodForm.token("s3cret"))", "\(AliyunEncryption.cbc(key: [171, 171]))",
+        ]
+        for text in texts {
+            #expect(!["s3cret", "171, 171", "127, 127"].contains { text.contains($0) }, "\(text)")
+        }
+        #expect(dumped.contains("100000"))
+    }
+
     @Test("secrets are read from files, without surrounding white space")
     func secrets() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("spec-\(UUID().uuidString)")
