@@ -120,7 +120,11 @@ struct ObservabilityTests {
         }
         _ = try await retried.text()
         let entries = handler.entries
-        #expect(entries.filter { $0.message == "request done" }.count == 5)
+        let done = entries.filter { $0.message == "request done" }
+        #expect(done.count == 5)
+        // The attributes have the same values as those of a span.
+        #expect(done.allSatisfy { $0.metadata["network.peer.address"] == "127.0.0.1" })
+        #expect(done.allSatisfy { $0.metadata["network.peer.port"] == "\(lab.site.port)" })
         #expect(
             entries.filter { $0.level == .info }.map(\.message)
                 == Array(repeating: "request will be tried again", count: 2)

@@ -90,7 +90,8 @@ struct HopObservation: Sendable {
                 "request done",
                 metadata: metadata([
                     "http.response.status_code": "\(status)", "network.protocol.version": "\(version)",
-                    "network.peer.address": "\(hop.endpoint)", "http.response.body.size": "\(bytes)",
+                    "network.peer.address": "\(hop.endpoint.address)", "network.peer.port": "\(hop.endpoint.port)",
+                    "http.response.body.size": "\(bytes)",
                     "beeline.resolution.source": "\(hop.resolution.map { "\($0.source)" } ?? "none")",
                     "beeline.connection.reused": "\(hop.isReused)",
                 ])
