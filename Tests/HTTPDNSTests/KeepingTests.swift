@@ -365,6 +365,27 @@ struct KeepingTests {
         #expect(resolution.upstream == "one")
     }
 
+    @Test("an answer from before the running resolver finds the network stays, and is used after a restart in it")
+    func answersBeforeTheNetwork() async throws {
+        let store = MemoryStore()
+        for isRestart in [false, true] {
+            let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")))
+            let resolver = Self.resolver([upstream], clock: ManualClock(), at: 1_000) {
+                $0.cache.store = store
+                $0.network.monitor = NetworkTests.ScriptedMonitor()
+            }
+            if !isRestart { _ = try await resolver.resolve(Self.www) }
+            let running = Task { await resolver.run() }
+            await until { resolver.network.id == "home" && resolver.cachedNames == 1 }
+            #expect(try await resolver.resolve(Self.www).source == .cached)
+            running.cancel()
+            await running.value
+            #expect(store.answers.withLockedValue { $0 }.map(\.network) == ["home"])
+            #expect(upstream.questions.count == (isRestart ? 0 : 1))
+            await resolver.shutDown()
+        }
+    }
+
     @Test("a name with only one family cached can be resolved for both families without a crash")
     func oneFamilyThenBoth() async throws {
         let clock = ManualClock()

@@ -366,6 +366,7 @@ struct NetworkTests {
         configuration.families = .v4
         configuration.network.monitor = monitor
         let resolver = Resolver(configuration, clock: clock)
+        await resolver.networkChanged(to: Network(id: "before", families: .both))
         // A name is in use after its second resolution.
         for _ in 0..<2 { _ = try await resolver.resolve(host("www.example.com")) }
         let running = Task { await resolver.run() }

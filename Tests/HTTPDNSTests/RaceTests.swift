@@ -218,7 +218,7 @@ struct RaceTests {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .silence, .silence, .silence)
         let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.network.monitor = monitor }
         let running = Task { await resolver.run() }
-        await until { resolver.state.withLockedValue { $0.machine.answers.scope } == 2 }
+        await until { resolver.network.id == "home" }
         for _ in 0..<3 { _ = try await resolver.resolve(Self.www) }
         for id in ["dead", "work"] {
             monitor.change(to: Network(id: id, families: .both))

@@ -35,6 +35,8 @@ extension LookupMachine {
         // Changes around the lookups
         /// A connection attempt to an endpoint of a name ended.
         case attemptEnded(AttemptOutcome, at: Endpoint, of: Host)
+        /// The resolver found the machine's network, which was unknown.
+        case networkFound(Network)
         /// The machine is in another network.
         case networkChanged(Network)
         /// The NAT64 prefixes of a network were found.

@@ -19,6 +19,14 @@ extension LookupMachine {
         actions.append(.announce(network))
     }
 
+    /// Uses the answers so far in the first network that is found: it was the same one before, and only not known.
+    mutating func networkFound(_ network: Network) {
+        // The program may have set a network meanwhile.
+        guard ranking.network == .unknown else { return }
+        scopes.nameFirst(network.id)
+        networkChanged(to: network)
+    }
+
     /// The names to ask for again in the present network. Without a network, and after a failure, they wait for the
     /// next network.
     var namesToAskAgain: [Host] { ranking.network == .unknown ? [] : unanswered }

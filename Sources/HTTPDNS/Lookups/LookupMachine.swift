@@ -89,6 +89,7 @@ struct LookupMachine {
         case .batchAnswered(let batch, let result): batchAnswered(batch, with: result, now: now)
         case .timePassed: timePassed(now: now)
         case .attemptEnded(let outcome, let endpoint, let host): attemptEnded(outcome, at: endpoint, of: host, now: now)
+        case .networkFound(let network): networkFound(network)
         case .networkChanged(let network): networkChanged(to: network)
         case .nat64Found(let prefixes, let network): nat64Found(prefixes, in: network)
         case .answeredAgain(let host): unanswered.removeAll { $0 == host }

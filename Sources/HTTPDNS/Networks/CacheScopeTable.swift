@@ -26,6 +26,11 @@ struct CacheScopeTable {
     /// The scope of the current network.
     var current: CacheScope { all.last?.scope ?? 1 }
 
+    /// Gives the scope of the unknown network to the first network that is found, if no other has answers.
+    mutating func nameFirst(_ id: String) {
+        if all.count == 1, all[0].id.isEmpty { all[0].id = id }
+    }
+
     /// Makes a network the current one.
     ///
     /// - Returns: The scope of the network that is evicted, if any.

@@ -27,7 +27,8 @@ extension Resolver {
     ///   not restarted.
     /// - Returns: The names to ask for again.
     func begin(in network: Network, isFirst: Bool) async -> [Host] {
-        handle(.networkChanged(network), now: time.now())
+        // ``run()`` may have found the first network already.
+        if !isFirst || network != self.network { handle(.networkChanged(network), now: time.now()) }
         let (hosts, generation) = state.withLockedValue { ($0.machine.namesToAskAgain, $0.machine.health.generation) }
         let isKnown = await findNAT64()
         // Resume the waiters only after all of the above is done.

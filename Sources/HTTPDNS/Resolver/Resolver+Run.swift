@@ -27,9 +27,10 @@ extension Resolver {
     /// }
     /// ```
     public func run() async {
+        let isNetworkNew = findNetwork()
         await restore()
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.watchNetwork() }
+            group.addTask { await self.watchNetwork(isNew: isNetworkNew) }
             group.addTask { await self.watchSwitch() }
             group.addTask { await self.writeRegularly() }
             group.addTask { await self.countRegularly() }
@@ -95,13 +96,24 @@ extension Resolver {
 
     // MARK: Background work
 
-    private func watchNetwork() async {
+    /// Finds the network if it is unknown. Called before the store is read, because the answers so far belong to this network only
+    /// if no other has answers.
+    private func findNetwork() -> Bool {
+        guard network == .unknown, let found = configuration.network.monitor?.current(), found != .unknown else {
+            return false
+        }
+        handle(.networkFound(found), now: time.now())
+        return true
+    }
+
+    /// - Parameter isNew: Whether ``findNetwork()`` found the network.
+    private func watchNetwork(isNew: Bool) async {
         guard let monitor = configuration.network.monitor else { return }
         let changes = monitor.changes()
         var last = monitor.current()
         // Asking again takes long in a network that does not answer; run it in a task so that the next change is seen.
         var asking: Task<Void, Never>?
-        if last != network {
+        if isNew || last != network {
             let hosts = await begin(in: last, isFirst: true)
             asking = Task { await self.askAgain(hosts) }
         }
