@@ -16,7 +16,8 @@ public import Names
 /// await client.shutDown()
 /// ```
 ///
-/// One client can serve any number of tasks. It holds sockets and a resolver; ``shutDown(after:)`` closes both.
+/// One client can serve any number of tasks. It holds sockets and a resolver; ``shutDown(after:)`` closes both. A client that is
+/// released without it closes its idle connections after `EngineConfiguration.keepIdle`.
 public final class BeelineClient: Sendable {
     /// The version of this library, of the command and of its packages.
     public static let version = "0.2.0"
