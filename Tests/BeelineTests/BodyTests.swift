@@ -196,6 +196,23 @@ struct BodyTests {
         await site.stop()
     }
 
+    @Test("a compressed body that was read in part is not decoded from its middle, and the error says why")
+    func secondIterator() async throws {
+        let text = String(repeating: "plain text, ", count: 20_000)
+        let site = try await LoopbackOrigin.start { _ in .text(text).compressed(.gzip) }
+        let client = try plainClient()
+        let response = try await client.get(site.url())
+        var pieces = response.body.makeAsyncIterator()
+        let first = try await pieces.next()?.readableBytes ?? 0
+        let error = await #expect(throws: BeelineError.self) { try await response.collect(upTo: 1 << 20) }
+        #expect(error?.code == .invalidRequest && error?.message.contains("first iterator") == true, "\(error as Any)")
+        var count = first
+        while let piece = try await pieces.next() { count += piece.readableBytes }
+        #expect(count == text.utf8.count)
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test("a request with a Range offers no codings, because part of a coded body cannot be decoded")
     func ranges() async throws {
         let site = try await LoopbackOrigin.start { .text($0.fields[.acceptEncoding] ?? "-") }

@@ -38,12 +38,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let source: Source
         private let decoder: ContentDecoder?
-        private let isTooLate: Bool
+        private let mistake: DirectHTTPError?
 
         fileprivate init(source: Source, decoder: ContentDecoder?) {
             self.source = source
             self.decoder = decoder
-            isTooLate = source.isRead
+            mistake = source.isRead ? .bodyWasRead : decoder != nil && source.isBegun ? .bodyIsBegun : nil
         }
 
         /// The next piece; nil at the end.
@@ -59,7 +59,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         /// - Parameter actor: the actor of the caller.
         /// - Throws: ``DirectHTTPError``.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(DirectHTTPError) -> ByteBuffer? {
-            guard !isTooLate else { throw .bodyWasRead }
+            if let mistake { throw mistake }
             guard let decoder else { return try await source.nextPiece() }
             while true {
                 if let plain = try decoder.next() { return plain }
@@ -74,7 +74,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// Creates the iterator. It fails with `invalidRequest` if the body was already read to its end.
+    /// Creates the iterator. It fails with `invalidRequest` if the body was already read to its end, or if it is decoded and a part
+    /// of it was read.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(source: source, decoder: codings.isEmpty ? nil : ContentDecoder(codings))
     }
@@ -158,6 +159,9 @@ private enum Source: Sendable {
             return .success(body.withLockedValue { $0.take() })
         }
     }
+
+    /// Whether a reader got a piece of a response's body.
+    var isBegun: Bool { if case .exchange(let owner) = self { owner.exchange.isBegun } else { false } }
 
     /// Whether a reader got the end of the body.
     var isRead: Bool {

@@ -101,6 +101,11 @@ extension DirectHTTPError {
         DirectHTTPError(.invalidRequest, "the body was already read to its end: keep the result of the first reading")
     }
 
+    /// A second iterator would begin to decode in the middle.
+    static var bodyIsBegun: DirectHTTPError {
+        DirectHTTPError(.invalidRequest, "a part of the compressed body was read: go on with the first iterator")
+    }
+
     static var late: DirectHTTPError {
         DirectHTTPError(.deadlineExceeded, "the response was not complete in time")
     }

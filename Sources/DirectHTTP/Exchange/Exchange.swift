@@ -29,6 +29,8 @@ final class Exchange: Sendable {
         var bufferedBytes = 0
         var end: Result<HTTPFields?, DirectHTTPError>?
         var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
+        /// Whether a reader got a piece of the body.
+        var isBegun = false
         /// Whether a reader got the end of the body.
         var isRead = false
         /// Whether the connection stopped reading until `bufferedBytes` falls to half the limit.
@@ -113,6 +115,9 @@ final class Exchange: Sendable {
         return try result.get()
     }
 
+    /// Whether a reader got a piece of the body.
+    var isBegun: Bool { state.withLockedValue { $0.isBegun } }
+
     /// Whether a reader got the end of the body.
     var isRead: Bool { state.withLockedValue { $0.isRead } }
 
@@ -165,6 +170,7 @@ final class Exchange: Sendable {
     func takePiece(orWait waiter: UnsafeContinuation<PieceResult, Never>? = nil) -> PieceResult? {
         let (result, carrier) = state.withLockedValue { state -> (PieceResult?, (any ExchangeCarrier)?) in
             if let piece = state.pieces.popFirst() {
+                state.isBegun = true
                 state.bufferedBytes -= piece.readableBytes
                 guard state.isStalled, state.bufferedBytes <= limits.bufferedBytes / 2 else {
                     return (.success(piece), nil)
@@ -251,6 +257,7 @@ final class Exchange: Sendable {
             }
             if state.pieceWaiter != nil {
                 if let first = state.pieces.popFirst() {
+                    state.isBegun = true
                     state.bufferedBytes -= first.readableBytes
                     piece = .success(first)
                 } else if let end = state.end {
