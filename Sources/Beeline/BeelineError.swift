@@ -58,7 +58,7 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Puts the origin before a message that does not name its host, such as "the server was silent for 60 seconds".
-    mutating func name(_ origin: Origin) {
+    mutating func addOrigin(_ origin: Origin) {
         let host = origin.host.text
         // A name of one label, such as "server", may be a word of the message.
         let isWord = host != "localhost" && !host.contains { ".:".contains($0) }

@@ -75,7 +75,7 @@ public struct Response: Sendable {
             return try await body.collect(upTo: limit)
         } catch {
             var error = BeelineError(error, hops: hops)
-            error.name(url.origin)
+            error.addOrigin(url.origin)
             throw error
         }
     }

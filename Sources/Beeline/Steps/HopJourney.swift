@@ -154,7 +154,7 @@ struct HopJourney {
     ) -> BeelineError {
         var error = BeelineError(error, hops: hops, route: routing.route)
         error.failedURL = hop.url
-        error.name(hop.url.origin)
+        error.addOrigin(hop.url.origin)
         if hop.isUpgraded { error.message += " (the URL was http; \(hop.upgradeReason))" }
         observation?.failed(error)
         return error

@@ -23,7 +23,7 @@ extension LookupMachine {
     mutating func networkFound(_ network: Network) {
         // The program may have set a network meanwhile.
         guard ranking.network == .unknown else { return }
-        scopes.nameFirst(network.id)
+        scopes.nameFirstNetwork(network.id)
         networkChanged(to: network)
     }
 

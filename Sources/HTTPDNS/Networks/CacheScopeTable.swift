@@ -27,7 +27,7 @@ struct CacheScopeTable {
     var current: CacheScope { all.last?.scope ?? 1 }
 
     /// Gives the scope of the unknown network to the first network that is found, if no other has answers.
-    mutating func nameFirst(_ id: String) {
+    mutating func nameFirstNetwork(_ id: String) {
         if all.count == 1, all[0].id.isEmpty { all[0].id = id }
     }
 
