@@ -33,6 +33,12 @@ func upload(_ client: BeelineClient) async throws {
     }
 }
 
+func search(_ client: BeelineClient) async throws {
+    let url = try HTTPURL("https://api.example.com/search").adding(query: ["q": "bees & honey", "page": "2"])
+    let found = try await client.get("\(url)")
+    print(found.status)
+}
+
 func login(_ client: BeelineClient) async throws {
     let form = RequestBody.form(["user": "ada", "password": "lovelace"])
     try await client.post("https://shop.example/login", body: form).body.discard()

@@ -149,6 +149,23 @@ struct HTTPURLTests {
         #expect(throws: NameError.self) { try HTTPURL(origin: origin, path: "/a\r\nb") }
     }
 
+    @Test(
+        "parameters are added to a query, with every character that has a meaning there encoded",
+        arguments: [
+            ("https://h", "https://h/?q=bees%20%26%20honey%2B%C3%BC&%3F=%2541%2F%23%3D&e="),
+            ("https://h/p?", "https://h/p?q=bees%20%26%20honey%2B%C3%BC&%3F=%2541%2F%23%3D&e="),
+            ("https://h//p?x=%20#f", "https://h//p?x=%20&q=bees%20%26%20honey%2B%C3%BC&%3F=%2541%2F%23%3D&e=#f"),
+        ]
+    )
+    func addsQuery(_ text: String, _ result: String) throws {
+        let url = try HTTPURL(text)
+        #expect(try url.adding(query: ["q": "bees & honey+ü", "?": "%41/#=", "e": ""]).description == result)
+        let none: [(name: String, value: String)] = []
+        #expect(try url.adding(query: none) == url)
+        #expect(try HTTPURL("https://u:p@h").adding(query: [("a", "b"), ("a", "c")]).user == "u")
+        #expect(throws: NameError.self) { try url.adding(query: ["a": String(repeating: "a", count: 65_536)]) }
+    }
+
     @Test("a URL is built from a request's pseudo-header fields")
     func ofRequest() throws {
         #expect(try HTTPURL(scheme: "https", authority: "H:443", path: "/a?b").description == "https://h/a?b")
