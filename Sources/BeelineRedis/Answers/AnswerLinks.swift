@@ -82,7 +82,7 @@ struct AnswerLinks: Sendable {
         let end = ContinuousClock.now + connector.timeout
         var indices: [Route: [Int]] = [:]
         for (index, command) in commands.enumerated() { indices[route(command), default: []].append(index) }
-        for _ in 0...RedisRedirection.limit {
+        for _ in 0...RedisRedirection.maxCount {
             var redirected: [Route: [Int]] = [:]
             for (route, indices) in indices where route.shard == nil || ContinuousClock.now < end {
                 guard let values = exchange(indices.map { commands[$0] }, route) else {
@@ -102,7 +102,7 @@ struct AnswerLinks: Sendable {
             guard !redirected.isEmpty else { return replies }
             indices = redirected
         }
-        faults.append(RedisRedirection.circle)
+        faults.append(RedisRedirection.tooMany)
         return replies
     }
 

@@ -5,9 +5,10 @@
 struct RedisRedirection: Hashable, Sendable {
     /// The number of slots of a cluster. Each key belongs to one.
     static let slots = 16_384
-    /// The maximum number of redirections of one command, and the reason to report above it.
-    static let limit = 4
-    static let circle = "the cluster redirects in a circle"
+    /// The maximum number of redirections of one command.
+    static let maxCount = 4
+    /// The reason to report above ``maxCount``.
+    static let tooMany = "the cluster redirects in a circle"
 
     let slot: Int
     /// The server that has the key.

@@ -52,7 +52,7 @@ final class RedisSession: Sendable {
         if reconnects, let link = state.withLockedValue({ $0.link }), !link.isUsable { close(link) }
         var mayReconnect = reconnects && isOpen
         var redirections = 0
-        while redirections <= RedisRedirection.limit {
+        while redirections <= RedisRedirection.maxCount {
             let link = try open()
             guard var replies = link.exchange(commands, limits: limits, within: limit) else {
                 // An interrupted connection is no longer the present one.
@@ -85,7 +85,7 @@ final class RedisSession: Sendable {
             }
             return replies
         }
-        throw RedisFault(reason: RedisRedirection.circle)
+        throw RedisFault(reason: RedisRedirection.tooMany)
     }
 
     private func open() throws(RedisFault) -> RedisLink {

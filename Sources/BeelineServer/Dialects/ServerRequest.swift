@@ -137,7 +137,7 @@ struct ServerReply: Sendable {
     }
 
     /// The reply to a request with no Host or several (RFC 9112 §3.2).
-    static var hostCount: ServerReply { text("the request has no Host, or several: send one", status: 400) }
+    static var hostCount: ServerReply { text("a request needs exactly one Host field", status: 400) }
 
     static var limited: ServerReply {
         var reply = text("too many questions: try again in a second", status: 429)

@@ -109,7 +109,7 @@ struct FileConnection: Sendable {
     ) async throws(StoreError) -> Result {
         let result: Swift.Result<Result, StoreError> = await withCheckedContinuation { continuation in
             DispatchQueue(label: "beeline.store.opening").async {
-                continuation.resume(returning: Swift.Result { () throws(StoreError) in try body() })
+                continuation.resume(returning: Swift.Result(catching: body))
             }
         }
         return try result.get()

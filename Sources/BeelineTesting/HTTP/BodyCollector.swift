@@ -4,12 +4,15 @@ import Crypto
 
 /// Keeps the first bytes of a body, and counts and hashes all of it.
 struct BodyCollector {
+    /// The number of bytes that are kept by default: 1 MiB.
+    static let keptBytes = 1 << 20
+
     private var kept: [UInt8] = []
     private var size = 0
     private var hash = SHA256()
     private let limit: Int
 
-    init(limit: Int = 1 << 20) {
+    init(limit: Int = keptBytes) {
         self.limit = limit
     }
 

@@ -8,14 +8,14 @@ extension RawConnection {
     /// - Parameter bodyLimit: The maximum number of body bytes to keep. Further bytes are only counted and hashed. Default 1
     ///   MiB.
     /// - Throws: ``TestingError`` with code `badInput` for an invalid request and `closed` for an incomplete one.
-    package func receiveRequest(bodyLimit: Int = 1 << 20) async throws -> ReceivedRequest? {
+    package func receiveRequest(bodyLimit: Int = BodyCollector.keptBytes) async throws -> ReceivedRequest? {
         guard var request = try await receiveHead() else { return nil }
         try await receiveBody(of: &request, limit: bodyLimit)
         return request
     }
 
     /// Reads the body and the trailers that the head announces.
-    func receiveBody(of request: inout ReceivedRequest, limit: Int = 1 << 20) async throws {
+    func receiveBody(of request: inout ReceivedRequest, limit: Int = BodyCollector.keptBytes) async throws {
         var body = BodyCollector(limit: limit)
         if let coding = request.fields[.transferEncoding] {
             guard coding.lowercased() == "chunked" else {

@@ -23,8 +23,8 @@ public final class UpstreamServer: Sendable, LoopbackServer {
     /// The names of the service.
     public let zone: Zone
     private let origin: LoopbackOrigin
-    package var listener: LoopbackListener { origin.listener }
     private let log: Watched<[Query]>
+    package var listener: LoopbackListener { origin.listener }
 
     /// A received query.
     public struct Query: Sendable {

@@ -21,7 +21,8 @@ struct WebSocketAssembler {
         var emptyFragments = 0
     }
 
-    /// The maximum number of empty fragments of a message. They are no bytes, so `maxBytes` does not bound them.
+    /// The maximum number of empty fragments of a message. They have no bytes, so `maxBytes` does not bound their
+    /// number.
     static let maxEmptyFragments = 65_536
 
     private let maxBytes: Int

@@ -42,7 +42,7 @@ extension LookupMachine {
         return asked.isEmpty || asked.contains { !health.isDown($0, now: now) }
     }
 
-    /// Whether an upstream is a table that the user wrote. It says nothing about other names, and is never down.
+    /// Whether an upstream is a table that the user wrote. A table says nothing about other names, and is never down.
     func isTable(_ upstream: Int) -> Bool { upstreams[upstream].kind == .fixed }
 
     private var tables: [Int] { configuration.upstreams.indices.filter { isTable($0) } }
@@ -114,12 +114,12 @@ extension LookupMachine {
             reachable: ranking.network.reachableFamilies
         )
         guard case .race(let width) = configuration.order.kind else { return plan }
-        let tables = candidates.prefix { isTable($0.upstream) }.count
-        if tables == 0 {
+        let tableCount = candidates.prefix { isTable($0.upstream) }.count
+        if tableCount == 0 {
             plan.atOnce = width
         } else {
             // The race begins after the tables: each of its upstreams is followed by the next without a pause.
-            for index in candidates.indices.dropFirst(tables).prefix(width - 1) {
+            for index in candidates.indices.dropFirst(tableCount).prefix(width - 1) {
                 plan.candidates[index].hedgeAfter = .zero
             }
         }

@@ -324,14 +324,15 @@ struct UpstreamSchedule {
         outcome.answer = denial.answer
     }
 
-    private mutating func takeActions() -> [Action] {
-        defer { actions = [] }
-        return actions
-    }
-
     private mutating func end() {
         isOver = true
         asked = []
         actions.append(.end(outcome))
+    }
+
+    /// Returns the actions of this event, and forgets them.
+    private mutating func takeActions() -> [Action] {
+        defer { actions = [] }
+        return actions
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DirectHTTP
-import NIOConcurrencyHelpers
-import NIOCore
 import NIOPosix
 
 /// Asks upstreams, and reports their checked answers to the ``LookupMachine``.

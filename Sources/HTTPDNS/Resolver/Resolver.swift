@@ -22,7 +22,7 @@ public final class Resolver: Sendable {
     public let configuration: ResolverConfiguration
 
     let time: Timekeeper
-    /// The upstreams, and the system last.
+    /// See ``ResolverConfiguration/allUpstreams``.
     let upstreams: [any Upstream]
     /// Whether an upstream can be asked for HTTPS records.
     let carriesRecords: Bool

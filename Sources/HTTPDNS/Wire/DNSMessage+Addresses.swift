@@ -13,8 +13,8 @@ extension DNSMessage {
     }
 
     /// The records of this response for the question, after the checks of a stub resolver. The message must be a
-    /// complete response to the question; the caller has compared the ID. The records must belong to the name or to its
-    /// chain of CNAMEs.
+    /// complete response to the question; the caller has compared its ID, if it has one. The records must belong to the name
+    /// or to its chain of CNAMEs.
     ///
     /// - Throws: ``UpstreamError`` with code `wrongAnswer`, `malformedAnswer`, `truncatedAnswer`, `lookupFailed` or
     ///   `questionRefused`.

@@ -112,9 +112,9 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     // MARK: The answer
 
     private func content(of body: JSONValue) throws(UpstreamError) -> JSONValue {
-        guard let data = body["data"] else { throw UpstreamError.unknownForm }
+        guard let data = body["data"] else { throw .unknownForm }
         guard let cipher else {
-            guard data.object != nil else { throw UpstreamError.unknownForm }
+            guard data.object != nil else { throw .unknownForm }
             return data
         }
         // An unencrypted reply to an encrypted question may be forged.

@@ -62,7 +62,7 @@ final class AliyunAccount: Sendable {
                 let body = JSONValue(reply.body)
                 if let error = AliyunError.error(in: reply, body: body) { throw error }
                 try reply.requireSuccess(hasAccount: self.secret != nil && service.isAuthenticated)
-                guard let body else { throw UpstreamError.unknownForm }
+                guard let body else { throw .unknownForm }
                 return try read(body)
             }
         )

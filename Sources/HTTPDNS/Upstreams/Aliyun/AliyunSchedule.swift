@@ -37,7 +37,7 @@ struct AliyunSchedule: Hashable, Sendable {
     ///
     /// The ports in the answer are for plain HTTP; TLS uses `securePort`.
     init(_ body: JSONValue, isSecure: Bool, securePort: UInt16 = 443) throws(UpstreamError) {
-        guard let v4 = body["service_ip"]?.array else { throw UpstreamError.unknownForm }
+        guard let v4 = body["service_ip"]?.array else { throw .unknownForm }
         var endpoints: [Endpoint] = []
         for (list, ports, family) in [
             (v4, body["service_ip_port"], IPAddress.Family.v4),
@@ -46,7 +46,7 @@ struct AliyunSchedule: Hashable, Sendable {
             let ports = isSecure ? [] : ports?.array ?? []
             for (index, text) in list.prefix(Self.maxAddresses).enumerated() {
                 guard let address = text.string.flatMap({ IPAddress($0) }), address.family == family else {
-                    throw UpstreamError.unknownForm
+                    throw .unknownForm
                 }
                 let port = index < ports.count ? ports[index].integer.flatMap { UInt16(exactly: $0) } : nil
                 endpoints.append(Endpoint(address, port: port ?? (isSecure ? securePort : 80)))
