@@ -101,6 +101,19 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0, 1], now: Self.at(600)) == .init(upstreams: [0, 1]))
     }
 
+    @Test("a timeout that an upstream reports does not count if another question was answered meanwhile")
+    func reportedTimeout() {
+        let timeout = UpstreamSchedule.Event.failed(upstream: 0, .v4, UpstreamError(.timeLimit, "no answer"))
+        var health = Self.health()
+        let answer = UpstreamSchedule.Event.answered(upstream: 0, .v4, Answer())
+        health.record(answer, after: .zero, now: Self.at(9))
+        // All three questions were asked before the answer.
+        for _ in 1...3 { health.record(timeout, after: .seconds(2), now: Self.at(10)) }
+        #expect(!health.isDown(0, now: Self.at(10)))
+        for second in 20...22 { health.record(timeout, after: .seconds(2), now: Self.at(second)) }
+        #expect(health.isDown(0, now: Self.at(22)))
+    }
+
     @Test("a change of network clears the failures of all upstreams")
     func networkChanged() {
         var health = Self.health(down: [0, 1])

@@ -130,7 +130,16 @@ extension LookupMachine {
             times[upstream].record(time, isAnswer: isAnswer)
         }
         // Results of questions from another network do not count.
-        if let time, question.context.generation == health.generation { health.record(event, after: time, now: now) }
+        if let time, question.context.generation == health.generation {
+            // A service may know only the names of an account, and refuse the name that the resolver asks for by itself.
+            let isRefusal = if case .failure(let error) = result { error.code.reaction == .leaveAlone } else { false }
+            if !isRefusal || question.context.request.host != Self.knownName {
+                health.record(event, after: time, now: now)
+            }
+            if case .failure(let error) = result, error.code.reaction == .tryElsewhere, error.code != .busy {
+                checkOutage(of: upstream, in: question.context.scope, now: now)
+            }
+        }
         let next = lookups.change(question.id.lookup) { lookup in
             lookup.questions.removeAll { $0 == question.id }
             return lookup.schedule.event(event, now: now)
@@ -157,8 +166,9 @@ extension LookupMachine {
             switch decision {
             case .ask(let upstream, let families): ask(upstream, for: families, of: id)
             case .cancel(let upstream, let silentSince):
-                if let silentSince, lookups[id]?.context.generation == health.generation {
+                if let silentSince, let context = lookups[id]?.context, context.generation == health.generation {
                     health.timedOut(upstream, askedAt: silentSince, now: now)
+                    checkOutage(of: upstream, in: context.scope, now: now)
                 }
                 for question in lookups.takeQuestions(of: id, to: upstream) { actions.append(.stopAsking(question)) }
             case .deliver(let outcome): deliver(outcome, to: id, now: now)

@@ -49,12 +49,32 @@ extension LookupMachine {
 
     private var notTables: [Int] { configuration.upstreams.indices.filter { !isTable($0) } }
 
-    /// Asks an upstream that is due for a probe, if all are down. The name policy does not apply: the name belongs to
-    /// the DNS itself.
+    /// Asks an upstream that is due for a probe, if all are down.
     mutating func probe(now: Moment) {
-        guard isOn, !isClosed, !canAsk(now: now), let host = try? Host("a.root-servers.net"),
+        guard isOn, !isClosed, !canAsk(now: now),
             let upstream = health.choose(among: notTables, now: now).upstreams.first
         else { return }
+        askForKnownName(upstream, now: now)
+    }
+
+    /// Asks an upstream that has failed for another name if all upstreams are now down, at most once a second. A name whose
+    /// own servers are silent, or whose answer does not arrive whole, looks like an upstream that is down. A program that asks
+    /// for it again and again would otherwise take every probe, and other names would get no answer. Names that are asked before
+    /// the upstream answers still fail.
+    mutating func checkOutage(of upstream: Int, in scope: CacheScope, now: Moment) {
+        // The scopes of probes are not kept: a probe that fails starts no further one.
+        guard isOn, !isClosed, scope.isKept, notTables.contains(upstream), !canAsk(now: now),
+            now - outageCheckedAt >= .seconds(1)
+        else { return }
+        outageCheckedAt = now
+        askForKnownName(upstream, now: now)
+    }
+
+    /// A name that every resolver knows. The name policy does not apply to it: it belongs to the DNS itself.
+    static let knownName = try? Host("a.root-servers.net")
+
+    private mutating func askForKnownName(_ upstream: Int, now: Moment) {
+        guard let host = Self.knownName else { return }
         startProbe(of: upstream, with: LookupRequest(host: host, families: .v4), now: now)
     }
 

@@ -47,6 +47,8 @@ struct LookupMachine {
     /// Names that were in use and have not been answered since the network changed.
     var unanswered: [Host] = []
     private(set) var isClosed = false
+    /// When ``checkOutage(of:in:now:)`` asked last.
+    var outageCheckedAt = Moment.past
     /// The moment of the last ``Action/wake(at:)``.
     private var wakesAt = Moment.never
     /// The actions of the present event.

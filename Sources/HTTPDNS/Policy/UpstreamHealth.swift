@@ -130,6 +130,8 @@ extension UpstreamHealth {
         case .answered(let upstream, _, _):
             succeeded(upstream, after: time)
             states[upstream].answeredAt = now
+        case .failed(let upstream, _, let error) where error.code == .timeLimit:
+            timedOut(upstream, askedAt: now - time, now: now)
         case .failed(let upstream, _, let error): failed(upstream, with: error, now: now)
         case .tick: break
         }
