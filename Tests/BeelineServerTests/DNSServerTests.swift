@@ -86,12 +86,13 @@ struct DNSServerTests {
     private func service(
         _ double: MessageDouble,
         rules: String = "",
+        zones: ZoneFiles? = nil,
         change: (inout DNSServerConfiguration) -> Void = { _ in }
     ) throws -> DNSService {
         var configuration = DNSServerConfiguration()
         change(&configuration)
         let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
-        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        var answerer = Answerer(resolver: resolver, zones: try zones ?? ZoneFiles([]))
         var names = NameRules()
         names.add(parsing: rules)
         answerer.rules = names
@@ -143,6 +144,22 @@ struct DNSServerTests {
         _ = try await reply("a.example", Self.text, flags: [1, 0])
         #expect(try await reply("a.example", Self.text).answers.count == 1)
         #expect(double.questions.count == 1)
+    }
+
+    @Test("a query without RD for an alias that leads out of its zone gets the alias (RFC 1034 §4.3.2)")
+    func aliasWithoutRecursion() async throws {
+        let file = try ListFolder("$ORIGIN c.test.\n$TTL 60\n@ SOA a b 1 1 1 1 1\nx CNAME y\ny CNAME a.example.\n")
+        let double = MessageDouble { MessageDouble.text($0) }
+        let service = try service(double, zones: try ZoneFiles([file.path]))
+        func reply(flags: [UInt8]) async throws -> DNSMessage {
+            try DNSMessage(octets: try #require(await ask(service, query("x.c.test", Self.text, flags: flags))))
+        }
+        let partial = try await reply(flags: [0, 0])
+        #expect(partial.flags.responseCode == .noError && partial.flags.isAuthoritative)
+        #expect(partial.answers.map(\.type) == [.cname, .cname])
+        #expect(double.questions.isEmpty)
+        // The same question with RD gets the whole answer, also at once.
+        #expect(try await reply(flags: [1, 0]).answers.map(\.type) == [.cname, .cname, Self.text])
     }
 
     @Test("a query without RD asks neither this machine's resolver nor, for a cached name that is due, an upstream")

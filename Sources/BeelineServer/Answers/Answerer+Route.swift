@@ -25,6 +25,13 @@ extension Answerer {
         var query: MessageQuery
         var finding: ZoneSet.Finding?
         var route: Route
+
+        /// The answer to a query without RD if an upstream would be asked: the aliases in the zones. The client asks
+        /// others for the name that they lead to (RFC 1034 §4.3.2).
+        var withoutRecursion: ServerAnswer {
+            guard let finding, !finding.answer.answers.isEmpty else { return .notAuthoritative }
+            return finding.answer
+        }
     }
 
     /// Decides where a question is answered.

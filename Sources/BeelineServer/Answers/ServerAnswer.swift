@@ -36,7 +36,7 @@ struct ServerAnswer: Sendable {
         self.errors = errors
     }
 
-    /// The answer to a query without RD that is not known here.
+    /// The answer to a query without RD for a name that is not known here.
     static let notAuthoritative = ServerAnswer(.refused, errors: [.notAuthoritative])
 
     /// An answer without records, with an SOA that says how long it may be cached (RFC 2308 §5). The zone is the name

@@ -136,7 +136,12 @@ final class DNSService: Sendable {
         let answerer = answerer.withLockedValue { $0 }.serving(arrival.client)
         let step = answerer.step(asked)
         if let answer = answerer.known(step, refreshes: query.wantsRecursion) { return .reply(finish(answer)) }
-        guard query.wantsRecursion || answerer.isKnownHere(step) else { return .reply(finish(.notAuthoritative)) }
+        guard query.wantsRecursion || answerer.isKnownHere(step) else {
+            // Not kept: the same question with RD gets a whole answer.
+            var arrival = arrival
+            arrival.key = nil
+            return .reply(reply(to: arrival, with: step.withoutRecursion))
+        }
         let isLimited = configuration.questionsPerSecond != nil && !arrival.client.isLoopback
         let subscriber = isLimited ? Subscriber(arrival.client, arrival.transport) : nil
         let mayWait = !isFlooded || answerer.needsNoUpstream(step)
