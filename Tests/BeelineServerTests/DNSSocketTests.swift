@@ -125,6 +125,36 @@ struct DNSSocketTests {
         await resolver.shutDown()
     }
 
+    @Test("a client that ends its sending side gets the replies to its questions, and then the end of the connection")
+    func halfClose() async throws {
+        let gate = Gate()
+        let found = Answer(v4: .addresses([IPAddress(v4: 0xc000_0201)], ttl: .seconds(60)), v6: nil)
+        let resolver = Resolver(
+            ResolverConfiguration(upstreams: [ScriptedUpstream("slow", .hold(gate, found))], system: nil)
+        )
+        var configuration = DNSServerConfiguration()
+        configuration.listen = [Endpoint(DNSLab.loopback, port: 0)]
+        configuration.idleTimeout = .seconds(3_600)
+        let server = try DNSServer(configuration, resolver: resolver)
+        let endpoint = try await server.start().plain[0]
+        let connection = try await RawConnection.connect(to: endpoint)
+        let query = DNSLab.query("a.test", .a)
+        try await connection.send([0, UInt8(query.count)] + query)
+        try await connection.finishSending()
+        try await gate.arrivals(atLeast: 1)
+        gate.open()
+        let length = try await connection.receive(count: 2)
+        let reply = try DNSMessage(octets: try await connection.receive(count: Int(length[0]) << 8 | Int(length[1])))
+        #expect(reply.answers.count == 1)
+        #expect(try await connection.drain() == 0)
+        // A client without a question is closed at once.
+        let empty = try await RawConnection.connect(to: endpoint)
+        try await empty.finishSending()
+        #expect(try await empty.drain() == 0)
+        await server.stop()
+        await resolver.shutDown()
+    }
+
     /// An upstream whose answers have 60,000 octets, and wait for a gate.
     private final class LargeUpstream: MessageUpstream {
         let name = "large"

@@ -23,6 +23,8 @@ final class StreamHandler: ChannelInboundHandler {
     /// Whether `read` was held back because of too many questions or unread replies.
     private var hasHeldRead = false
     private var isEnding = false
+    /// Whether the client has sent its last question. It may still read (RFC 9293 §3.6).
+    private var isInputEnded = false
     private var timer: Scheduled<Void>?
     /// The time of the last question or reply.
     private var lastUse = NIODeadline.now()
@@ -41,6 +43,7 @@ final class StreamHandler: ChannelInboundHandler {
     private var limit: Int { service.configuration.questionsPerConnection }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        if transport == .tcp { try? context.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true) }
         lastUse = context.eventLoop.now
         watch(context)
     }
@@ -67,7 +70,16 @@ final class StreamHandler: ChannelInboundHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         resume(context)
+        closeAfterLastReply(context)
         context.fireChannelWritabilityChanged()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event {
+            isInputEnded = true
+            closeAfterLastReply(context)
+        }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
@@ -77,6 +89,16 @@ final class StreamHandler: ChannelInboundHandler {
         guard let context = try? channel.pipeline.syncOperations.context(handler: self) else { return }
         isEnding = true
         if waiting == 0 { context.close(promise: nil) }
+    }
+
+    /// Closes the connection of a client that has sent its last question, when its replies are written.
+    private func closeAfterLastReply(_ context: ChannelHandlerContext) {
+        guard isInputEnded, !isEnding, waiting == 0, !isAnswering, !hasWholeMessage else { return }
+        isEnding = true
+        // An empty write is done after those before it.
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
+            context.close(promise: nil)
+        }
     }
 
     private var mayRead: Bool { waiting < limit }
@@ -96,8 +118,11 @@ final class StreamHandler: ChannelInboundHandler {
 
     /// Whether a whole message was received that may be answered now.
     private func hasMessage(_ context: ChannelHandlerContext) -> Bool {
-        mayRead && context.channel.isWritable && !isEnding
-            && received.getLengthPrefixedSlice(at: received.readerIndex, as: UInt16.self) != nil
+        mayRead && context.channel.isWritable && !isEnding && hasWholeMessage
+    }
+
+    private var hasWholeMessage: Bool {
+        received.getLengthPrefixedSlice(at: received.readerIndex, as: UInt16.self) != nil
     }
 
     private func nextMessage(_ context: ChannelHandlerContext) -> [UInt8]? {
@@ -146,6 +171,7 @@ final class StreamHandler: ChannelInboundHandler {
         if isEnding, waiting == 0 { return context.close(promise: nil) }
         if waiting == 0, timer == nil { watch(context) }
         resume(context)
+        closeAfterLastReply(context)
     }
 
     private func write(_ octets: [UInt8], _ context: ChannelHandlerContext) {
