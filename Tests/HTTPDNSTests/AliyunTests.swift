@@ -406,6 +406,22 @@ struct AliyunTests {
         #expect(transport.requests.last?.origin.description == "http://192.0.2.101")
     }
 
+    @Test("an error about a secret or a key names the upstream, because several may be configured")
+    func badSecret() {
+        let transport = ScriptedTransport()
+        for (secret, key) in [("s3cret", nil), ("00", [1, 2, 3] as [UInt8])] as [(String, [UInt8]?)] {
+            let error = #expect(throws: UpstreamError.self) {
+                try Aliyun2Upstream(
+                    account: "100000",
+                    secret: secret,
+                    encryption: key.map { .cbc(key: $0) },
+                    transport: transport
+                )
+            }
+            #expect(error?.message.hasPrefix("aliyun2:100000: ") == true)
+        }
+    }
+
     @Test("no answer makes the reader trap")
     func fuzz() {
         var fuzz = Fuzz(seed: 203)

@@ -31,7 +31,7 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     ) throws(UpstreamError) {
         self.secret = secret.flatMap { Hex.decode($0) }
         if secret != nil, self.secret?.isEmpty ?? true {
-            throw UpstreamError(.misconfigured, "the secret is not hexadecimal")
+            throw UpstreamError(.misconfigured, "aliyun2:\(account): the secret is not hexadecimal")
         }
         switch encryption {
         case nil: (cipher, mode) = (nil, 0)
@@ -39,7 +39,7 @@ package final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         case .gcm(let key): (cipher, mode) = (AESCipher(.gcm, key: key), 2)
         }
         guard (cipher == nil) == (mode == 0) else {
-            throw UpstreamError(.misconfigured, "the encryption key must have 16 octets")
+            throw UpstreamError(.misconfigured, "aliyun2:\(account): the encryption key must have 16 octets")
         }
         id = account
         self.account = AliyunAccount(account, secret: secret, service: service, transport: transport, clock: clock)
