@@ -96,6 +96,9 @@ struct ZoneContent {
             let name = DNSName(takenFrom: &rest)
             content = rest.isEmpty ? name.map { .alias($0) } : nil
         case 6: content = Self.authority(octets[...]).map { .authority($0) }
+        case 2, 12, 15, 16, 33, 64, 65, 257:
+            // Malformed content has no text form of its own.
+            content = RecordText.write(type, octets).hasPrefix("\\#") ? nil : .other(type, octets)
         default: content = .other(type, octets)
         }
         guard let content else { throw wrong("the octets are not a record of the type \(type.label)") }
