@@ -219,6 +219,13 @@ struct DNSTransportTests {
         #expect(throws: UpstreamError.self) { try DoTUpstream(host("dns.test")) }
     }
 
+    @Test("DNS over TLS on two ports of a host has two names, so that metrics and errors tell them apart")
+    func namesOfPorts() throws {
+        let ports: [UInt16] = [853, 8_853]
+        let names = try ports.map { try DoTUpstream(host("dns.test"), at: [IPAddress(v4: 1)], port: $0).name }
+        #expect(names == ["dot:dns.test", "dot:dns.test:8853"])
+    }
+
     // MARK: TLS
 
     struct TLSLab {

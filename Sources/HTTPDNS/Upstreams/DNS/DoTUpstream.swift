@@ -23,7 +23,7 @@ package final class DoTUpstream: MessageUpstream, NetworkAware {
     ) throws(UpstreamError) {
         let endpoints = try Origin(scheme: .https, host: host, port: port).endpoints(addresses)
         let contexts = TLSContextSource(tls, checksName: host.address == nil)
-        name = "dot:\(host.urlForm)"
+        name = "dot:\(host.urlForm)" + (port == 853 ? "" : ":\(port)")
         isAuthenticated = tls.verifiesCertificate
         // SNI does not allow addresses (RFC 6066 §3).
         let serverName = host.domain
