@@ -94,7 +94,7 @@ struct UpstreamSpecTests {
             "", "dns", "doh:", "doh:ftp://x/", "doh:https://a.test/#nowhere", "json:", "dot:", "dot:a b", "dns:a.test",
             "dnspod:a.test", "dnspod+aes:7@192.0.2.1", "aliyun:", "aliyun::x",
             "aliyun:1:2:3", "baidu:1", "volcengine:1:2",
-            "hosts:/nowhere/at/all", "system:1", "udp:192.0.2.1",
+            "hosts:/nowhere/at/all", "system:1", "udp:192.0.2.1", "dns:192.0.2.1:0", "dnspod:192.0.2.1:0",
         ]
     )
     func wrong(_ text: String) {

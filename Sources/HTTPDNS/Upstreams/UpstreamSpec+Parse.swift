@@ -175,7 +175,7 @@ private struct SpecReader {
     }
 
     private func endpoint(_ text: String, port: UInt16) throws(UpstreamError) -> Endpoint {
-        guard let endpoint = try? Endpoint(parsing: text, defaultPort: port) else {
+        guard let endpoint = try? Endpoint(parsing: text, defaultPort: port), endpoint.port > 0 else {
             throw wrong("\"\(text)\" is not ADDR or ADDR:PORT")
         }
         return endpoint
