@@ -22,6 +22,7 @@ struct UpstreamSpecTests {
             ("dnspod:192.0.2.1", .dnspod(at: [try Self.endpoint("192.0.2.1", 80)])),
             ("dnspod:[2001:db8::1]:8080", .dnspod(at: [try Self.endpoint("[2001:db8::1]:8080", 80)])),
             ("doh:https://dns.example/dns-query#192.0.2.1", .doh(url, at: [address])),
+            ("doh:https://dns.example/dns-query{?dns}#192.0.2.1", .doh(url, at: [address])),
             ("json:https://dns.example/dns-query#192.0.2.1", .json(url, at: [address])),
             ("dot:dns.example#192.0.2.1", .dot(host, at: [address])),
             ("dot:dns.example:8853#192.0.2.1", .dot(host, at: [address], port: 8853)),

@@ -59,7 +59,9 @@ private struct SpecReader {
         case "aliyun", "aliyun+http", "aliyun2", "aliyun2+http": return try aliyun()
         case "baidu", "baidu+http", "volcengine", "volcengine+http": return try signed()
         case "doh", "json":
-            let (text, addresses) = try parts()
+            let (written, addresses) = try parts()
+            // Lists of servers have URI templates (RFC 8484 §3).
+            let text = kind == "doh" && written.hasSuffix("{?dns}") ? String(written.dropLast(6)) : written
             let url: HTTPURL
             do throws(NameError) {
                 url = try HTTPURL(text)
