@@ -190,6 +190,29 @@ struct DNSServerTests {
         await resolver.shutDown()
     }
 
+    @Test("of the domains of lists and of upstreams, the longest one that contains a name counts")
+    func longestDomain() throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let backend = NameBackend(Resolver(ResolverConfiguration(upstreams: [double], system: nil)))
+        var answerer = Answerer(backend, zones: try ZoneFiles([]), privateNames: .forLoopback)
+        var rules = NameRules()
+        rules.add(parsing: "local=/c.test/\naddress=/ads.a.c.test/\n0.0.0.0 b.a.c.test\nlocal=/d.test/\n")
+        answerer.rules = rules
+        answerer.domains = ["a.c.test": backend, "d.test": backend, "test": backend]
+        let rows = [
+            ("x.c.test", false), ("a.c.test", true), ("x.a.c.test", true), ("ads.a.c.test", false),
+            ("b.a.c.test", false), ("x.d.test", false), ("x.e.test", true),
+        ]
+        for (name, isForwarded) in rows {
+            let step = answerer.step(MessageQuery(DNSQuestion(try #require(DNSName(name)), Self.text)))
+            if case .message = step.route {
+                #expect(isForwarded, "\(name)")
+            } else {
+                #expect(!isForwarded, "\(name)")
+            }
+        }
+    }
+
     @Test("a reply that is too large for UDP is truncated, and whole over TCP")
     func truncation() async throws {
         let service = try service(MessageDouble { MessageDouble.text($0, 200) })

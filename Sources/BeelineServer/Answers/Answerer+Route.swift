@@ -39,8 +39,11 @@ extension Answerer {
         let (name, type) = (query.question.name, query.question.type)
         // Answers of zones, the fastest ones, need no host.
         let host = rules == nil ? nil : NameHost(name)
-        if let host, let answer = rules?.answer(name, host: host, type) {
-            return Step(query: query, route: .here(answer))
+        if let host {
+            let forwarded = domains.closest(to: host.host)?.length ?? 0
+            if let answer = rules?.answer(name, host: host, type, forwarded: forwarded) {
+                return Step(query: query, route: .here(answer))
+            }
         }
         let finding = zones.set.lookUp(name, type)
         if let finding, finding.outside == nil { return Step(query: query, route: .here(finding.answer)) }

@@ -69,12 +69,22 @@ struct NameRules: Sendable {
         }
     }
 
+    /// The addresses of the longest domain that contains a host; nil if the domain is shorter than `minLength`.
+    private func domain(of host: Host, minLength: Int) -> [IPAddress]? {
+        domains.closest(to: host).flatMap { $0.length < minLength ? nil : $0.value }
+    }
+
     var count: Int { names.count + domains.count }
     var nameCount: Int { names.count }
 
     /// The answer for a name whose host is known; nil if no rule applies.
-    func answer(_ name: DNSName, host key: NameHost, _ type: DNSType) -> ServerAnswer? {
-        guard count > 0, let addresses = (key.isName ? names[key.host] : nil) ?? domains[key.host] else { return nil }
+    ///
+    /// - Parameter forwarded: The length of the longest domain with upstreams of its own that contains the name. Rules
+    ///   of shorter domains do not apply, as in dnsmasq.
+    func answer(_ name: DNSName, host key: NameHost, _ type: DNSType, forwarded: Int = 0) -> ServerAnswer? {
+        guard count > 0,
+            let addresses = (key.isName ? names[key.host] : nil) ?? domain(of: key.host, minLength: forwarded)
+        else { return nil }
         let isBlocked = !addresses.isEmpty && addresses.allSatisfy(\.isUnspecified)
         let isAbsent = addresses.isEmpty || isBlocked && !blockedAnswer.hasAddress
         let isParent = key.isName && parents.contains(key.host.withoutFinalDot)

@@ -54,15 +54,18 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     package var isEmpty: Bool { values.isEmpty }
 
     /// The value for a name: its own, or that of its parent, and so on.
-    public subscript(host: Host) -> Value? {
+    public subscript(host: Host) -> Value? { closest(to: host)?.value }
+
+    /// The value for a name, and the length of the domain that has it, in octets.
+    package func closest(to host: Host) -> (length: Int, value: Value)? {
         guard !values.isEmpty else { return nil }
         let name = host.withoutFinalDot
-        if sketch.mayContain(name.utf8), let value = values[name] { return value }
+        if sketch.mayContain(name.utf8), let value = values[name] { return (name.utf8.count, value) }
         guard host.address == nil else { return nil }
         var rest = name.utf8[...]
         while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.index(after: dot)...]
-            if sketch.mayContain(rest), let value = values[String(Substring(rest))] { return value }
+            if sketch.mayContain(rest), let value = values[String(Substring(rest))] { return (rest.count, value) }
         }
         return nil
     }
