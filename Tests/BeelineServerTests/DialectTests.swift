@@ -79,6 +79,21 @@ struct DialectTests {
         await lab.stop()
     }
 
+    @Test("a query without RD for a name that a zone delegates gets the name servers (RFC 1034 §4.3.2)")
+    func referral() async throws {
+        let lab = try await ServerLab()
+        var query = DNSMessage(questions: [DNSQuestion(try #require(DNSName("x.below.corp.test")), .a)])
+        query.flags.recursionDesired = false
+        let octets = try #require(query.encoded())
+        let reply = try DNSMessage(octets: try await lab.get("/dns-query", method: .post, message: octets).body)
+        #expect(reply.flags.responseCode == .noError && !reply.flags.isAuthoritative && reply.answers.isEmpty)
+        #expect(reply.authorities.map(\.name.description) == ["below.corp.test"])
+        #expect(reply.authorities.map(\.type) == [.nameServer])
+        #expect(reply.additionals.map(\.data) == [.address(IPAddress(v4: 0xc000_0236))])
+        #expect(lab.upstream.questions.isEmpty)
+        await lab.stop()
+    }
+
     @Test("JSON answers hold records of other types in the format of zone files")
     func jsonRecords() async throws {
         let lab = try await ServerLab()

@@ -25,13 +25,13 @@ extension Answerer {
         var query: MessageQuery
         var finding: ZoneSet.Finding?
         var route: Route
+    }
 
-        /// The answer to a query without RD if an upstream would be asked: the aliases in the zones. The client asks
-        /// others for the name that they lead to (RFC 1034 §4.3.2).
-        var withoutRecursion: ServerAnswer {
-            guard let finding, !finding.answer.answers.isEmpty else { return .notAuthoritative }
-            return finding.answer
-        }
+    /// The answer to a query without RD if an upstream would be asked: the aliases in the zones, or the name servers to
+    /// which a zone delegates the name. The client asks others for the rest (RFC 1034 §4.3.2).
+    func answerWithoutRecursion(_ step: Step) -> ServerAnswer {
+        if let found = step.finding?.answer, !found.answers.isEmpty { return found }
+        return zones.set.referral(for: step.query.question.name) ?? .notAuthoritative
     }
 
     /// Decides where a question is answered.

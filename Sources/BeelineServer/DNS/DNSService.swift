@@ -140,7 +140,7 @@ final class DNSService: Sendable {
             // Not kept: the same question with RD gets a whole answer.
             var arrival = arrival
             arrival.key = nil
-            return .reply(reply(to: arrival, with: step.withoutRecursion))
+            return .reply(reply(to: arrival, with: answerer.answerWithoutRecursion(step)))
         }
         let isLimited = configuration.questionsPerSecond != nil && !arrival.client.isLoopback
         let subscriber = isLimited ? Subscriber(arrival.client, arrival.transport) : nil

@@ -41,7 +41,7 @@ struct MessageDialect: Sendable {
             return .reply(reply(to: query, answer: answer))
         }
         guard query.wantsRecursion || answerer.isKnownHere(step) else {
-            return .reply(reply(to: query, answer: step.withoutRecursion))
+            return .reply(reply(to: query, answer: answerer.answerWithoutRecursion(step)))
         }
         return .later(lookups: 1) { reply(to: query, answer: await answerer.answer(step)) }
     }

@@ -4,6 +4,8 @@ import HTTPDNS
 
 /// What a server knows of record types besides those of the resolver.
 extension DNSType {
+    /// NS (RFC 1035 §3.3.11).
+    static let nameServer = DNSType(rawValue: 2)
     /// PTR (RFC 1035 §3.3.12).
     static let pointer = DNSType(rawValue: 12)
     /// DNAME: an alias for all names below the owner (RFC 6672).

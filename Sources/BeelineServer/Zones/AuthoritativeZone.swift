@@ -58,9 +58,27 @@ struct AuthoritativeZone: Sendable {
     private func isDelegated(_ name: DNSName) -> Bool {
         for name in sequence(first: name, next: { $0.parent }) {
             if name == apex { break }
-            if nodes[name]?.contains(where: { $0.type.rawValue == 2 }) ?? false { return true }
+            if nodes[name]?.contains(where: { $0.type == .nameServer }) ?? false { return true }
         }
         return false
+    }
+
+    /// The name servers to which the zone delegates a name, and their addresses in the zone (RFC 1034 §4.3.2); nil if the
+    /// name is not delegated.
+    func referral(for name: DNSName) -> (servers: [DNSRecord], addresses: [DNSRecord])? {
+        var servers: [DNSRecord] = []
+        for name in sequence(first: name, next: { $0.parent }) {
+            if name == apex { break }
+            // The highest delegation counts. The zone has nothing below it.
+            let found = nodes[name]?.filter { $0.type == .nameServer } ?? []
+            if !found.isEmpty { servers = found }
+        }
+        guard !servers.isEmpty else { return nil }
+        let addresses = servers.flatMap { server -> [DNSRecord] in
+            guard case .other(_, let octets) = server.data else { return [] }
+            return nodes[DNSName(wire: octets)]?.filter { $0.type == .a || $0.type == .aaaa } ?? []
+        }
+        return (servers, addresses)
     }
 
     /// The records of `*` below the closest existing ancestor (RFC 4592 §3.3.1).

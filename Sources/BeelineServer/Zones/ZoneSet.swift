@@ -63,4 +63,13 @@ struct ZoneSet: Sendable {
         finding.answer.code = .serverFailure
         return finding
     }
+
+    /// The name servers to which a zone delegates a name; nil if the name is not delegated.
+    func referral(for name: DNSName) -> ServerAnswer? {
+        guard let referral = zone(of: name)?.referral(for: name) else { return nil }
+        var answer = ServerAnswer()
+        answer.authorities = referral.servers
+        answer.additionals = referral.addresses
+        return answer
+    }
 }
