@@ -352,6 +352,33 @@ struct DNSTransportTests {
         await lab.server.stop()
     }
 
+    @Test("queries are sent again while a server closes each connection after a few answers")
+    func fewAnswersOfAConnection() async throws {
+        let server = try await RawServer.start { connection in
+            for _ in 0..<5 {
+                let length = try await connection.receive(count: 2)
+                let octets = try await connection.receive(count: Int(length[0]) << 8 | Int(length[1]))
+                let reply = Self.answered(try DNSMessage(octets: octets)).encoded() ?? []
+                try await connection.send([UInt8(reply.count >> 8), UInt8(reply.count & 255)] + reply)
+            }
+            try await connection.finishSending()
+            try await connection.drain()
+        }
+        let stream = DNSStream([server.endpoint], group: MultiThreadedEventLoopGroup.singleton)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    let octets = try await stream.ask { DNSMessage.query(Self.question, id: $0) }
+                    return try DNSMessage(octets: octets).answers.count
+                }
+            }
+            for try await count in group { #expect(count == 1) }
+        }
+        #expect(server.connections.accepted >= 4)
+        stream.close()
+        await server.stop()
+    }
+
     @Test("a certificate for another name is refused, and no query is sent")
     func wrongName() async throws {
         let queries = NIOLockedValueBox(0)

@@ -15,6 +15,8 @@ final class DNSStream: Sendable {
     static let maxPending = 2_048
     /// How long an idle connection stays open.
     static let idleLimit = TimeAmount.seconds(10)
+    /// How often a query is sent again.
+    static let maxRetries = 8
     /// The time limit for TCP, and again for TLS: if more endpoints follow, and for the last endpoint.
     static let openLimits = (first: TimeAmount.seconds(1), last: TimeAmount.seconds(5))
 
@@ -36,6 +38,8 @@ final class DNSStream: Sendable {
     /// The open or pending connection.
     private let connection = NIOLockedValueBox<EventLoopFuture<Link>?>(nil)
     private let places: NIOLockedValueBox<Places>
+    /// The number of answers on all connections.
+    private let answers = NIOLockedValueBox(0)
     private let clock: @Sendable () -> SleepWatch.Moment
     private let sleep: NIOLockedValueBox<SleepWatch>
 
@@ -75,15 +79,22 @@ final class DNSStream: Sendable {
     /// Sends a query and returns the response with the same ID, which is chosen here.
     func ask(_ make: @escaping @Sendable (_ id: UInt16) -> [UInt8]) async throws(UpstreamError) -> [UInt8] {
         if sleep.withLockedValue({ $0.hasSlept(now: clock()) }) { close() }
-        let link = link()
-        do {
-            return try await exchange(make, over: link)
-        } catch {
-            // A kept connection may have closed while it was idle, so retry once over a new one. The closed connection
-            // may still be stored, because its callers are notified first.
-            guard error.code == .unreachable, !Task.isCancelled else { throw error }
-            forget(link)
-            return try await exchange(make, over: self.link())
+        var retries = 0
+        let answered = answers.withLockedValue { $0 }
+        while true {
+            let link = link()
+            do {
+                return try await exchange(make, over: link)
+            } catch {
+                // A kept connection may have closed while it was idle, so retry once over a new one. Some servers close
+                // each connection after a number of answers, so go on if other queries were answered (RFC 7766 §6.2.4).
+                let othersAreAnswered = answers.withLockedValue { $0 } != answered
+                let mayRetry = retries == 0 || retries < Self.maxRetries && othersAreAnswered
+                guard error.code == .unreachable, !Task.isCancelled, mayRetry else { throw error }
+                retries += 1
+                // The closed connection may still be stored, because its callers are notified first.
+                forget(link)
+            }
         }
     }
 
@@ -165,7 +176,7 @@ final class DNSStream: Sendable {
 
     private func open(_ endpoint: Endpoint, within limit: TimeAmount) -> EventLoopFuture<Link> {
         let secured = loop.makePromise(of: Void.self)
-        let (loop, tls, checkedHost, silence) = (loop, tls, checkedHost, silence)
+        let (loop, tls, checkedHost, silence, answers) = (loop, tls, checkedHost, silence, answers)
         return ClientBootstrap(group: loop)
             .connectTimeout(limit)
             .channelInitializer { channel in
@@ -175,7 +186,7 @@ final class DNSStream: Sendable {
                         try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))
                     }
                     try pipeline.addHandler(
-                        DNSStreamHandler(secured: tls == nil ? nil : secured, silence: silence)
+                        DNSStreamHandler(secured: tls == nil ? nil : secured, silence: silence, answers: answers)
                     )
                 }
             }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOTLS
 
@@ -11,6 +12,8 @@ final class DNSStreamHandler: ChannelInboundHandler {
     /// Succeeds after the TLS handshake, fails if it fails; nil without TLS.
     private let secured: EventLoopPromise<Void>?
     private let silence: TimeAmount
+    /// Counts the answers of all connections.
+    private let answers: NIOLockedValueBox<Int>
     private var context: ChannelHandlerContext?
     /// The time of the last read.
     private var lastRead = NIODeadline.uptimeNanoseconds(0)
@@ -18,9 +21,14 @@ final class DNSStreamHandler: ChannelInboundHandler {
     private var pending: [UInt16: EventLoopPromise<[UInt8]>] = [:]
     private var idle: Scheduled<Void>?
 
-    init(secured: EventLoopPromise<Void>?, silence: TimeAmount) {
+    init(
+        secured: EventLoopPromise<Void>?,
+        silence: TimeAmount,
+        answers: NIOLockedValueBox<Int> = NIOLockedValueBox(0)
+    ) {
         self.secured = secured
         self.silence = silence
+        self.answers = answers
     }
 
     /// Sends a query with an unused ID.
@@ -69,7 +77,9 @@ final class DNSStreamHandler: ChannelInboundHandler {
             received.moveReaderIndex(forwardBy: 2)
             guard let message = received.readBytes(length: Int(length)), message.count >= 2 else { continue }
             // Ignore unmatched responses, such as late ones.
-            pending.removeValue(forKey: message.number(at: 0))?.succeed(message)
+            guard let promise = pending.removeValue(forKey: message.number(at: 0)) else { continue }
+            answers.withLockedValue { $0 += 1 }
+            promise.succeed(message)
         }
         received.discardReadBytes()
         watchIdle()
