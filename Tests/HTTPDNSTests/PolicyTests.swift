@@ -93,6 +93,13 @@ struct UpstreamHealthTests {
         #expect(error?.code == .accountRefused)
     }
 
+    @Test("a service without the path of the question is reported as such")
+    func wrongPath() {
+        let reply = UpstreamReply(status: 404, body: [])
+        let error = #expect(throws: UpstreamError.self) { try reply.requireSuccess(hasAccount: false) }
+        #expect(error?.code == .questionRefused && error?.message == "HTTP status 404: there is nothing at this path")
+    }
+
     @Test("a refused account pauses its upstream for ten minutes")
     func refusedAccount() {
         var health = Self.health()

@@ -17,6 +17,7 @@ extension UpstreamReply {
             )
         case 401, 403, 407: throw UpstreamError(.accountRefused, "HTTP status \(status): the account is refused")
         case 429: throw UpstreamError(.rateLimited, "HTTP status 429: too many requests")
+        case 404: throw UpstreamError(.questionRefused, "HTTP status 404: there is nothing at this path")
         case 400..<500: throw UpstreamError(.questionRefused, "HTTP status \(status): the question is refused")
         default: throw UpstreamError(.serverFailure, "HTTP status \(status)")
         }
