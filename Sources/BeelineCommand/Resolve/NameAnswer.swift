@@ -64,7 +64,8 @@ struct NameAnswer: Hashable, Sendable {
         switch report.result {
         case .success(let said): answer = said
         case .failure(let failure):
-            error = Failure(code: failure.code.description, message: "\(name): \(failure.message)", upstreams: [])
+            let message = "\(host): \(name): \(failure.message)"
+            error = Failure(code: failure.code.description, message: message, upstreams: [])
             return
         }
         sourceText = name
