@@ -62,6 +62,24 @@ extension BrowserTests {
             }
         }
 
+        @Test(
+            "a value that is not ASCII is the same in the jar and in the page",
+            arguments: [BrowserKind.chromium, .firefox]
+        )
+        func otherScripts(_ kind: BrowserKind) async throws {
+            try await withBrowser(kind) { lab in
+                let page = try lab.url("www.a.test", "/page")
+                #expect(lab.jar.store("jar=é; Path=/", from: page) == .kept)
+                let store = lab.browser.cookieStore
+                try await store.handOver(from: lab.jar, for: page)
+                try await lab.browser.navigate(to: page)
+                let seen: String = try await lab.evaluate("(document.cookie = 'page=ü; path=/', document.cookie)")
+                #expect(seen == "jar=é; page=ü")
+                let shown = try await store.cookies().map { "\($0.name)=\($0.value)" }
+                #expect(shown.sorted() == ["jar=é", "page=ü"])
+            }
+        }
+
         private static func content(_ cookie: Cookie) -> String {
             let flags = "\(cookie.isHostOnly) \(cookie.isSecure) \(cookie.isHTTPOnly) \(cookie.sameSite)"
             let expires = cookie.expires.map { "\(Int($0.secondsSince1970))" } ?? "session"

@@ -38,7 +38,8 @@ extension Fuzzer {
                 violation("a cookie of DevTools is not read again as itself")
             }
         }
-        if let cookie = Cookie(biDi: shown), let written = cookie.biDi {
+        // Firefox reads and writes other values in different forms.
+        if let cookie = Cookie(biDi: shown), cookie.valueOctets.allSatisfy({ $0 < 0x80 }), let written = cookie.biDi {
             guard let again = read(written), Cookie(biDi: again)?.valueOctets == cookie.valueOctets else {
                 violation("a cookie of WebDriver BiDi is not read again as itself")
             }

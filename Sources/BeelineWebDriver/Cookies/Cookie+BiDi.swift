@@ -21,29 +21,38 @@ extension Cookie {
 
     private static func octets(biDi value: DriverCookie.Value) -> [UInt8]? {
         switch value {
-        case .typed("string", let text): octets(byteString: text)
+        // Firefox replaces octets that are not UTF-8, so the octets of this cookie are unknown.
+        case .typed("string", let text): text.unicodeScalars.contains("\u{FFFD}") ? nil : Array(text.utf8)
         case .typed("base64", let text): Base64.decode(text)
         case .typed, .text: nil
         }
     }
 
-    /// Returns the octets of a text. Firefox writes one character per octet; other text is converted to UTF-8.
+    /// Returns the octets of a name. Firefox writes one character per octet; other text is converted to UTF-8.
     private static func octets(byteString text: String) -> [UInt8] {
         let octets = text.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
         return octets.count == text.unicodeScalars.count ? octets : Array(text.utf8)
     }
 
-    /// The parameter of `storage.setCookie`; nil if the name is not UTF-8.
+    /// The name with one character per octet, as Firefox reads and writes names.
+    private var byteString: String { String(String.UnicodeScalarView(nameOctets.map { Unicode.Scalar($0) })) }
+
+    /// The parameter of `storage.setCookie`; nil if Firefox cannot get the value this way.
+    ///
+    /// Firefox stores each octet of a value that it gets as the UTF-8 of the character with this number. So it can get text
+    /// with characters up to U+00FF.
     var biDi: JSONValue? {
-        guard let name = String(validUTF8: nameOctets) else { return nil }
+        guard let text = String(validUTF8: valueOctets) else { return nil }
+        let octets = text.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
+        guard octets.count == text.unicodeScalars.count else { return nil }
         let value: JSONValue =
-            if valueOctets.allSatisfy({ $0 < 0x80 }) {
-                ["type": "string", "value": .string(self.value)]
+            if octets.allSatisfy({ $0 < 0x80 }) {
+                ["type": "string", "value": .string(text)]
             } else {
-                ["type": "base64", "value": .string(Base64.encode(valueOctets))]
+                ["type": "base64", "value": .string(Base64.encode(octets))]
             }
         var members: [String: JSONValue] = [
-            "name": .string(name), "value": value, "path": .string(path),
+            "name": .string(byteString), "value": value, "path": .string(path),
             "domain": .string(driverDomain),
             "secure": .bool(isSecure), "httpOnly": .bool(isHTTPOnly),
             "sameSite": .string(sameSite.name?.lowercased() ?? "default"),
@@ -54,6 +63,6 @@ extension Cookie {
 
     /// A filter that matches only this cookie.
     var biDiFilter: JSONValue {
-        ["name": .string(name), "path": .string(path), "domain": .string(driverDomain)]
+        ["name": .string(byteString), "path": .string(path), "domain": .string(driverDomain)]
     }
 }

@@ -143,7 +143,7 @@ final class FirefoxSession: BrowserSession {
 
     func set(_ cookie: Cookie) async throws(WebDriverError) {
         guard let partial = cookie.biDi else {
-            throw WebDriverError(.refused, "Firefox refuses cookies whose name is not UTF-8: \(cookie.name)")
+            throw WebDriverError(.refused, "Firefox can get only values in UTF-8 with characters up to U+00FF")
         }
         try await connection.send("storage.setCookie", Self.parameters("cookie", partial, in: cookie.partition))
         if let site = cookie.partition { partitions.withLockedValue { $0.remember(site) } }
@@ -155,7 +155,6 @@ final class FirefoxSession: BrowserSession {
     }
 
     func kept(of cookie: Cookie) -> Cookie? {
-        guard cookie.biDi != nil else { return nil }
         var kept = cookie.inWholeSeconds
         // Firefox does not distinguish a cookie in its own site's partition from an unpartitioned one.
         if let site = cookie.partition, Self.site(of: cookie, like: site) == site { kept.partition = nil }
