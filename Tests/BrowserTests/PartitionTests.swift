@@ -94,4 +94,21 @@ struct PartitionTests {
         let cookies = try await look(open: [])
         #expect(Set(cookies.compactMap(\.partition)).count == 100 && cookies.count == 101)
     }
+
+    @Test("a cookie that was set in the partition of its own site is shown there, also with a new value")
+    func own() async throws {
+        var cookie = Cookie("own", "1", domain: "own.test")
+        cookie.partition = Site("https://own.test")
+        known.withLockedValue { [cookie] in $0.setOwn(cookie) }
+        for value in ["1", "2"] {
+            partitions.withLockedValue { $0[nil] = [Cookie("own", value, domain: "own.test")] }
+            let shown = try await look(open: [])
+            #expect(shown.map(\.value) == [value] && shown.map(\.partition) == [cookie.partition])
+        }
+        // An unpartitioned cookie of the same name keeps no partition.
+        partitions.withLockedValue { $0[nil] = ["0", "1"].map { Cookie("own", $0, domain: "own.test") } }
+        let both = try await look(open: [])
+        #expect(both.first { $0.value == "0" }?.partition == nil)
+        #expect(both.first { $0.value == "1" }?.partition == cookie.partition)
+    }
 }

@@ -17,11 +17,35 @@ struct FirefoxPartitions {
     private(set) var recent: [Site] = []
     /// The last seen cookies of each partition; never empty.
     private var seen: [Site: [Cookie]] = [:]
+    /// The cookies that were set in the partition of their own site, by their place without it. Firefox shows them like
+    /// unpartitioned ones.
+    private var own: [CookiePlace: Cookie] = [:]
 
     /// Records that a site is open or that a cookie was set in its partition.
     mutating func remember(_ site: Site) {
         recent.removeAll { $0 == site }
         recent.append(site)
+    }
+
+    /// Records that a cookie was set in the partition of its own site.
+    mutating func setOwn(_ cookie: Cookie) {
+        var shown = cookie
+        shown.partition = nil
+        own[CookiePlace(shown)] = cookie
+    }
+
+    /// Returns the shown cookies, those that were set in the partition of their own site with this partition.
+    func withOwn(_ cookies: [Cookie]) -> [Cookie] {
+        guard !own.isEmpty else { return cookies }
+        let places = Dictionary(grouping: cookies.indices) { CookiePlace(cookies[$0]) }
+        var cookies = cookies
+        for (place, known) in own {
+            let shown = places[place] ?? []
+            // Firefox may also have an unpartitioned cookie in this place.
+            let same = shown.first { cookies[$0].valueOctets == known.valueOctets }
+            if let index = same ?? shown.first { cookies[index].partition = known.partition }
+        }
+        return cookies
     }
 
     /// The sites that are not queried at each check, with the last seen cookies of their partitions.
@@ -98,6 +122,6 @@ extension NIOLockedValueBox<FirefoxPartitions> {
             cookies.sort(shown: shown, into: site)
         }
         withLockedValue { $0.rest(asked: asked, open: open) }
-        return cookies.all
+        return withLockedValue { $0.withOwn(cookies.all) }
     }
 }

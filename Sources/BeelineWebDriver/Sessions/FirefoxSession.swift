@@ -146,7 +146,9 @@ final class FirefoxSession: BrowserSession {
             throw WebDriverError(.refused, "Firefox can get only values in UTF-8 with characters up to U+00FF")
         }
         try await connection.send("storage.setCookie", Self.parameters("cookie", partial, in: cookie.partition))
-        if let site = cookie.partition { partitions.withLockedValue { $0.remember(site) } }
+        guard let site = cookie.partition else { return }
+        let isOwn = Self.site(of: cookie, like: site) == site
+        partitions.withLockedValue { if isOwn { $0.setOwn(cookie) } else { $0.remember(site) } }
     }
 
     func delete(_ cookie: Cookie) async throws(WebDriverError) {
@@ -154,12 +156,7 @@ final class FirefoxSession: BrowserSession {
         try await connection.send("storage.deleteCookies", Self.parameters("filter", filter, in: cookie.partition))
     }
 
-    func kept(of cookie: Cookie) -> Cookie? {
-        var kept = cookie.inWholeSeconds
-        // Firefox does not distinguish a cookie in its own site's partition from an unpartitioned one.
-        if let site = cookie.partition, Self.site(of: cookie, like: site) == site { kept.partition = nil }
-        return kept
-    }
+    func kept(of cookie: Cookie) -> Cookie? { cookie.inWholeSeconds }
 
     func isOpen() async -> Bool {
         guard connection.isOpen, process.status == nil else { return false }
