@@ -108,6 +108,28 @@ struct FormatTests {
         #expect(CookieJSON.read(CookieJSON.write([cookie]), now: noon).cookies == [cookie])
     }
 
+    @Test("hosts in capitals, in other scripts and without brackets, spaces around values and empty paths are read")
+    func looseForms() {
+        let text = """
+            WWW.Example.com\tFALSE\t\tFALSE\t0\ta\t1\u{20}
+            .bücher.example\tTRUE\t/\tFALSE\t0\tb\t2
+            0:0:0:0:0:0:0:1\tFALSE\t/\tFALSE\t0\tc\t3
+            """
+        let json = """
+            [{"domain": "WWW.Example.com", "path": "", "name": "a", "value": "1 "},
+             {"domain": ".bücher.example", "path": "/", "name": "b", "value": "2"},
+             {"domain": "::1", "path": "/", "name": "c", "value": "3"}]
+            """
+        for file in [text, json] {
+            let jar = CookieJar()
+            let octets = Array(file.utf8)
+            let outcomes = jar.insert(CookieFormat(of: octets).read(octets, now: noon).cookies, now: noon)
+            #expect(outcomes == [.kept, .kept, .kept], "\(file)")
+            let found = jar.allCookies(now: noon).map { "\($0.domain) \($0.path) \($0.name)=\($0.value)" }
+            #expect(found.sorted() == ["[::1] / c=3", "www.example.com / a=1", "xn--bcher-kva.example / b=2"])
+        }
+    }
+
     @Test func jsonOfBrowsersIsRead() {
         let file = """
             {"cookies": [

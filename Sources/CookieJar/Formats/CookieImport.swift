@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 /// The result of reading a cookie file: the cookies, and the parts that are not cookies.
 public struct CookieImport: Hashable, Sendable {
     /// A part of the file that was skipped.
@@ -21,7 +23,14 @@ public struct CookieImport: Hashable, Sendable {
 
     package init() {}
 
+    /// Adds a cookie in the form of a jar. Files of other programs and those written by hand have hosts in capitals or in other
+    /// scripts, spaces around names and values, and no path where they mean `/`.
     package mutating func add(_ cookie: Cookie, line: Int) {
+        var cookie = cookie
+        cookie.domain = (try? Host(cookie.domain))?.urlForm ?? cookie.domain
+        cookie.nameOctets = Array(cookie.nameOctets[cookie.nameOctets.trimmed(cookie.nameOctets.indices)])
+        cookie.valueOctets = Array(cookie.valueOctets[cookie.valueOctets.trimmed(cookie.valueOctets.indices)])
+        if cookie.path.isEmpty { cookie.path = "/" }
         cookies.append(cookie)
         lines.append(line)
     }
