@@ -151,6 +151,19 @@ struct FormatTests {
         #expect(read.cookies[2].expires == nil && read.cookies[2].sameSite == .lax)
     }
 
+    @Test("an insecure cookie without SameSite, which exports of Firefox give as no_restriction or None, is kept")
+    func insecureNone() {
+        let file = """
+            [{"name": "a", "value": "1", "domain": "a.test", "secure": false, "sameSite": "no_restriction"},
+             {"name": "b", "value": "1", "domain": "a.test", "secure": false, "sameSite": "None"},
+             {"name": "c", "value": "1", "domain": "a.test", "secure": true, "sameSite": "None"}]
+            """
+        let jar = CookieJar()
+        #expect(jar.insert(CookieJSON.read(Array(file.utf8), now: noon).cookies, now: noon) == [.kept, .kept, .kept])
+        let found = jar.allCookies(now: noon).sorted { $0.name < $1.name }
+        #expect(found.map(\.sameSite) == [.unspecified, .unspecified, .none])
+    }
+
     @Test func jsonOfDriversKeepsExpiryAndPartition() throws {
         let file = """
             [

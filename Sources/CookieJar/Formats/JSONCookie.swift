@@ -23,6 +23,7 @@ struct JSONCookie: Codable {
         }
         let hasDot = domain.hasPrefix(".")
         let isSession = object.flag("session") ?? false
+        let isSecure = object.flag("secure", "Send for raw") ?? false
         var cookie = Cookie(
             nameOctets: try Self.octets("name", "Name raw", of: object),
             valueOctets: try Self.octets("value", "Content raw", of: object),
@@ -30,9 +31,9 @@ struct JSONCookie: Codable {
             isHostOnly: object.flag("hostOnly", "This domain only raw") ?? !hasDot,
             path: object.text("path", "Path raw") ?? "/",
             expires: isSession ? nil : try Self.expiry(of: object),
-            isSecure: object.flag("secure", "Send for raw") ?? false,
+            isSecure: isSecure,
             isHTTPOnly: object.flag("httpOnly", "HTTP only raw") ?? false,
-            sameSite: Self.sameSite(object.text("sameSite", "SameSite raw") ?? "")
+            sameSite: Self.sameSite(object.text("sameSite", "SameSite raw") ?? "", isSecure: isSecure)
         )
         if let created = object.value("created", as: Double.self) {
             cookie.created = CookieTime(secondsSince1970: created)
@@ -88,8 +89,12 @@ struct JSONCookie: Codable {
         return Array(text.utf8)
     }
 
-    private static func sameSite(_ text: String) -> Cookie.SameSite {
-        text.lowercased() == "no_restriction" ? .none : Cookie.SameSite(attribute: Array(text.utf8))
+    private static func sameSite(_ text: String, isSecure: Bool) -> Cookie.SameSite {
+        switch text {
+        // Extensions and Playwright write this also for a cookie without the attribute in Firefox. SameSite=None requires Secure.
+        case "no_restriction", "None": isSecure ? .none : .unspecified
+        default: Cookie.SameSite(attribute: Array(text.utf8))
+        }
     }
 
     func encode(to encoder: any Encoder) throws {
