@@ -210,6 +210,20 @@ extension ProcessTests {
             #expect(run.text == "imported 1, skipped 1\n" && run.errors == "some.txt: line 1: it has expired\n")
         }
 
+        @Test("a cookie of the jar's own file that has expired is no message, and is left out of the written file")
+        func expiredInTheOwnFile() async throws {
+            let folder = try Folder()
+            let lines = ["a.test\tFALSE\t/\tFALSE\t1000000000\told\t1", "a.test\tFALSE\t/\tFALSE\t0\tnew\t1"]
+            try folder.write(lines.joined(separator: "\n"), to: "jar.txt")
+            for line in [["header", "http://a.test/"], ["set", "http://a.test/", "more=1"]] {
+                let command = ["cookies"] + line + ["--jar", "jar.txt"]
+                let run = try await CommandRun.run(CommandRun.beeline, command, in: folder)
+                #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+            }
+            let text = try folder.text("jar.txt")
+            #expect(text.contains("\tnew\t1") && text.contains("\tmore\t1") && !text.contains("\told\t1"))
+        }
+
         @Test func aJarThatCannotBeWrittenLosesNoOtherOne() async throws {
             let lab = try await CommandLab()
             let url = lab.plainURL("/set-cookie?value=a%3Db")

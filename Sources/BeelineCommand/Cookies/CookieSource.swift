@@ -56,11 +56,13 @@ struct CookieSource: Sendable {
     /// - Parameters:
     ///   - path: the source's path, for messages.
     ///   - bounds: the limits of the jar.
+    ///   - namesExpired: whether an expired cookie is worth a message. In the jar's own file it is not.
     func put(
         into jar: CookieJar,
         of path: String,
         isOfThisSession: Bool,
-        bounds: CookieJarConfiguration
+        bounds: CookieJarConfiguration,
+        namesExpired: Bool = false
     ) -> Result {
         var problems = found.problems.map { ($0.line, $0.reason) }
         let insertion = CookieInsertion(found.cookies, into: jar, isOfThisSession: isOfThisSession)
@@ -69,7 +71,7 @@ struct CookieSource: Sendable {
             // One common message reports all cookies without room.
             case .rejected(.noRoom), .kept, .replaced: break
             case .rejected(let reason): problems.append((line, "\(reason)"))
-            case .deleted: problems.append((line, "it has expired"))
+            case .deleted: if namesExpired { problems.append((line, "it has expired")) }
             }
         }
         let lines = problems.sorted { $0.0 < $1.0 }.map { "\(path): \(unit) \($0): \($1)" }

@@ -38,7 +38,9 @@ struct CookiesImport: AsyncParsableCommand {
         }
         let bounds = try arguments.bounds()
         let results = try await arguments.change { jar in
-            sources.map { $0.source.put(into: jar, of: $0.path, isOfThisSession: true, bounds: bounds) }
+            sources.map { path, source in
+                source.put(into: jar, of: path, isOfThisSession: true, bounds: bounds, namesExpired: true)
+            }
         }
         for message in results.flatMap(\.messages) { Terminal.standardError.writeLine(message.singleLine) }
         let (imported, skipped) = results.reduce((0, 0)) { ($0.0 + $1.imported, $0.1 + $1.skipped) }
