@@ -203,6 +203,29 @@ struct ImportTests {
         for outcome in jar.insert(found.cookies) { #expect(outcome == .kept) }
     }
 
+    @Test("values that Chromium on Linux encrypts without a keyring are read, if they belong to their host")
+    func chromiumWithoutKeyring() async throws {
+        let folder = try Folder()
+        // A value of Chromium 156 with --password-store=basic.
+        let sealed =
+            "7631304A3E1E375973954BCAED21F40FDD3A746A31FC2FF7ACAF879C4C9A8F34FABE2D131F41F96BA2B3FD0F1F21FA82936442"
+        try folder.makeDatabase("Cookies") { db in
+            try db.execute(sql: Self.chromium24)
+            for host in ["a.test", "b.test"] {
+                try db.execute(
+                    sql: """
+                        INSERT INTO cookies VALUES
+                            (13416840000000001, '\(host)', '', 'sid', '', x'\(sealed)', '/', 13448376000000000, 1, 1,
+                                13416840100000000, 1, 1, 1, 0, 2, 443, 0, 1, 0);
+                        """
+                )
+            }
+        }
+        let found = try await BrowserProfile.cookies(at: folder.path)
+        #expect(found.cookies.map(\.value) == ["1"] && found.cookies.map(\.domain) == ["a.test"])
+        #expect(found.problems.map(\.line) == [2])
+    }
+
     @Test("a profile in use is read with its log despite the browser's lock, and stays unchanged")
     func live() async throws {
         let folder = try Folder()

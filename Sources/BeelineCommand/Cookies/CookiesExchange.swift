@@ -12,8 +12,8 @@ struct CookiesImport: AsyncParsableCommand {
         abstract: "Import cookies of files and browsers into the jar, and print their number.",
         discussion: """
             A file is a text file in one of the formats, an SQLite jar, or a profile of Firefox or Chromium: its folder, or its \
-            file cookies.sqlite or Cookies. The browser may be running; the profile is not changed. Encrypted values of Chromium cannot \
-            be read.
+            file cookies.sqlite or Cookies. The browser may be running; the profile is not changed. Values that Chromium \
+            encrypts with a key of the system, such as that of a keyring, cannot be read.
 
             Invalid lines and rows are reported on standard error by their number and skipped.
             """

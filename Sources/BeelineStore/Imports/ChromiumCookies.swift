@@ -2,8 +2,10 @@
 
 import CookieJar
 import GRDB
+import HTTPDNS
 
-/// Reads the table `cookies` of Chromium's `Cookies` in all versions. Encrypted values are skipped.
+/// Reads the table `cookies` of Chromium's `Cookies` in all versions. Values that are encrypted with a key of the system are
+/// skipped.
 struct ChromiumCookies {
     private let table: BrowserTable
 
@@ -24,11 +26,14 @@ struct ChromiumCookies {
                 partition = Site(key)
                 if partition == nil { return result.skip(line: number, "its top_frame_site_key is not a site") }
             }
-            guard let host = row.text(), let path = row.text(), let name = row.octets(), let value = row.octets() else {
+            guard let host = row.text(), let path = row.text(), let name = row.octets(), var value = row.octets() else {
                 return result.skip(line: number, "a column is missing or of another type")
             }
             if let encrypted = row.octets(), !encrypted.isEmpty, value.isEmpty {
-                return result.skip(line: number, "its value is encrypted with a key that only the browser can get")
+                guard let text = Self.decrypted(encrypted, host: host) else {
+                    return result.skip(line: number, "its value is encrypted with a key that only the browser can get")
+                }
+                value = text
             }
             var cookie = Cookie(nameOctets: name, valueOctets: value, domain: host, path: path, partition: partition)
             cookie.setScope(host)
@@ -39,6 +44,25 @@ struct ChromiumCookies {
         }
         return result
     }
+
+    /// Decrypts a value of Chromium on Linux without a keyring (`--password-store=basic`), whose key is the same everywhere.
+    ///
+    /// Since version 24 of the table (Chromium 130), the text begins with the SHA-256 of the host. Earlier values are not
+    /// decrypted, because nothing shows that the key is the right one: on macOS they have the same mark and another key.
+    private static func decrypted(_ sealed: [UInt8], host: String) -> [UInt8]? {
+        let vector = [UInt8](repeating: UInt8(ascii: " "), count: 16)
+        guard sealed.starts(with: "v10".utf8), let text = basicCipher?.open(vector + sealed.dropFirst(3)) else {
+            return nil
+        }
+        let hash = Digests.sha256(Array(host.utf8))
+        return text.starts(with: hash) ? Array(text.dropFirst(hash.count)) : nil
+    }
+
+    /// The key is PBKDF2-HMAC-SHA1 of the password `peanuts` with the salt `saltysalt` and one iteration.
+    private static let basicCipher = AESCipher(
+        .cbc,
+        key: [0xfd, 0x62, 0x1f, 0xe5, 0xa2, 0xb4, 0x02, 0x53, 0x9d, 0xfa, 0x14, 0x7c, 0xa9, 0x27, 0x27, 0x78]
+    )
 }
 
 extension Cookie {
