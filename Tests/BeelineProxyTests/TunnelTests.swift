@@ -285,18 +285,23 @@ struct TunnelTests {
         }
     }
 
-    @Test("SOCKS5 accepts IPv6 addresses")
+    @Test("SOCKS5 accepts IPv6 addresses, also as names with or without brackets")
     func socksV6() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start(addresses: ["::1"]) { try await $0.send("six") }
-        let connection = try await lab.connect()
-        try await connection.send([5, 1, 0])
-        _ = try await connection.receive(count: 2)
-        let address = [UInt8](repeating: 0, count: 15) + [1]
-        try await connection.send([5, 1, 0, 4] + address + [UInt8(server.port >> 8), UInt8(server.port & 255)])
-        #expect(try await connection.receive(count: 10).prefix(2) == [5, 0])
-        #expect(try await connection.receiveAll() == "six")
-        await connection.close()
+        let port = [UInt8(server.port >> 8), UInt8(server.port & 255)]
+        let targets: [[UInt8]] = [
+            [4] + [UInt8](repeating: 0, count: 15) + [1], [3, 3] + Array("::1".utf8), [3, 5] + Array("[::1]".utf8),
+        ]
+        for target in targets {
+            let connection = try await lab.connect()
+            try await connection.send([5, 1, 0])
+            _ = try await connection.receive(count: 2)
+            try await connection.send([5, 1, 0] + target + port)
+            #expect(try await connection.receive(count: 10).prefix(2) == [5, 0], "\(target)")
+            #expect(try await connection.receiveAll() == "six")
+            await connection.close()
+        }
         await server.stop()
         await lab.stop()
     }

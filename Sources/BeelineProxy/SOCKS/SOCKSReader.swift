@@ -112,7 +112,9 @@ struct SOCKSReader {
             guard let length = rest.readInteger(as: UInt8.self), let name = rest.readBytes(length: Int(length)) else {
                 return nil
             }
-            host = Destination(name + Array(":1".utf8), defaultPort: nil)?.host
+            // Chromium and Firefox send the IPv6 address of a URL as a name, without brackets.
+            let address = IPAddress(String(decoding: name, as: UTF8.self))
+            host = address.map(Host.init) ?? Destination(name + Array(":1".utf8), defaultPort: nil)?.host
         default:
             return refuse(
                 replying: ReplyCode.addressUnsupported.bytes,
