@@ -46,6 +46,22 @@ struct ForwardTests {
         await lab.stop()
     }
 
+    @Test("the user and password that wget writes into a target are not forwarded")
+    func userOfTarget() async throws {
+        let lab = try await ProxyLab()
+        let connection = try await lab.connect()
+        let host = "a.test:\(lab.plain.port)"
+        for user in ["me:secret", "me", "me%40home:", ""] {
+            try await connection.send("GET http://\(user)@\(host)/echo HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+            #expect(try await connection.receiveResponse().head.hasPrefix("HTTP/1.1 200 "), "\(user)")
+            let request = try #require(lab.plain.requests.last)
+            #expect(request.authority == host && request.target == "/echo", "\(user)")
+            #expect(!request.rawHead.contains("@"), "\(user)")
+        }
+        await connection.close()
+        await lab.stop()
+    }
+
     @Test("the proxy answers the blank page at every host itself, and forwards every other path")
     func blankPage() async throws {
         let path = ProxyConfiguration.unguessablePath()

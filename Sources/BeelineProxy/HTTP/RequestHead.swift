@@ -101,15 +101,28 @@ struct RequestHead {
         else { throw .malformed("the target is not an http:// URL: use CONNECT for https") }
         let rest = bytes.dropFirst(scheme.count)
         guard !rest.contains(UInt8(ascii: "#")) else { throw .malformed("the target has a fragment") }
-        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        let written = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        let authority = withoutUser(written)
         guard let destination = Destination(authority, defaultPort: 80) else {
-            throw .malformed("the target has no host")
+            throw .malformed("the target has no valid host and port")
         }
-        let tail = rest[authority.endIndex...]
+        let tail = rest[written.endIndex...]
         let hasSlash = tail.first == UInt8(ascii: "/")
         // RFC 9112 §3.2.1 and §3.2.4.
         let path = tail.isEmpty && method == "OPTIONS" ? "*" : (hasSlash ? "" : "/") + text(tail)
         return .resource(destination, authority: canonical(authority, host: destination.host), path: path)
+    }
+
+    /// The characters of a user and password (RFC 3986 §3.2.1).
+    private static let userCharacters = PercentEncoding.Allowed("-._~!$&'()*+,;=:%")
+
+    /// Removes the user and password of a URL. wget writes them into the target, and sends them in `Authorization` when the
+    /// server asks. With other characters before `@`, parsers may disagree on the host: these stay, and are refused.
+    private static func withoutUser(_ authority: Bytes.SubSequence) -> Bytes.SubSequence {
+        guard let at = authority.firstIndex(of: UInt8(ascii: "@")),
+            authority[..<at].allSatisfy(userCharacters.contains)
+        else { return authority }
+        return authority[authority.index(after: at)...]
     }
 
     /// The authority as the next server expects it: the canonical host without its zone, and the port as written.
