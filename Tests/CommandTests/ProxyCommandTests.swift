@@ -52,6 +52,17 @@ struct ProxyArgumentTests {
         #expect(failure?.status == .usage)
     }
 
+    @Test("a host of --gateway may be written with its subdomains, and a URL is refused with the form to write")
+    func gatewayHosts() throws {
+        for text in ["live.test", ".live.test", "*.live.test"] {
+            #expect(try ProxyCommand.host(text).text == "live.test", "\(text)")
+        }
+        for text in ["https://live.test/", "live.test:8443", "live.test/a"] {
+            let failure = #expect(throws: CommandFailure.self) { _ = try ProxyCommand.host(text) }
+            #expect(failure?.status == .usage && failure?.message.contains("without scheme, port and path") == true)
+        }
+    }
+
     @Test("an option with the secret itself instead of its file does not print the secret")
     func secretInsteadOfItsFile() throws {
         let proxy = try #require(try BeelineCommand.parseAsRoot(["proxy", "--auth", "me:s3cret"]) as? ProxyCommand)

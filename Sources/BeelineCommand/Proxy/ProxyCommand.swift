@@ -23,7 +23,9 @@ struct ProxyCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Require this user and the password in this file", valueName: "user:passfile"))
     var auth: String?
 
-    @Option(help: ArgumentHelp("Serve this host at a local URL and print the URL; may be repeated", valueName: "host"))
+    @Option(
+        help: ArgumentHelp("Serve this host and its subdomains at local URLs; may be repeated", valueName: "host")
+    )
     var gateway: [String] = []
 
     @Flag(help: "Serve a PAC file and print its URL")
@@ -67,11 +69,12 @@ struct ProxyCommand: AsyncParsableCommand {
         return ProxyCredentials(user: String(parts[0]), password: String(password))
     }
 
-    private static func host(_ text: String) throws(CommandFailure) -> Host {
+    /// Reads a host of `--gateway`. It includes its subdomains, with or without `*.` or a dot before it.
+    static func host(_ text: String) throws(CommandFailure) -> Host {
         do throws(NameError) {
-            return try Host(text)
+            return try Host(text.dropFirst(text.hasPrefix("*.") ? 2 : text.hasPrefix(".") ? 1 : 0))
         } catch {
-            throw CommandFailure(.usage, "--gateway: \(error.message)")
+            throw CommandFailure(.usage, "--gateway: \(error.message); write a host without scheme, port and path")
         }
     }
 
