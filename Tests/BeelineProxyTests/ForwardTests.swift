@@ -272,6 +272,28 @@ struct ForwardTests {
         await lab.stop()
     }
 
+    @Test("a server of another protocol that waits is a 502 at once, and a 502 says how the response ended")
+    func brokenResponses() async throws {
+        let lab = try await ProxyLab()
+        for (answer, reason) in [
+            ("220 mail.example ESMTP\r\n", "is not HTTP"), ("HTTP/1.1 200 OK\r\n", "before the response was complete"),
+            ("", "without a response"),
+        ] {
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send(answer)
+                if answer.hasPrefix("220") { try await connection.hold() }
+            }
+            let connection = try await lab.connect()
+            try await connection.send("GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\r\n")
+            let (head, body) = try await connection.receiveResponse()
+            #expect(head.hasPrefix("HTTP/1.1 502 ") && body.contains(reason), "\(head)\(body)")
+            await connection.close()
+            await server.stop()
+        }
+        await lab.stop()
+    }
+
     @Test("a truncated body reaches the client as an error")
     func truncated() async throws {
         let lab = try await ProxyLab()

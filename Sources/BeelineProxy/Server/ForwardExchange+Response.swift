@@ -18,7 +18,12 @@ extension ForwardExchange {
                 output.feed(bytes)
                 bytes.clear()
                 do throws(HTTP1Error) {
-                    guard let head = try reader.take(from: &output) else { return response = .head(reader) }
+                    guard let head = try reader.take(from: &output) else {
+                        guard HTTP1StatusLine.canBegin(with: output) else {
+                            throw .malformed("it does not begin with a status line")
+                        }
+                        return response = .head(reader)
+                    }
                     bytes = output
                     output = ByteBuffer()
                     responded(with: try ResponseHead(head, to: self.head.method), rest: &bytes)

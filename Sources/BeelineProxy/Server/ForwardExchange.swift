@@ -242,7 +242,8 @@ final class ForwardExchange: WireOwner {
             return finish(ByteBuffer())
         }
         if !hasResponseBegun, retryIfAllowed() { return }
-        fail(.badOrigin("it closed the connection before the response was complete"))
+        let when = hasResponseBegun ? "before the response was complete" : "without a response"
+        fail(Refusal(502, "the server closed the connection \(when)"))
     }
 
     /// Sends the request again on a new connection, if the origin may have ended a kept one before the request arrived (RFC 9110

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import NIOCore
+
 /// The lines of a head or of a trailer section, one after the other (RFC 9112 §2.1, §5).
 package struct HTTP1Lines {
     private var rest: Bytes
@@ -47,6 +49,11 @@ package struct HTTP1StatusLine {
 
     /// The first bytes of each status line.
     package static let start = Array("HTTP/1.".utf8)
+
+    /// Whether the bytes of an incomplete head can be the beginning of a status line. The end of other bytes may never come.
+    package static func canBegin(with bytes: ByteBuffer) -> Bool {
+        bytes.readableBytesView.starts(with: start.prefix(min(bytes.readableBytes, 5)))
+    }
 
     package init(_ line: Bytes?) throws(HTTP1Error) {
         guard let line, line.starts(with: Self.start[..<5]) else {

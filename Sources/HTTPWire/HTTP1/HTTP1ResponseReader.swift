@@ -125,7 +125,6 @@ package struct HTTP1ResponseReader {
         var raw: ByteBuffer?
         do throws(HTTP1Error) {
             guard let head = try self.head.take(from: &buffer) else {
-                // The end of such a head may never come.
                 guard beginsLikeStatusLine else { throw .malformed("it does not begin with a status line") }
                 return nil
             }
@@ -144,10 +143,7 @@ package struct HTTP1ResponseReader {
         }
     }
 
-    /// Whether the bytes of an incomplete head can be the beginning of a status line.
-    private var beginsLikeStatusLine: Bool {
-        buffer.readableBytesView.starts(with: HTTP1StatusLine.start.prefix(min(buffer.readableBytes, 5)))
-    }
+    private var beginsLikeStatusLine: Bool { HTTP1StatusLine.canBegin(with: buffer) }
 
     /// Handles the end of the connection: it ends a body without a length and is an error for other incomplete responses.
     ///
