@@ -131,6 +131,8 @@ struct WireDeliveryTests {
             client.stopper.isOpen = true
             origin.stopper.delaysClose = true
             let destination = Destination(try Host("a.test"), port: 80)
+            // The first POST of a client takes no other kept connection.
+            origin.wire.isTied = true
             client.server.origins.keep(origin.wire, to: destination, of: client.wire, now: .now())
             try client.send("POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello")
             client.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)

@@ -87,7 +87,11 @@ final class ForwardExchange: WireOwner {
     func begin(_ rest: ByteBuffer) {
         client.owner = self
         input = rest
-        guard gateway == nil, let kept = server.origins.take(destination, for: client) else { return dial() }
+        // A client that has used its connection before expects that it may have ended (RFC 9112 §9.3.1); see `originEnded`.
+        let isReplayable = head.isReplayable || !reader.isFirst
+        guard gateway == nil,
+            let kept = server.origins.take(destination, for: client, isReplayable: isReplayable)
+        else { return dial() }
         isOriginFromPool = true
         connected(kept)
     }
@@ -243,7 +247,12 @@ final class ForwardExchange: WireOwner {
         }
         if !hasResponseBegun, retryIfAllowed() { return }
         let when = hasResponseBegun ? "before the response was complete" : "without a response"
-        fail(Refusal(502, "the server closed the connection \(when)"))
+        let refusal = Refusal(502, "the server closed the connection \(when)")
+        guard isOriginFromPool, !hasResponseBegun, !reader.isFirst else { return fail(refusal) }
+        // The client decides whether to send the request again, as it does when a server closes a connection that it reuses.
+        server.report(.refused(destination, refusal))
+        letGo()
+        reader.close(saying: ByteBuffer())
     }
 
     /// Sends the request again on a new connection, if the origin may have ended a kept one before the request arrived (RFC 9110

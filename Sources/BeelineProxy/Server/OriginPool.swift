@@ -42,12 +42,18 @@ final class OriginPool {
     var isEmpty: Bool { count == 0 }
 
     /// Takes a connection for a client's request: one tied to the client first, then the most recently used.
-    func take(_ destination: Destination, for client: Wire) -> Wire? {
+    ///
+    /// - Parameter isReplayable: whether the proxy or the client can send the request again if the origin is just closing the
+    ///   connection. Other requests take only connections that are tied to the client.
+    func take(_ destination: Destination, for client: Wire, isReplayable: Bool) -> Wire? {
         // The origins have closed their ends during the sleep, and this machine may not have received that.
         if sleep.hasSlept(now: clock()) { closeAll() }
         closeRetired()
         var key = Key(destination: destination, client: ObjectIdentifier(client))
-        if idle[key] == nil { key.client = nil }
+        if idle[key] == nil {
+            guard isReplayable else { return nil }
+            key.client = nil
+        }
         guard let kept = idle[key]?.last(where: { $0.wire.isOpen }) else { return nil }
         remove(kept)
         kept.wire.owner = nil

@@ -29,7 +29,8 @@ final class RequestReader: WireOwner {
     private(set) var input = ByteBuffer()
     private var connector: OriginConnector?
     private var since: NIODeadline
-    private var isFirst = true
+    /// Whether no response was sent on this connection.
+    private(set) var isFirst = true
     private var isProceeding = false
     /// Whether the kernel has accepted the last response.
     private var isFlushed = false
