@@ -298,6 +298,8 @@ extension ProcessTests {
                 let two = try await lab.beeline(command + ["https://127.0.0.1:\(old.port)/"])
                 let text = two.text + two.errors
                 #expect(two.status == 35 && text.contains("see --tlsv1.0 and --tls-max"), "\(command): \(text)")
+                #expect(try await lab.beeline(command + ["ftp://a.test/"]).status == 1, "\(command)")
+                #expect(try await lab.beeline(command + ["http://a b/"]).status == 3, "\(command)")
             }
             await old.stop()
             await guarded.stop()

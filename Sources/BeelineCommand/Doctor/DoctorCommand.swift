@@ -37,7 +37,8 @@ struct DoctorCommand: AsyncParsableCommand {
         do {
             url = try HTTPURL(host.hasScheme ? host : "https://\(host)/")
         } catch {
-            throw CommandFailure(.malformedURL, error.message)
+            // WebSocket URLs are examined too, so the message names their schemes.
+            throw CommandFailure(CommandFailure(url: error).status, error.message)
         }
         let (json, html) = (json, html)
         try await Interruption.runCommand { () async throws(CommandFailure) in
