@@ -52,6 +52,14 @@ struct ProxyArgumentTests {
         #expect(failure?.status == .usage)
     }
 
+    @Test("a secret that is not UTF-8 is refused, because replaced octets would make another one")
+    func secretThatIsNoText() throws {
+        let proxy = try #require(try BeelineCommand.parseAsRoot(["proxy", "--auth", "me:pass"]) as? ProxyCommand)
+        let files = InputFiles(contents: { _ in [0xff, 0xfe] }, size: { _ in nil }, askPassword: { _ in nil })
+        let failure = #expect(throws: CommandFailure.self) { _ = try proxy.configuration(Defaults(), files: files) }
+        #expect(failure?.status == .usage && failure?.message.contains("not UTF-8") == true)
+    }
+
     @Test("a host of --gateway may be written with its subdomains, and a URL is refused with the form to write")
     func gatewayHosts() throws {
         for text in ["live.test", ".live.test", "*.live.test"] {

@@ -85,11 +85,17 @@ struct InputFiles: Sendable {
     ///   - option: The option that names the file.
     ///   - form: The form of the option's value.
     func secretText(_ path: String, of option: String, form: String) throws(CommandFailure) -> String {
+        let octets: [UInt8]
         do {
-            return String(decoding: try contents(path), as: UTF8.self)
+            octets = try contents(path)
         } catch {
             throw CommandFailure(.readFailed, "\(option): the file cannot be read: \(error); write \(form)")
         }
+        // Replaced octets would be another secret, and one that can be guessed.
+        guard let text = String(validUTF8: octets) else {
+            throw CommandFailure(.usage, "\(option): the secret is not UTF-8; `openssl rand -hex 32` makes one that is")
+        }
+        return text
     }
 
     /// Reads a whole text file.
