@@ -247,6 +247,24 @@ struct ProxyRouteTests {
         await server.stop()
     }
 
+    @Test("an error names the proxy that cannot be reached, whose endpoints it lists")
+    func unreachable() async throws {
+        let engine = Engine()
+        let dead = EndpointList([Endpoint(IPAddress(v4: 0x7f00_0001), port: 1)])
+        let proxy = Proxy(origin: Origin(scheme: .http, host: try Host("proxy.test"), port: 3128))
+        for (url, place) in [
+            ("https://a.test/", "https://a.test through the proxy http://proxy.test:3128"),
+            ("http://a.test/", "the proxy http://proxy.test:3128"),
+        ] {
+            let error = await #expect(throws: DirectHTTPError.self) {
+                _ = try await engine.exchange(PreparedRequest(.get, HTTPURL(url)), from: dead, route: .proxy(proxy))
+            }
+            let words = "cannot connect to \(place): 127.0.0.1:1 refused"
+            #expect(error?.message.hasPrefix(words) == true, "\(error?.message ?? "")")
+        }
+        await engine.shutDown()
+    }
+
     @Test("a refusal by a proxy is an error with its cause", arguments: [ProxyServer.Kind.http, .socks5])
     func refuses(kind: ProxyServer.Kind) async throws {
         let blocked = try await ProxyLab(kind, reaches: false)

@@ -100,7 +100,7 @@ final class DialRace {
     }
 
     /// Ends the race because its time is over.
-    func expire() { end(with: .connectTimeout, "no connection to \(target.key.origin) in time") }
+    func expire() { end(with: .connectTimeout, "no connection to \(place) in time") }
 
     func cancel() { end(with: .cancelled, "connecting to \(target.key.origin) was cancelled") }
 
@@ -266,7 +266,9 @@ final class DialRace {
                 .connectTimeout,
             ].first(where: codes.contains) ?? .connectFailed
         let list = attempts.map(\.description).joined(separator: "; ")
-        let message = "cannot connect to \(target.key.origin): \(list)\(remedy)"
+        // The reason of a refusal names the proxy.
+        let place = code == .proxyRefused ? "\(target.key.origin)" : self.place
+        let message = "cannot connect to \(place): \(list)\(remedy)"
         var error = DirectHTTPError(code, message, attempts: attempts)
         if code == .proxyRefused { (error.response, error.hasBrokenBody) = (refusal, isRefusalBroken) }
         finish(.failure(error))
@@ -286,6 +288,15 @@ final class DialRace {
         let attempts = attempts
         let list = attempts.isEmpty ? "" : ": " + attempts.map(\.description).joined(separator: "; ")
         finish(.failure(DirectHTTPError(code, message + list + remedy, attempts: attempts)))
+    }
+
+    /// The origin for a message, and the proxy whose endpoints the message lists.
+    private var place: String {
+        let origin = target.key.origin
+        guard let proxy = target.key.route.proxy else { return "\(origin)" }
+        // The endpoints are those of the first proxy. A request that the proxy forwards has the proxy as its origin here.
+        let first = "the proxy \(proxy.preproxy ?? proxy)"
+        return target.key.forwarder == nil ? "\(origin) through \(first)" : first
     }
 
     /// The setting that may help if handshakes with ECH failed.
