@@ -6,7 +6,7 @@ import Names
 public struct ProxyLimits: Hashable, Sendable {
     /// The maximum number of client connections; further clients receive a 503. Default 10,000, reduced when the proxy
     /// starts to listen to fit the process's descriptor limit. A tunnel takes two descriptors, and two more while it connects
-    /// to a host with several addresses. Up to 512 stay reserved.
+    /// to a host with several addresses. 48 to 512 stay reserved.
     public var connections = 10_000
     /// The maximum number of connections of one client, which is an IPv4 address or an IPv6 /64 network; further ones are closed.
     /// Nil means 1,000, and no limit for loopback addresses, which all programs on this machine share. Default nil.

@@ -87,7 +87,8 @@ struct ServerTests {
         #expect(ConnectionTable.limit(allowed: 10_000, descriptors: nil) == 10_000)
         #expect(ConnectionTable.limit(allowed: 10_000, descriptors: 1_024) == 768)
         #expect(ConnectionTable.limit(allowed: 10_000, descriptors: 100_000) == 10_000)
-        #expect(ConnectionTable.limit(allowed: 10_000, descriptors: 2) == 2)
+        #expect(ConnectionTable.limit(allowed: 10_000, descriptors: 64) == 16, "the process itself has 25 of them open")
+        #expect(ConnectionTable.limit(allowed: 10_000, descriptors: 2) == 1)
     }
 
     @Test("a request target may be a complete URL")

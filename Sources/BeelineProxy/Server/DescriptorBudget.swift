@@ -24,10 +24,10 @@ struct DescriptorBudget {
     ///   - descriptors: the process's descriptor limit; nil if unknown.
     ///   - extra: the descriptors of the dials in progress beyond one each.
     init(connections: Int, descriptors: Int? = DescriptorLimit.current, extra: Int = 0) {
-        // Half of the reserve is for the rest of the process.
+        // The rest of the reserve is for the process itself: its event loops, upstreams and files.
         let descriptors = descriptors ?? .max
         let reserve = DescriptorLimit.reserve(of: descriptors)
-        refusals = reserve / 2
+        refusals = min(reserve / 2, reserve - 40)
         self.descriptors = max(2, descriptors - reserve)
         self.connections = connections
         self.extra = extra

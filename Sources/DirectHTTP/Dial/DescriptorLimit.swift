@@ -13,8 +13,10 @@ package enum DescriptorLimit {
     /// The current limit; nil if it cannot be read.
     package static var current: Int? { limits.map { Int(clamping: $0.rlim_cur) } }
 
-    /// How many descriptors of a limit are kept for upstreams, files and the rest of the process.
-    package static func reserve(of limit: Int) -> Int { min(512, limit / 4) }
+    /// How many descriptors of a limit are kept for upstreams, files and the rest of the process. At least 48: a server has
+    /// about 25 open without any connection. Without a free descriptor, listeners would try to accept connections over and
+    /// over, and use a whole core.
+    package static func reserve(of limit: Int) -> Int { min(512, max(48, limit / 4)) }
 
     /// Raises the limit as far as an unprivileged process may. A connection takes one descriptor, a tunnel two.
     package static func raise() {
