@@ -139,5 +139,18 @@ struct JarCloseTests {
             try await jar.close(within: .seconds(3_600))
         }
     }
+
+    @Test("a jar whose server's memory is full says so at its end, and not that changes were made until then")
+    func fullServer() async throws {
+        let server = try Self.server()
+        let jar = try await server.jar()
+        _ = try server.ask("CONFIG", "SET", "maxmemory", "1")
+        jar.set("a", "1")
+        try await jar.state { $0.failure?.hasPrefix("OOM") == true && $0.isConnected }
+        let error = await #expect(throws: RedisError.self) { try await jar.close(within: .milliseconds(200)) }
+        #expect(error?.code == .unavailable)
+        #expect(error?.message.contains("cannot be used: OOM") == true, "\(error?.message ?? "")")
+        server.stop()
+    }
 }
 #endif

@@ -198,7 +198,9 @@ public final class RedisJar: Sendable {
             // Changes that the reader has not confirmed may nevertheless have been written.
             context.recorder.finish()
             if hasUnwritten {
-                let reason = context.progress.values.isCurrent ? "changes were made until the end" : nil
+                // A server that refuses writes, as when its memory is full, can nevertheless be read.
+                let values = context.progress.values
+                let reason = values.isCurrent && values.failure == nil ? "changes were made until the end" : nil
                 failure = error.code == .badKey ? error : unavailable(within: limit, reason)
             }
         }
