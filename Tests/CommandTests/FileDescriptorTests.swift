@@ -31,6 +31,20 @@ struct FileDescriptorTests {
         #expect(bytes.count == 2_000)
     }
 
+    @Test("a device without an end is an error and does not fill the memory", .timeLimit(.minutes(1)))
+    func endlessDevice() throws {
+        let device = try FileDescriptor.open(reading: "/dev/zero")
+        defer { try? device.close() }
+        let failure = #expect(throws: FileDescriptor.Failure.self) { try device.readToEnd(streamLimit: 1 << 20) }
+        #expect(failure?.code == EFBIG)
+        // Regular files have no limit but memory.
+        let folder = try Folder()
+        try folder.write("more than four", to: "file")
+        let file = try FileDescriptor.open(reading: "\(folder.path)/file")
+        defer { try? file.close() }
+        #expect(try file.readToEnd(streamLimit: 4).count == 14)
+    }
+
     @Test("two descriptors of one file, such as for -D and -o, do not overwrite each other")
     func twoDescriptors() throws {
         let folder = try Folder()

@@ -117,11 +117,15 @@ struct FileDescriptor: Hashable, Sendable {
     }
 
     /// Reads up to the end of the file.
-    func readToEnd() throws(Failure) -> [UInt8] {
+    ///
+    /// - Parameter streamLimit: the maximum number of bytes from a pipe or a device, which may have no end. Default: 1 GiB.
+    func readToEnd(streamLimit: Int = 1 << 30) throws(Failure) -> [UInt8] {
+        let limit = FileKind(descriptor: number).size == nil ? streamLimit : .max
         var all: [UInt8] = []
         while true {
             let bytes = try read(atMost: 128 * 1024)
             if bytes.isEmpty { return all }
+            guard bytes.count <= limit - all.count else { throw Failure(code: EFBIG) }
             all += bytes
         }
     }
