@@ -9,7 +9,7 @@ import Testing
 @testable import BeelineServer
 
 struct AccessLogTests {
-    private static func record(names: String = "a.test") -> AccessRecord {
+    static func record(names: String = "a.test") -> AccessRecord {
         AccessRecord(
             client: IPAddress(v4: 1),
             form: .doh,

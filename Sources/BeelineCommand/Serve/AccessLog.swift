@@ -21,8 +21,8 @@ final class AccessLog: Sendable {
     }
 
     private struct LastWrite {
-        /// Whether the file ends in an incomplete line.
-        var isTorn = false
+        /// The rest of the line that the write has cut; empty if the file ends with a whole line.
+        var rest: [UInt8] = []
         var failed = false
     }
 
@@ -122,21 +122,25 @@ final class AccessLog: Sendable {
         }
         // Writes happen only on this queue, so the old file is not in use.
         try? old?.close()
-        var before = last.withLockedValue { $0 }
-        if old != nil { before.isTorn = false }
-        guard !lines.isEmpty || dropped > 0 else { return last.withLockedValue { $0 = before } }
-        let start: [UInt8] = before.isTorn ? [0x0a] : []
-        var text = start + lines
+        let before = last.withLockedValue { $0 }
+        // A new file does not have the beginning of the line.
+        let rest = old == nil ? before.rest : []
+        let dropped = dropped + (rest.isEmpty && !before.rest.isEmpty ? 1 : 0)
+        guard !rest.isEmpty || !lines.isEmpty || dropped > 0 else { return }
+        var text = rest + lines
+        let end = text.count
         if dropped > 0 { text += format.line(dropped: dropped).utf8 }
         do {
             try file.write(text)
             last.withLockedValue { $0 = LastWrite() }
         } catch {
-            let isTorn = text.prefix(error.written).last.map { $0 != 0x0a } ?? before.isTorn
-            last.withLockedValue { $0 = LastWrite(isTorn: isTorn, failed: true) }
+            // The next write completes the line that this one has cut, because half a line of JSON is not JSON.
+            let isCut = error.written == 0 ? !rest.isEmpty : text[error.written - 1] != 0x0a
+            let after = isCut ? (text[error.written...].firstIndex(of: 0x0a) ?? text.count - 1) + 1 : error.written
+            last.withLockedValue { $0 = LastWrite(rest: Array(text[error.written..<after]), failed: true) }
             // The next successful write reports the lost lines.
-            let lost = lines.dropFirst(max(0, error.written - start.count)).count { $0 == 0x0a }
-            state.withLockedValue { $0.dropped += dropped + lost }
+            let lost = text[..<end].dropFirst(after).count { $0 == 0x0a }
+            state.withLockedValue { $0.dropped += lost + (after > end ? 0 : dropped) }
             if !before.failed { Terminal.log("--access-log \(path): \(error)") }
         }
     }
