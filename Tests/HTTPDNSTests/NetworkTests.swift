@@ -322,6 +322,8 @@ struct NetworkTests {
         let monitor = SystemNetworkMonitor()
         let network = monitor.current()
         #expect(network == monitor.current())
+        let v4 = SystemNetworkMonitor.localAddress(towards: address("192.0.2.1"))
+        #expect(network.localV4 == (network.families.contains(.v4) ? v4 : nil))
         #expect(SystemNetworkMonitor.localAddress(towards: address("127.0.0.1")) == address("127.0.0.1"))
     }
 
@@ -353,6 +355,28 @@ struct NetworkTests {
         monitor.change(to: Network(id: "work", families: .both))
         clock.advance(by: .milliseconds(500))
         await until { resolver.network.id == "work" }
+        await resolver.shutDown()
+        await running.value
+    }
+
+    @Test("a new IPv4 address in the same network is a change, because connections from the old one no longer work")
+    func newAddress() async throws {
+        let clock = ManualClock()
+        let monitor = ScriptedMonitor()
+        let seen = NIOLockedValueBox<[Network]>([])
+        var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one")], system: nil)
+        configuration.network.monitor = monitor
+        configuration.network.onChange = { network in seen.withLockedValue { $0.append(network) } }
+        let resolver = Resolver(configuration, clock: clock)
+        let running = Task { await resolver.run() }
+        await until { resolver.network.id == "home" }
+        var network = monitor.current()
+        network.localV4 = address("192.0.2.9")
+        monitor.change(to: network)
+        try await clock.sleepers(atLeast: 1)
+        clock.advance(by: .milliseconds(500))
+        await until { resolver.network.localV4 == address("192.0.2.9") }
+        await until { seen.withLockedValue { $0.last?.localV4 == address("192.0.2.9") } }
         await resolver.shutDown()
         await running.value
     }

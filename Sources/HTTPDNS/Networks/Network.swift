@@ -10,6 +10,9 @@ public struct Network: Hashable, Sendable, CustomStringConvertible {
     public var families: Families
     /// The machine's own IPv6 address for outgoing connections, if it has one.
     public var localV6: IPAddress?
+    /// The machine's own IPv4 address for outgoing connections, if it has one. A new one, as from DHCP, is a change although the
+    /// network stays the same: connections from the old address no longer work.
+    package var localV4: IPAddress?
     /// The NAT64 prefixes for IPv4 hosts in a network without IPv4.
     package var nat64: [NAT64Prefix] = []
 

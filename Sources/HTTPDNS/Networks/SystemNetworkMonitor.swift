@@ -22,7 +22,9 @@ package struct SystemNetworkMonitor: NetworkMonitor {
             families.insert(Families(address.family))
             if let network = IPNetwork(address, prefixLength: prefixLength) { parts.append(network.description) }
         }
-        return Network(id: parts.joined(separator: " "), families: families, localV6: v6)
+        var network = Network(id: parts.joined(separator: " "), families: families, localV6: v6)
+        if families.contains(.v4) { network.localV4 = v4 }
+        return network
     }
 
     /// The local address that the kernel uses for `destination`; nil if there is no route.
