@@ -96,13 +96,16 @@ struct DeploymentTests {
         let folder = try Folder()
         let (authority, other) = (try TestAuthority(), try TestAuthority())
         let roots = try folder.write(authority.rootPEM, to: "ca.pem")
-        for certificate in [
-            try other.certificate(for: "localhost"), try authority.certificate(for: "other.test"),
-            try authority.certificate(for: "localhost", flaw: .expired),
+        let untrusted = "the certificate's issuer is not trusted, or it is not valid now"
+        for (certificate, words) in [
+            (try other.certificate(for: "localhost"), untrusted),
+            (try authority.certificate(for: "other.test"), "the certificate is for another name"),
+            (try authority.certificate(for: "localhost", flaw: .expired), untrusted),
         ] {
             let server = try Self.secured(folder, certificate)
             let jar = try Self.jar("rediss://localhost:\(server.port)/shop?cacert=\(roots)")
-            try await jar.state { $0.failure?.hasPrefix("TLS with localhost:") ?? false }
+            // The server may not listen yet.
+            try await jar.state { $0.failure == "TLS with localhost:\(server.port): \(words)" }
             #expect(!jar.state.isConnected)
             try await jar.close()
             server.stop()
@@ -130,6 +133,14 @@ struct DeploymentTests {
         configuration.redis.retryDelay = .milliseconds(5)...Duration.milliseconds(50)
         let jar = try RedisJar(configuration)
         try await jar.state { $0.failure == "the authority file \(roots) has no certificate in PEM form" }
+        try await jar.close()
+    }
+
+    @Test("a TLS server that does not listen is reported in the system's words")
+    func noTLSServer() async throws {
+        let port = try freePorts(1)[0]
+        let jar = try Self.jar("rediss://localhost:\(port)/shop")
+        try await jar.state { $0.failure == "TLS with localhost:\(port): Connection refused" }
         try await jar.close()
     }
 

@@ -87,9 +87,24 @@ final class RedisSecurity: Sendable {
             return ends[1]
         } catch {
             for end in ends where end >= 0 { close(end) }
-            let reason = (error as? RedisFault)?.reason ?? "\(error)"
-            throw RedisFault(reason: "TLS with \(host): \(String(printable: reason.utf8))")
+            throw RedisFault(reason: "TLS with \(host): \(String(printable: Self.words(for: error).utf8))")
         }
+    }
+
+    /// The words for an error, without the names of Swift types.
+    private static func words(for error: any Error) -> String {
+        if let fault = error as? RedisFault { return fault.reason }
+        if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
+        if let error = error as? ChannelError, case .eof = error { return "the server closed the connection" }
+        if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
+            return "the certificate is for another name"
+        }
+        // NIOSSL provides BoringSSL's reason only as text.
+        let text = "\(error)"
+        if text.contains("CERTIFICATE_VERIFY_FAILED") {
+            return "the certificate's issuer is not trusted, or it is not valid now"
+        }
+        return text.contains("WRONG_VERSION_NUMBER") ? "the server does not use TLS on this port" : text
     }
 
     private func makeContext() throws -> NIOSSLContext {
