@@ -42,6 +42,9 @@ public struct Response: Sendable {
     /// The trailer fields (RFC 9110 §6.5); `nil` until the body has been read to its end, and if there are none.
     public var trailers: HTTPFields? { exchange?.trailers }
 
+    /// The number of bytes of the body received so far, before decoding.
+    package var receivedBytes: Int64 { exchange?.receivedBytes ?? 0 }
+
     /// The WebSocket that the response opened; `nil` for any other response.
     var webSocket: WebSocket? { exchange?.webSocket }
 

@@ -77,6 +77,7 @@ extension ProcessTests {
             Row("a compressed body", "--compressed", "{P}/zipped"),
             Row("a body that is compressed twice", "--compressed", "{P}/zipped-twice"),
             Row("a compressed body without --compressed", "{P}/zipped"),
+            Row("the size of a compressed body", "--compressed", "-w", "%{size_download}", "{P}/zipped"),
             Row(
                 "a form",
                 "-F",

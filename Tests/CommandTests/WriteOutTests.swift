@@ -51,6 +51,13 @@ struct WriteOutTests {
         #expect(try text("%{time_total} %{speed_download} %{num_retries}", record) == "2.000000 5 1")
     }
 
+    @Test("as in curl, %{size_download} and %{speed_download} count the bytes before decoding")
+    func sizeOfCompressedBody() throws {
+        var record = TransferRecord(try Self.transfer())
+        (record.received, record.encoded, record.lastTry) = (100, 10, .seconds(2))
+        #expect(try text("%{size_download} %{size_delivered} %{speed_download}", record) == "10 100 5")
+    }
+
     private func text(_ format: String, _ record: TransferRecord) throws -> String {
         try WriteOut(format, files: FetchPlanTests.files).pieces(record).map(\.text).joined()
     }

@@ -56,6 +56,9 @@ public final class ExchangeResponse: Sendable {
     /// The trailer fields (RFC 9110 §6.5); nil if there are none, or before the body is read to its end.
     public var trailers: HTTPFields? { exchange?.trailers }
 
+    /// The number of bytes of the body received so far, before decoding.
+    package var receivedBytes: Int64 { exchange?.receivedBytes ?? 0 }
+
     /// The time from the head to the last byte of the body; nil before the body has ended.
     package var bodyTime: Duration? {
         guard let ending = exchange?.ending else { return nil }

@@ -130,6 +130,9 @@ final class Exchange: Sendable {
     /// How and when the exchange ended; nil before.
     var ending: Ending? { state.withLockedValue { $0.ending } }
 
+    /// The number of bytes of the body received so far, before decoding.
+    var receivedBytes: Int64 { state.withLockedValue { $0.ending?.receivedBytes ?? $0.receivedBytes } }
+
     /// Calls `observer` once when the exchange ends, or at once if it has ended. An exchange has at most one observer.
     func whenOver(_ observer: @escaping @Sendable (Ending) -> Void) {
         let ending = state.withLockedValue { state in

@@ -28,6 +28,8 @@ struct TransferRecord: Sendable {
     var isUnmodified = false
     /// The number of body bytes written, after decoding.
     var received: Int64 = 0
+    /// The number of body bytes received, before decoding; nil for a body that is not decoded.
+    var encoded: Int64?
     /// The number of request body bytes sent.
     var sent: Int64 = 0
     /// The time from the head to the last byte of the body; nil if the body is incomplete.

@@ -113,6 +113,7 @@ extension TransferRun {
         var pieces = response.body.makeAsyncIterator()
         let problem = response.codingProblem
         let isDecoded = plan.client.decodesContent && response.fields[.contentEncoding] != nil
+        defer { if isDecoded { state.record.encoded = response.receivedBytes } }
         do {
             while let piece = try await pieces.next() {
                 if let problem { throw problem }

@@ -38,13 +38,15 @@ extension WriteOutVariable {
         case .url: return .string(record.transfer.text)
         case .urlEffective: return .string(record.effectiveURL)
         case .verifyResult: return .number(Self.verifyResult(record))
-        case .sizeDelivered, .sizeDownload: return .number(record.received)
+        case .sizeDelivered: return .number(record.received)
+        // As in curl, the bytes before decoding.
+        case .sizeDownload: return .number(record.encoded ?? record.received)
         case .sizeHeader: return .number(Int64(record.headBytes))
         case .sizeRequest:
             let wire = record.transfer.options.wire
             return .number(record.hops.reduce(record.sent) { $0 + Int64($1.requestHeadSize(wire)) })
         case .sizeUpload: return .number(record.sent)
-        case .speedDownload: return .number(Self.speed(record.received, record.lastTry))
+        case .speedDownload: return .number(Self.speed(record.encoded ?? record.received, record.lastTry))
         case .speedUpload: return .number(Self.speed(record.sent, record.lastTry))
         case .timeAppConnect: return .seconds(record.phases?.secured ?? .zero)
         case .timeConnect: return .seconds(record.phases?.connected ?? .zero)
