@@ -75,6 +75,7 @@ extension ProcessTests {
             Row("a range", "-r", "2-5", "{P}/ranged"),
             Row("a range to the end", "-r", "4", "{P}/ranged"),
             Row("a compressed body", "--compressed", "{P}/zipped"),
+            Row("a compressed body that is not decoded", "--raw", "--compressed", "{P}/unknownzip"),
             Row("a body that is compressed twice", "--compressed", "{P}/zipped-twice"),
             Row("a compressed body without --compressed", "{P}/zipped"),
             Row("the size of a compressed body", "--compressed", "-w", "%{size_download}", "{P}/zipped"),

@@ -116,7 +116,10 @@ struct FetchPlan: Sendable {
             client.resolver.check.allowsLocalAnswers = defaults.allowsLocalAnswers
             ofClient.names.allowsLocalAnswers = false
         }
-        if transfer.raw { client.decodesContent = false }
+        if transfer.raw {
+            client.decodesContent = false
+            if command.request.compressed { draft.offerCodings() }
+        }
         client.engine.apply(command.session)
         clientKey = ClientKey(
             arguments: ofClient,

@@ -109,6 +109,11 @@ struct RequestDraft: Sendable {
         return (request, isChunked ? .chunked(body) : body)
     }
 
+    /// Asks for a compressed body, which `--raw` leaves as it is.
+    mutating func offerCodings() {
+        if offersCodings, fields[.acceptEncoding] == nil { fields[.acceptEncoding] = ContentCoding.offer }
+    }
+
     /// Makes the request conditional on another ETag (RFC 9110 §13.1.2); an empty one matches none.
     mutating func setETag(_ tag: String) { fields[.ifNoneMatch] = tag.isEmpty ? "\"\"" : tag }
 

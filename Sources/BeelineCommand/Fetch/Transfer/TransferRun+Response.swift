@@ -111,7 +111,7 @@ extension TransferRun {
         let pace = plan.rateLimit.map { Pace($0, until: deadline) }
         let slice = plan.rateLimit.map(Pace.slice) ?? .max
         var pieces = response.body.makeAsyncIterator()
-        let problem = response.codingProblem
+        let problem = plan.client.decodesContent ? response.codingProblem : nil
         let isDecoded = plan.client.decodesContent && response.fields[.contentEncoding] != nil
         defer { if isDecoded { state.record.encoded = response.receivedBytes } }
         do {
