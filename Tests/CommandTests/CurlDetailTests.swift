@@ -205,6 +205,20 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("requests of --next with other methods share a connection, and each follows redirects by its own rules")
+        func sharedConnectionOfMethods() async throws {
+            let lab = try await CommandLab { request in
+                request.path == "/go" ? .redirect(to: "/end") : .text(request.method.rawValue)
+            }
+            let url = lab.plainURL("/go")
+            let run = try await lab.beeline(
+                ["-sL", url, "--next", "-sL", "-X", "PUT", url, "--next", "-sL", "-d", "x", url]
+            )
+            #expect(run.text == "GETPUTGET")
+            #expect(lab.plain.connections.accepted == 1)
+            await lab.stop()
+        }
+
         @Test("the user of a URL does not follow to another origin, even with --location-trusted")
         func userOfURL() async throws {
             let lab = try await CommandLab { request in

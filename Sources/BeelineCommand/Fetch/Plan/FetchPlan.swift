@@ -59,10 +59,6 @@ struct FetchPlan: Sendable {
         var userAgent: String?
         var accept: String?
         var decodesContent: Bool
-        // The rules for redirects depend on these.
-        var hasMethod: Bool
-        var isPost: Bool
-        var sendsReferer: Bool
     }
 
     /// Validates the input and makes a plan.
@@ -125,10 +121,7 @@ struct FetchPlan: Sendable {
             arguments: ofClient,
             userAgent: client.userAgent,
             accept: client.accept,
-            decodesContent: client.decodesContent,
-            hasMethod: draft.hasMethod,
-            isPost: draft.isPost,
-            sendsReferer: draft.sendsReferer
+            decodesContent: client.decodesContent
         )
         guard !output.destinations.contains(.file("")) else {
             throw CommandFailure(.writeFailed, "-o: the name of the file is empty")

@@ -64,6 +64,8 @@ extension TransferRun {
         var options = transfer.options
         // Parts with other limits may share the client.
         options.limits = plan.client.limits
+        // They depend on the method, and parts with other methods share the client.
+        options.redirectRules = plan.client.redirectRules
         options.onHead = { [received] in received.add($0) }
         options.wire.onBrokenHead = { [received] in received.add(broken: $0) }
         options.wire.onTunnelHead = { [received, plan, settings] head in
