@@ -58,6 +58,7 @@ extension ProcessTests {
             Row("a custom content type", "-H", "Content-Type: text/csv", "-d", "x", "{P}/echo"),
             Row("headers", "-H", "X-A: 1", "-H", "x-a:2", "-H", "X-Empty;", "{P}/echo"),
             Row("a header with a default, given twice", "-H", "Accept: a/b", "-H", "Accept: c/d", "{P}/echo"),
+            Row("an empty header", "-H", "", "-H", " ", "-H", "X-A: 1", "{P}/echo"),
             Row("headers from a file", "-H", "@headers.txt", "{P}/echo"),
             Row("headers that are removed", "-H", "Accept:", "-H", "User-Agent:", "{P}/echo"),
             Row("a content type that is removed", "-H", "Content-Type:", "-d", "x", "{P}/echo"),

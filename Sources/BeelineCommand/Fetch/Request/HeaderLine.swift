@@ -33,7 +33,8 @@ struct HeaderLine: Hashable, Sendable {
         }
         var seen: Set<HTTPField.Name> = []
         var lines: [HeaderLine] = []
-        for text in texts {
+        // As in curl, an empty text adds nothing: scripts pass `-H "$VARIABLE"`.
+        for text in texts where !text.trimmingBlanks.isEmpty {
             guard let line = try HeaderLine(text, option: option, seen: &seen) else {
                 let name = quotedName(of: text)
                 warnings.append("Warning: \(option)\(name): not sent, because it has text after the semicolon")
