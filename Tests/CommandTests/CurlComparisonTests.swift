@@ -134,6 +134,18 @@ extension ProcessTests {
             Row("an HTTP/1.0 response", "-i", "-w", Row.numbers, "{P}/old"),
             Row("variables of a redirect", "-L", "-w", Row.numbers, "{P}/redirect?to=/chunked/3"),
             Row("header variables", "-w", "%header{content-type}|%header{nothing}|%%|\\t|\\\\|%{", "{P}/chunked/1"),
+            Row(
+                "the numbers of URLs of two parts",
+                "-w",
+                "%{urlnum}",
+                "{P}/echo/1",
+                "{P}/echo/2",
+                "--next",
+                "-s",
+                "-w",
+                "%{urlnum}",
+                "{P}/echo/3"
+            ),
             Row("an unknown variable", "-w", "[%{nonsense}]", "{P}/chunked/1"),
             Row("text for errors only", "-w", "a%{onerror}b", "{P}/chunked/1"),
             Row("text for standard error", "-w", "a%{stderr}b%{stdout}c", "{P}/chunked/1"),

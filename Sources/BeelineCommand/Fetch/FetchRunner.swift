@@ -158,6 +158,7 @@ struct FetchRunner: Sendable {
     /// Makes the transfers in order and passes each one to `body`, until `body` returns false.
     private func forEachTransfer(_ body: (TransferRun) async -> Bool) async throws(CommandFailure) {
         var id = 0
+        var earlierURLs = 0
         for (index, plan) in session.parts.enumerated() {
             let client = clients[clientOfPart[index]]
             if index > 0 { try await cookies.load(plan).forEach(note) }
@@ -165,6 +166,7 @@ struct FetchRunner: Sendable {
             var queue = TransferQueue(plan)
             while !Task.isCancelled, var transfer = try queue.next() {
                 transfer.id = id
+                transfer.number += earlierURLs
                 id += 1
                 let run = TransferRun(
                     plan: plan,
@@ -176,6 +178,7 @@ struct FetchRunner: Sendable {
                 )
                 guard await body(run) else { return }
             }
+            earlierURLs += plan.command.urls.count
             // Running transfers still write to this file. The end of the process closes it.
             if let heads, session.settings.parallelism == nil { try plan.dumpHeader?.close(heads) }
         }
