@@ -100,6 +100,7 @@ extension ProcessTests {
             Row("a redirect", "-L", "{P}/redirect?to=/echo"),
             Row("redirects with their heads", "-i", "-L", "{P}/redirect?to=/chunked/1"),
             Row("a redirect of a POST, 302", "-L", "-d", "x", "{P}/redirect?to=/echo"),
+            Row("a form that a redirect drops", "-L", "-w", "%{size_upload}", "-F", "a=b", "{P}/redirect?to=/echo"),
             Row("a redirect of a POST, 307", "-L", "-d", "x", "{P}/redirect?to=/echo&status=307"),
             Row("a redirect of a PUT, 303", "-L", "-T", "lines.txt", "{P}/redirect?to=/echo&status=303"),
             Row("a redirect of an upload, 308", "-L", "-T", "lines.txt", "{P}/redirect?to=/echo&status=308"),

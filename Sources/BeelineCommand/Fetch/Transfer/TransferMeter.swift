@@ -56,7 +56,9 @@ final class TransferMeter: Sendable {
 
     /// The number of body bytes sent in the last request.
     func uploaded(of record: TransferRecord) -> Int64 {
-        guard let last = record.hops.last, last.method == record.hops.first?.method else { return upload.count }
+        guard let first = record.hops.first, let last = record.hops.last else { return upload.count }
+        // A redirect may remove the body.
+        if last.framing != first.framing, [nil, "0"].contains(last.framing) { return 0 }
         if case .bytes = body { return body.size(.real) ?? 0 }
         return upload.count
     }
@@ -72,6 +74,13 @@ final class TransferMeter: Sendable {
             slow = now - last < limit.speed ? slow + step : .zero
             last = now
         }
+    }
+}
+
+extension Hop {
+    /// The field that announces the request's body; nil without a body, and for an unknown length over HTTP/2.
+    fileprivate var framing: String? {
+        request.headerFields[.contentLength] ?? request.headerFields[.transferEncoding]
     }
 }
 
