@@ -131,6 +131,17 @@ extension ProcessTests {
             Row("variables of the request", "-A", "x", "-w", Row.moreNumbers, "{P}/chunked/3"),
             Row("request with a body", "-A", "x", "-w", Row.moreNumbers, "-d", "12345", "{P}/chunked/3"),
             Row("request of a redirect", "-A", "x", "-L", "-w", Row.moreNumbers, "{P}/redirect?to=/chunked/3"),
+            Row(
+                "requests with a body that a redirect drops",
+                "-A",
+                "x",
+                "-L",
+                "-w",
+                Row.moreNumbers,
+                "-d",
+                "12345",
+                "{P}/redirect?to=/chunked/3"
+            ),
             Row("the variable of a trusted certificate", "-A", "x", "-w", "%{ssl_verify_result}", "{S}/status/200"),
             Row("an HTTP/1.0 response", "-i", "-w", Row.numbers, "{P}/old"),
             Row("variables of a redirect", "-L", "-w", Row.numbers, "{P}/redirect?to=/chunked/3"),

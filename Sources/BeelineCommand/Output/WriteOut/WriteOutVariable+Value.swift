@@ -44,7 +44,8 @@ extension WriteOutVariable {
         case .sizeHeader: return .number(Int64(record.headBytes))
         case .sizeRequest:
             let wire = record.transfer.options.wire
-            return .number(record.hops.reduce(record.sent) { $0 + Int64($1.requestHeadSize(wire)) })
+            let bodies = record.sent + Self.earlierBodies(record)
+            return .number(record.hops.reduce(bodies) { $0 + Int64($1.requestHeadSize(wire)) })
         case .sizeUpload: return .number(record.sent)
         case .speedDownload: return .number(Self.speed(record.encoded ?? record.received, record.lastTry))
         case .speedUpload: return .number(Self.speed(record.sent, record.lastTry))
@@ -62,6 +63,14 @@ extension WriteOutVariable {
         case .lastFragment, .lastHost, .lastPassword, .lastPath, .lastPort, .lastQuery, .lastScheme, .lastUser,
             .lastZone:
             return Value(URLParts(record.effectiveURL)[rawValue.dropFirst("urle.".count)])
+        }
+    }
+
+    /// The size of the bodies of the requests before the last one. A server with status 417 has not read the body.
+    private static func earlierBodies(_ record: TransferRecord) -> Int64 {
+        record.hops.dropLast().reduce(0) { sum, hop in
+            let length = hop.status == .expectationFailed ? nil : hop.request.headerFields[.contentLength]
+            return sum + (length.flatMap { Int64($0) } ?? 0)
         }
     }
 
