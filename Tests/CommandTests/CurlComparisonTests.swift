@@ -158,6 +158,7 @@ extension ProcessTests {
                 "%{urlnum}",
                 "{P}/echo/3"
             ),
+            Row("backslashes", "-w", "a\\\\nb\\%{http_code}c\\", "{P}/chunked/1"),
             Row("an unknown variable", "-w", "[%{nonsense}]", "{P}/chunked/1"),
             Row("text for errors only", "-w", "a%{onerror}b", "{P}/chunked/1"),
             Row("text for standard error", "-w", "a%{stderr}b%{stdout}c", "{P}/chunked/1"),

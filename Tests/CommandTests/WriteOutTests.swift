@@ -13,6 +13,7 @@ struct WriteOutTests {
             ("plain", [.text("plain")]),
             ("a%%b", [.text("a%b")]),
             ("a\\nb\\tc\\rd\\e", [.text("a\nb\tc\rd\\e")]),
+            ("a\\\\nb\\%{http_code}\\", [.text("a\\\\nb\\%{http_code}\\")]),
             ("%{http_code}|%header{X-A}", [.variable("http_code"), .text("|"), .header("X-A", separator: nil)]),
             ("%header{a:all:-{\\}-\\n}", [.header("a", separator: "-{}-\n")]),
             ("%time{%H}%output{>>f}", [.time("%H"), .output("f", appends: true)]),

@@ -29,9 +29,11 @@ enum WriteOutParser {
                 case "n": text.append("\n")
                 case "r": text.append("\r")
                 case "t": text.append("\t")
-                default:
+                case let other:
                     text.append("\\")
-                    continue
+                    guard let other else { continue }
+                    // As in curl, it begins no other escape and no variable.
+                    text.unicodeScalars.append(other)
                 }
                 rest.removeFirst()
             default: text.unicodeScalars.append(scalar)
