@@ -98,6 +98,7 @@ extension ProcessTests {
             Row("data without its length", "-H", "Transfer-Encoding: chunked", "-d", "x=y", "{P}/echo"),
             Row("a redirect that is not followed", "-w", "%{http_code} %{redirect_url}", "{P}/redirect?to=/echo"),
             Row("a redirect", "-L", "{P}/redirect?to=/echo"),
+            Row("a redirect without a target", "-L", "-w", "[%{redirect_url}]", "{P}/nowhere"),
             Row("redirects with their heads", "-i", "-L", "{P}/redirect?to=/chunked/1"),
             Row("a redirect of a POST, 302", "-L", "-d", "x", "{P}/redirect?to=/echo"),
             Row("a form that a redirect drops", "-L", "-w", "%{size_upload}", "-F", "a=b", "{P}/redirect?to=/echo"),
@@ -344,6 +345,7 @@ extension ProcessTests {
             case "/unknownzip": return .text("whatever").adding(.contentEncoding, "compress, x-other")
             case "/badzip": return .bytes(Array("this is no gzip".utf8)).adding(.contentEncoding, "gzip")
             case "/hop-with-cookie": return .redirect(to: "/echo").adding(.setCookie, "id=7; Path=/")
+            case "/nowhere": return .redirect(to: "")
             case "/loop": return .redirect(to: "/loop")
             case "/cut": return Reply(fields: [.contentLength: "10"], body: ["half"], ending: .hangUp)
             case "/cut-chunk": return Reply(body: ["half"], framing: .chunked, ending: .hangUp)

@@ -84,9 +84,9 @@ extension WriteOutVariable {
 
     /// Returns the redirect target that `-L` would follow.
     private static func redirectURL(_ hop: Hop?) -> Value {
-        guard let hop, (300..<400).contains(hop.status.code), let location = hop.response.headerFields.location else {
-            return .absent
-        }
+        guard let hop, (300..<400).contains(hop.status.code), let location = hop.response.headerFields.location,
+            !location.isEmpty
+        else { return .absent }
         // A target with another scheme is shown unchanged.
         return .string((try? hop.url.resolving(location)).map { "\($0)" } ?? location)
     }
