@@ -25,6 +25,20 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("a folder is not uploaded: the server gets no request, and the message names the folder")
+        func folderIsNoUpload() async throws {
+            let lab = try await CommandLab { _ in .text("ok") }
+            for (option, value) in [("-T", lab.folder.path), ("-F", "f=@\(lab.folder.path)")] {
+                let run = try await lab.beeline([option, value, lab.plainURL("/up")])
+                #expect(run.status == 26)
+                #expect(run.errors == "beeline: (26) \(option): \(lab.folder.path) is a folder\n")
+            }
+            // As in curl, this is standard input.
+            #expect(try await lab.beeline(["-T", ".", lab.plainURL("/up")]).status == 0)
+            #expect(lab.plain.requests.map(\.path) == ["/up"])
+            await lab.stop()
+        }
+
         @Test("a signal during the wait for a retry leaves the output file as it is", .timeLimit(.minutes(1)))
         func interruptedRetryLeavesTheFile() async throws {
             let lab = try await CommandLab { _ in .text("later", status: .serviceUnavailable) }

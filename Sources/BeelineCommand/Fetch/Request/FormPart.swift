@@ -94,6 +94,7 @@ struct FormPart: Hashable, Sendable {
     /// Standard input is read at once, as in curl, so that its size is known.
     private static func content(of path: String, _ files: InputFiles) throws(CommandFailure) -> Content {
         if path != "-", files.size(path) != nil { return .file(path) }
+        guard path == "-" || !files.isFolder(path) else { throw CommandFailure(.readFailed, "-F: \(path) is a folder") }
         if path != "-", files.isPipe(path) { return .pipe(path) }
         return .bytes(try files.read(path))
     }

@@ -71,6 +71,9 @@ struct TransferQueue {
         do throws(CommandFailure) {
             let (draft, login) = (plan.draft, plan.login)
             let url = try parsed.get()
+            if let path = upload?.text, files.isFolder(path), path != "." {
+                throw CommandFailure(.readFailed, "-T: \(path) is a folder")
+            }
             try checkFamily(of: url)
             transfer.request.authority = request.authority ?? Self.typedAuthority(of: transfer.text, url)
             transfer.options = try draft.options(
