@@ -52,6 +52,7 @@ extension ProcessTests {
             Row("data added to a query", "-G", "-d", "a=1", "{P}/echo?b=2#f"),
             Row("data in the URL of a HEAD", "-G", "-I", "-d", "a=1", "{P}/bytes/10"),
             Row("JSON", "--json", "{\"a\":1}", "{P}/echo"),
+            Row("JSON in the URL", "-G", "--json", "a", "{P}/echo"),
             Row("a method", "-X", "DELETE", "{P}/echo"),
             Row("a method in one word", "-XOPTIONS", "{P}/echo"),
             Row("a method with data", "-X", "PATCH", "-d", "x", "{P}/echo"),

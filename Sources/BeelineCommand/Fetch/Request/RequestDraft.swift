@@ -194,10 +194,11 @@ struct RequestDraft: Sendable {
                 body = .bytes(bytes)
             }
         }
-        guard !arguments.get else { return }
         let isJSON = pieces.contains { $0.kind == .json }
-        contentType = isJSON ? "application/json" : "application/x-www-form-urlencoded"
         if isJSON { accept = .replaced("application/json") }
+        // As in curl, --json sends its fields with -G too.
+        guard isJSON || !arguments.get else { return }
+        contentType = isJSON ? "application/json" : "application/x-www-form-urlencoded"
     }
 
     private mutating func readFields(
