@@ -484,7 +484,7 @@ struct DownloadTests {
         (206, "bytes 99-199/200", .mismatch("the server sends byte 99 instead of byte 100")),
         (206, nil, .mismatch("the server sends an unknown range instead of byte 100")), (200, nil, .restart),
         (416, "bytes */100", .complete), (416, nil, .complete),
-        (416, "bytes */99", .mismatch("there are 100 bytes already, but the resource has only 99")),
+        (416, "bytes */99", .mismatch("the resource has only 99 bytes, so it cannot be resumed at byte 100")),
         (416, "bytes */200", .mismatch("the server refuses to resume at byte 100 of 200")),
         (404, nil, .refused(status: 404)), (302, nil, .refused(status: 302)),
     ]

@@ -35,7 +35,7 @@ package enum ResumeDecision: Hashable, Sendable {
                 ? .complete
                 : .mismatch(
                     size < offset
-                        ? "there are \(offset) bytes already, but the resource has only \(size)"
+                        ? "the resource has only \(size) bytes, so it cannot be resumed at byte \(offset)"
                         : "the server refuses to resume at byte \(offset) of \(size)"
                 )
         default: self = .refused(status: status)
