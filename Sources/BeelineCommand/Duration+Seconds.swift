@@ -4,11 +4,13 @@ extension Duration {
     /// Makes the duration of an option; nil if the option is absent or 0, which is curl's value for the default.
     init?(seconds: Double?, option: String) throws(CommandFailure) {
         guard let seconds, seconds != 0 else { return nil }
-        // The limit is 100 years, which fits into 64 bits of nanoseconds.
-        guard seconds > 0, seconds < 3_155_760_000 else {
+        // 100 years, which fits into 64 bits of nanoseconds.
+        let limit: Int64 = 3_155_760_000
+        guard seconds > 0, seconds < Double(limit) else {
             // A whole number is shown without a fraction, as it was typed.
             let value = Int64(exactly: seconds).map { "\($0)" } ?? "\(seconds)"
-            throw CommandFailure(.usage, "\(option) \(value): write a number of seconds, 0 or more")
+            let bounds = seconds > 0 ? "less than \(limit)" : "0 or more"
+            throw CommandFailure(.usage, "\(option) \(value): write a number of seconds, \(bounds)")
         }
         self = .nanoseconds(Int64(seconds * 1_000_000_000))
     }

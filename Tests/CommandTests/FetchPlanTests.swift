@@ -347,6 +347,8 @@ struct FetchPlanTests {
         Wrong(.usage, says: "choose one", "-I", "-d", "x", "http://a.test/"),
         Wrong(.usage, says: "-m -1: write a number of seconds, 0 or more", "-m", "-1", "http://a.test/"),
         Wrong(.usage, says: "-m -0.5: write a number of seconds", "-m", "-0.5", "http://a.test/"),
+        Wrong(.usage, says: "seconds, less than 3155760000", "-m", "99999999999", "http://a.test/"),
+        Wrong(.usage, says: "write 0 to 2147483647", "--retry", "99999999999", "http://a.test/"),
         Wrong(.usage, says: "-m", "-m", "1e300", "http://a.test/"),
         Wrong(.usage, says: "-m", "-m", "nan", "http://a.test/"),
         Wrong(.usage, says: "--max-redirs", "--max-redirs", "-2", "http://a.test/"),

@@ -83,7 +83,7 @@ extension FetchOption {
             guard let number = Int(text) else { throw CommandFailure(.usage, "--\(name) \(text): write a number") }
             guard range.contains(number) else {
                 let bounds =
-                    range.upperBound < Int(Int32.max)
+                    number > range.lowerBound || range.upperBound < Int(Int32.max)
                     ? "\(range.lowerBound) to \(range.upperBound)" : "\(range.lowerBound) or more"
                 throw CommandFailure(.usage, "--\(name) \(number): write \(bounds)")
             }
