@@ -83,6 +83,16 @@ extension ProcessTests {
             #expect(other.status == 33 && part == "0123", "\(other.errors)")
         }
 
+        @Test("-I fails if the file has more bytes than --max-filesize allows, as its download would")
+        func headOfLargeFile() async throws {
+            let lab = try await CommandLab { _ in .text("12345") }
+            for (limit, status) in [("4", 63), ("5", 0)] as [(String, Int32)] {
+                let run = try await lab.beeline(["-s", "-I", "--max-filesize", limit, lab.plainURL()])
+                #expect(run.status == status && run.text.contains("200"), "\(run.text)")
+            }
+            await lab.stop()
+        }
+
         @Test("--max-filesize writes nothing of a decoded body that is larger")
         func largeDecodedBody() async throws {
             let lab = try await CommandLab { _ in Reply.bytes(Array(repeating: 0, count: 100_000)).compressed(.gzip) }

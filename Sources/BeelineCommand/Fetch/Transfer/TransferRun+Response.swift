@@ -19,11 +19,13 @@ extension TransferRun {
         state.record.path = state.sink.path
         if plan.includesHead { try writeHeads(&state) }
         if keepsFileForRetry(&state) { return await response.body.discard() }
-        if try await wantsBody(response, &state) {
-            if let limit = plan.maxFileSize, let length = fields[.contentLength] {
-                // A number of more than 64 bits is larger than every limit.
-                guard (Int64(length) ?? .max) <= limit - state.kept else { throw Self.tooLarge(limit) }
-            }
+        let isWanted = try await wantsBody(response, &state)
+        // As in curl, -I fails as the download would.
+        if isWanted || plan.command.request.head, let limit = plan.maxFileSize, let length = fields[.contentLength] {
+            // A number of more than 64 bits is larger than every limit.
+            guard (Int64(length) ?? .max) <= limit - state.kept else { throw Self.tooLarge(limit) }
+        }
+        if isWanted {
             try await write(response, until: deadline, &state)
         } else {
             await response.body.discard()
