@@ -63,6 +63,17 @@ struct ConnectRuleTests {
         await site.stop()
     }
 
+    @Test("the error of a local port that is in use names it")
+    func busyLocalPort() async throws {
+        let site = try await LoopbackOrigin.start { _ in .text("") }
+        // The site listens on it.
+        let client = try plainClient { $0.engine.dial.localPorts = site.port...site.port }
+        let error = await #expect(throws: BeelineError.self) { try await client.get(site.url()) }
+        #expect(error?.message.contains("from the local port \(site.port): ") == true, "\(error?.message ?? "")")
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test(
         "through a proxy, a rule asks for a tunnel to its target, with the fields of tunnels, and its head is reported"
     )

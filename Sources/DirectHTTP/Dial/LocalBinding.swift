@@ -117,6 +117,10 @@ struct LocalBinding {
         }
         let words = String(cString: strerror(error.errnoCode))
         if case .unixSocket(let path) = route { return "cannot be reached by the socket \(path): \(words)" }
+        if let ports = settings.localPorts, [EADDRINUSE, EACCES].contains(error.errnoCode) {
+            let text = ports.count == 1 ? "port \(ports.lowerBound)" : "ports \(ports.lowerBound)-\(ports.upperBound)"
+            return "cannot be reached from the local \(text): \(words)"
+        }
         switch error.errnoCode {
         case ECONNREFUSED:
             return "refused the connection"
