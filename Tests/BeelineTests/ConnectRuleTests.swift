@@ -68,7 +68,7 @@ struct ConnectRuleTests {
         let site = try await LoopbackOrigin.start { _ in .text("") }
         // The site listens on it.
         let client = try plainClient { $0.engine.dial.localPorts = site.port...site.port }
-        let error = await #expect(throws: BeelineError.self) { try await client.get(site.url()) }
+        let error = await #expect(throws: BeelineError.self) { _ = try await client.get(site.url()) }
         #expect(error?.message.contains("from the local port \(site.port): ") == true, "\(error?.message ?? "")")
         await client.shutDown()
         await site.stop()
