@@ -82,12 +82,13 @@ struct HTTP2FrameReader {
             flags: flags,
             stream: stream & 0x7fff_ffff
         )
+        // The first frame must be SETTINGS (RFC 9113 §3.4). This also detects a peer that uses another protocol, whose first
+        // bytes are not a length.
+        guard hasBegun || header.kind == .settings && !header.has(HTTP2Frame.Flags.acknowledgement) else {
+            throw HTTP2ConnectionError(.protocolError, "it does not begin with SETTINGS; it may use another protocol")
+        }
         guard header.length <= HTTP2Frame.defaultMaxLength else {
             throw HTTP2ConnectionError(.frameSizeError, "a frame of \(header.length) bytes was not allowed")
-        }
-        // The first frame must be SETTINGS (RFC 9113 §3.4). This also detects a peer that uses another protocol.
-        guard hasBegun || header.kind == .settings && !header.has(HTTP2Frame.Flags.acknowledgement) else {
-            throw HTTP2ConnectionError(.protocolError, "it does not begin with SETTINGS")
         }
         hasBegun = true
         if let block, header.kind != .continuation || header.stream != block.stream {

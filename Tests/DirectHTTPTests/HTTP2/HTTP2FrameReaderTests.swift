@@ -66,7 +66,7 @@ struct HTTP2FrameReaderTests {
     @Test("bytes that are not valid HTTP/2 end the connection")
     func refused() {
         let cases: [(what: String, bytes: [UInt8], code: HTTP2ErrorCode)] = [
-            ("HTTP/1.1", Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), .frameSizeError),
+            ("HTTP/1.1", Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), .protocolError),
             ("no SETTINGS first", RawFrame(.ping, payload: [0, 0, 0, 0, 0, 0, 0, 0]).bytes, .protocolError),
             (
                 "a frame too large",
