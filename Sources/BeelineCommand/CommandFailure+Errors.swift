@@ -108,7 +108,7 @@ extension CommandStatus {
         self = Self.byCode[code] ?? (isClosedInOrder ? .emptyReply : .receiveFailed)
     }
 
-    /// Exit codes for all codes except `connectionLost`.
+    /// Exit codes for the codes that a command can get, except `connectionLost`.
     private static let byCode: [BeelineError.Code: CommandStatus] = [
         .malformedURL: .malformedURL, .unsupportedScheme: .unsupportedProtocol, .tooManyRedirects: .tooManyRedirects,
         .proxyUnresolved: .proxyUnresolved, .invalidRequest: .usage, .unresolved: .hostUnresolved,

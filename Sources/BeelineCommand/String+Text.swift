@@ -30,7 +30,7 @@ extension StringProtocol {
 }
 
 extension String {
-    /// The text with characters before it that fill it up to a width.
+    /// The text, padded on the left to a width.
     func leftPadded(to width: Int, with pad: Character = "0") -> String {
         String(repeating: pad, count: max(0, width - count)) + self
     }

@@ -18,7 +18,7 @@ struct CookiesReplay: ParsableCommand {
     )
 
     func run() throws {
-        let replay = CookieReplay()
+        let replay = ReplayRunner()
         while let line = readLine() {
             if line.allSatisfy(\.isWhitespace) { continue }
             try StandardOutput.writeLine(replay.answer(line))
@@ -27,7 +27,7 @@ struct CookiesReplay: ParsableCommand {
 }
 
 /// Runs the cases of `beeline cookies replay`, each with a new jar.
-struct CookieReplay {
+struct ReplayRunner {
     /// Runs a case given as a line of JSON and returns its answer as a line of JSON.
     func answer(_ line: String) -> String {
         let answer: ReplayAnswer

@@ -43,6 +43,8 @@ struct JarArguments: ParsableArguments {
     }
 
     /// Runs `body` with the jar's cookies and writes the changes back to the file.
+    ///
+    /// - Throws: the error of `body`; `ExitCode` after a failed save, whose message is printed already.
     func change<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
         let open = try await OpenJar(file(), bounds: bounds())
         for message in open.messages { Terminal.log(message) }

@@ -28,7 +28,7 @@ struct DNSCommand: AsyncParsableCommand {
             try DNSPlan(options, names, defaults: Defaults.load(), files: .real)
         }
         let plan = try read()
-        try await Interruption.runCommand(signals: Interruption.endingServers) { () async throws(CommandFailure) in
+        try await Interruption.runCommand(signals: Interruption.serverSignals) { () async throws(CommandFailure) in
             try await DNSRunner(plan, reload: reload, readAgain: read).run()
         }
     }

@@ -67,7 +67,7 @@ struct DNSPlan: Sendable {
         }
         let rate = try ServerOptions.rate(arguments.rate)
         configuration.questionsPerSecond = rate == 0 ? nil : rate
-        configuration.drainDelay = try arguments.operation.drainTime()
+        configuration.drainDelay = try arguments.operation.checkedDrainDelay()
     }
 
     private static func source(

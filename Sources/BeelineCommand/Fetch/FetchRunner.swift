@@ -84,16 +84,16 @@ struct FetchRunner: Sendable {
         board.finish()
         // Save the cookies even after a failed transfer, to keep earlier logins. A shared jar comes last, because its server
         // may be away.
-        do throws(CommandFailure) { try await cookies.saveFiles(session.parts) } catch { report(error, in: &status) }
-        do throws(CommandFailure) { try await hstsFiles.save(hosts) } catch { report(error, in: &status) }
-        do throws(CommandFailure) { try await cookies.saveShared() } catch { report(error, in: &status) }
+        do throws(CommandFailure) { try await cookies.saveFiles(session.parts) } catch { note(error, in: &status) }
+        do throws(CommandFailure) { try await hstsFiles.save(hosts) } catch { note(error, in: &status) }
+        do throws(CommandFailure) { try await cookies.saveShared() } catch { note(error, in: &status) }
         // An interrupted command skips the graceful shutdown, to exit quickly.
         if !Task.isCancelled { for client in clients { await client.shutDown() } }
         return status
     }
 
     /// Prints a failure. It decides the exit code if nothing else has failed.
-    private func report(_ failure: CommandFailure, in status: inout CommandStatus) {
+    private func note(_ failure: CommandFailure, in status: inout CommandStatus) {
         if session.settings.printsErrors { failure.print() }
         if status == .ok { status = failure.status }
     }

@@ -2,7 +2,7 @@
 
 import Beeline
 
-// The parts that several reports have.
+// Parts of the reports.
 
 /// One connection attempt in a report.
 struct AttemptReport: Encodable {

@@ -9,7 +9,7 @@ import NIOConcurrencyHelpers
 /// signal ends the process at once.
 enum Interruption {
     /// The signals that end a server. SIGHUP is not among them, because it reloads the server's files.
-    static let endingServers = [SIGINT, SIGTERM]
+    static let serverSignals = [SIGINT, SIGTERM]
 
     /// Runs the work of a command as ``run(signals:cleanup:limit:_:)`` does, and prints its failure.
     ///

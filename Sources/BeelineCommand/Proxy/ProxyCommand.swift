@@ -90,8 +90,11 @@ struct ProxyCommand: AsyncParsableCommand {
         var configuration = configuration
         let lines = TerminalLines(.standardOutput)
         // A separate task prints the events, so that the proxy does not wait for a slow reader.
-        let (events, tell) = AsyncStream.makeStream(of: ProxyEvent.self, bufferingPolicy: .bufferingNewest(1_000))
-        if isVerbose { configuration.onEvent = { tell.yield($0) } }
+        let (events, continuation) = AsyncStream.makeStream(
+            of: ProxyEvent.self,
+            bufferingPolicy: .bufferingNewest(1_000)
+        )
+        if isVerbose { configuration.onEvent = { continuation.yield($0) } }
         let proxy = try await configuration.start(client: client)
         var failure: CommandFailure?
         do throws(CommandFailure) {

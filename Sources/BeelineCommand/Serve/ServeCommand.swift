@@ -31,7 +31,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.resolver.cache.shared = shared.answers
         plan.configuration.quotas = shared.quotas
         let runner = ServeRunner(client: configuration, plan: plan, reload: reload)
-        try await Interruption.runCommand(signals: Interruption.endingServers) { () async throws(CommandFailure) in
+        try await Interruption.runCommand(signals: Interruption.serverSignals) { () async throws(CommandFailure) in
             let status = try await runner.run()
             await shared.end()
             return status

@@ -26,7 +26,7 @@ struct ServePlan: Sendable {
         }
         configuration.trustedProxies = try ServerOptions.networks(arguments.trustProxy, of: "--trust-proxy")
         configuration.proxyProtocol = try ServerOptions.networks(arguments.proxyProtocol, of: "--proxy-protocol")
-        configuration.drainDelay = try arguments.operation.drainTime()
+        configuration.drainDelay = try arguments.operation.checkedDrainDelay()
         configuration.privateNames = try ServerOptions.privateNames(arguments.privateNames)
         configuration.listeningSocket = socket
         configuration.zones = arguments.files.zone

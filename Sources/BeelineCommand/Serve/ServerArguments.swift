@@ -53,7 +53,7 @@ struct ServerOperationArguments: ParsableArguments {
     var accessLogFormat = AccessLogFormat.text
 
     /// The value of `--drain-delay`, 0 by default.
-    func drainTime() throws(CommandFailure) -> Duration {
+    func checkedDrainDelay() throws(CommandFailure) -> Duration {
         let seconds = drainDelay ?? 0
         guard (0...3_600).contains(seconds) else {
             throw CommandFailure(.usage, "--drain-delay: write 0 to 3600 seconds")

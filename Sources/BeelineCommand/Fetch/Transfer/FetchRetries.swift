@@ -32,7 +32,8 @@ struct FetchRetries: Hashable, Sendable {
 
     /// The maximum delay without a Retry-After.
     static let longestWait = Duration.seconds(600)
-    /// The maximum of Retry-After. After a longer one there is no retry, because the server would refuse an earlier one.
+    /// The maximum of Retry-After. If it is longer, there is no retry, because the server would refuse an earlier
+    /// request.
     static let longestRetryAfter = Duration.seconds(3600)
 
     private let policy: Policy

@@ -7,7 +7,7 @@ import Beeline
 struct TransferQueue {
     private let plan: FetchPlan
     private let files: InputFiles
-    /// The number of URLs that were begun.
+    /// The number of URLs taken so far.
     private var number = 0
     private var uploads = Expansions(nil)
     private var urls = Expansions(nil)
@@ -43,7 +43,7 @@ struct TransferQueue {
         }
     }
 
-    /// The URL of the present transfers.
+    /// The current URL.
     private var argument: URLArgument { plan.command.urls[number - 1] }
 
     private func urlPattern() throws(CommandFailure) -> URLPattern {

@@ -45,7 +45,7 @@ extension WriteOutVariable {
         case .sizeRequest:
             let wire = record.transfer.options.wire
             let bodies = record.sent + Self.earlierBodies(record)
-            return .number(record.hops.reduce(bodies) { $0 + Int64($1.requestHeadSize(wire)) })
+            return .number(record.hops.reduce(bodies) { $0 + Int64($1.requestHeadSize(wire: wire)) })
         case .sizeUpload: return .number(record.sent)
         case .speedDownload: return .number(Self.speed(record.encoded ?? record.received, record.lastTry))
         case .speedUpload: return .number(Self.speed(record.sent, record.lastTry))
@@ -117,7 +117,7 @@ extension Hop {
     /// too.
     ///
     /// - Parameter wire: how the request was written.
-    fileprivate func requestHeadSize(_ wire: WireOptions) -> Int {
+    fileprivate func requestHeadSize(wire: WireOptions) -> Int {
         // Includes the request line, Host, the fields, Connection and the empty line, with their line breaks.
         var size = request.method.rawValue.utf8.count + (request.path ?? "/").utf8.count + 14
         if wire.sendsHost { size += (request.authority ?? "").utf8.count + 8 }

@@ -32,13 +32,3 @@ struct DNSPodEntries: Hashable {
         lifetime = .seconds((1...1_440).contains(minutes) ? minutes * 60 : 3_600)
     }
 }
-
-extension Substring {
-    /// The text without leading and trailing white space.
-    package var trimmingSpace: Substring {
-        var text = self
-        while let first = text.first, first.isWhitespace { text = text.dropFirst() }
-        while let last = text.last, last.isWhitespace { text = text.dropLast() }
-        return text
-    }
-}
