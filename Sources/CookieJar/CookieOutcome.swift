@@ -71,5 +71,8 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
     /// The domain or the jar is full of cookies with a higher priority.
     package static let noRoom = CookieRejection("its domain or the jar is full of cookies with higher priority")
     /// A part of a cookie value cannot occur in a cookie.
-    package static let malformed = CookieRejection("a part of it is not allowed in a cookie")
+    package static let malformedName = CookieRejection("its name has an equals sign, a semicolon or outer spaces")
+    package static let malformedValue = CookieRejection("its value has a semicolon or outer spaces")
+    package static let malformedPath = CookieRejection("its path does not start with a slash, or has a semicolon")
+    package static let malformedDomain = CookieRejection("its domain is not the host of a URL")
 }

@@ -94,10 +94,13 @@ struct ReceivedCookie {
         guard name.count + value.count <= SetCookieParser.maxPairLength else { throw .tooLarge }
         guard !name.isEmpty || !value.isEmpty else { throw .empty }
         // Rejects parts that would read back differently from the cookie's Set-Cookie field.
-        guard parts.allSatisfy({ $0.trimmed($0.indices) == $0.indices && !$0.contains(.semicolon) }),
-            !name.contains(.equals), path.first == .slash, isHostOnly || !key.domain.utf8.contains(.semicolon),
-            let host = try? Host(key.domain), host.urlForm == key.domain, !key.domain.hasPrefix(".")
-        else { throw .malformed }
+        let isWhole = parts.map { $0.trimmed($0.indices) == $0.indices && !$0.contains(.semicolon) }
+        guard isWhole[0], !name.contains(.equals) else { throw .malformedName }
+        guard isWhole[1] else { throw .malformedValue }
+        guard isWhole[2], path.first == .slash else { throw .malformedPath }
+        guard isHostOnly || !key.domain.utf8.contains(.semicolon), let host = try? Host(key.domain),
+            host.urlForm == key.domain, !key.domain.hasPrefix(".")
+        else { throw .malformedDomain }
         guard path.isASCII else { throw .nonASCIIPath }
         guard path.count <= Cookie.maxPathOctets else { throw .pathTooLong }
         guard key.fitsJar else { throw .domainTooLong }
@@ -111,7 +114,7 @@ struct ReceivedCookie {
         _ request: CookieRequest
     ) throws(CookieRejection) -> (domain: String, isHostOnly: Bool) {
         // A name cannot start with an empty label, and in cookie file formats a leading dot means subdomains.
-        guard !request.host.hasPrefix(".") else { throw .malformed }
+        guard !request.host.hasPrefix(".") else { throw .malformedDomain }
         guard !attribute.isEmpty else { return (request.host, true) }
         guard attribute.isASCII else { throw .nonASCIIDomain }
         let octets = attribute.contains { $0 != $0.lowercased } ? attribute.map(\.lowercased) : attribute
