@@ -224,6 +224,14 @@ extension ProcessTests {
             #expect(text.contains("\tnew\t1") && text.contains("\tmore\t1") && !text.contains("\told\t1"))
         }
 
+        @Test("beeline open starts no browser for a jar that it could not write in the end")
+        func openWithoutFolder() async throws {
+            let folder = try Folder()
+            let line = ["open", "https://a.test/", "--jar", "no/where.txt"]
+            let run = try await CommandRun.run(CommandRun.beeline, line, in: folder)
+            #expect(run.status == 23 && run.errors.contains("no/where.txt: No such file"), "\(run.errors)")
+        }
+
         @Test func aJarThatCannotBeWrittenLosesNoOtherOne() async throws {
             let lab = try await CommandLab()
             let url = lab.plainURL("/set-cookie?value=a%3Db")

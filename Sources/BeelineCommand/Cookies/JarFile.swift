@@ -48,6 +48,18 @@ struct JarFile: Hashable, Sendable {
         }
     }
 
+    /// Throws if the text file could not be written now. A command that runs for long must not find that out at its end.
+    func requireWritable() throws(CommandFailure) {
+        guard format != nil, path != "-" else { return }
+        let target = FileDescriptor.resolved(path)
+        let folder = target.lastIndex(of: "/").map { String(target[...$0]) } ?? "."
+        if access(folder, W_OK | X_OK) == 0 { return }
+        let failure = FileDescriptor.Failure(code: errno)
+        guard access(target, W_OK) == 0 else {
+            throw CommandFailure(.writeFailed, "the cookies cannot be written to \(path): \(failure)")
+        }
+    }
+
     /// Reads a whole file; `-` is standard input.
     ///
     /// - Throws: ``CommandFailure`` with status `readFailed`.

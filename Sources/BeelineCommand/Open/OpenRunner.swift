@@ -23,6 +23,7 @@ struct OpenRunner: Sendable {
     func run() async throws(CommandFailure) -> CommandStatus {
         DescriptorLimit.raise()
         async let _: Void = client.run()
+        try jar?.requireWritable()
         let open: OpenJar? =
             if let jar { try await OpenJar(jar, bounds: jarBounds) } else { nil }
         for message in open?.messages ?? [] { Terminal.log(message) }
