@@ -120,6 +120,7 @@ extension ProcessTests {
                 (["--account-quota", "7=5"], 64, "write ID=N/s"), (["--account-quota", "7=0/d"], 64, "write ID=N/s"),
                 (["--private-names", "lan"], 64, "none, loopback or all"),
                 (["--account", "1:missing"], 26, "--account: the file cannot be read"),
+                (["--redis", "[::1]:1", "--redis-secret", "missing"], 26, "--redis-secret: the file cannot be read"),
                 (["--listen", "192.0.2.1:0"], 7, "192.0.2.1"),
             ]
             for (arguments, status, words) in rows {

@@ -56,16 +56,18 @@ struct ServePlan: Sendable {
         return configuration
     }
 
+    private static let accountForm = "ID:SECRETFILE or ID:SECRETFILE:AESFILE"
+
     /// Returns the accounts, reading their secret files again.
     func accounts() throws(CommandFailure) -> [ServerAccount] {
         var accounts: [ServerAccount] = []
         for text in accountTexts {
             let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
             guard parts.count >= 2, parts.allSatisfy({ !$0.isEmpty }) else {
-                throw CommandFailure(.usage, "--account: write ID:SECRETFILE or ID:SECRETFILE:AESFILE")
+                throw CommandFailure(.usage, "--account: write \(Self.accountForm)")
             }
-            let key = parts.count > 2 ? try files.secret(parts[2]) : nil
-            let secret = try files.secret(parts[1])
+            let key = parts.count > 2 ? try files.secret(parts[2], of: "--account", form: Self.accountForm) : nil
+            let secret = try files.secret(parts[1], of: "--account", form: Self.accountForm)
             do throws(ServerError) {
                 var account = try ServerAccount(id: parts[0], secret: secret, encryptionKey: key)
                 account.quota = accountQuotas[parts[0]]
@@ -80,8 +82,8 @@ struct ServePlan: Sendable {
 
 extension InputFiles {
     /// Returns the first non-blank line of a file without surrounding whitespace.
-    func secret(_ path: String) throws(CommandFailure) -> String {
-        let text = try secretText(path, of: "--account", form: "ID:SECRETFILE or ID:SECRETFILE:AESFILE")
+    func secret(_ path: String, of option: String, form: String) throws(CommandFailure) -> String {
+        let text = try secretText(path, of: option, form: form)
         return String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }.trimmingSpace)
     }
 }

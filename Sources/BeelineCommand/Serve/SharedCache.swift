@@ -53,7 +53,9 @@ struct SharedCache: Sendable {
         configuration.onUnavailable = { reason in
             Terminal.log("--redis \(text): no answers are shared: \(reason)")
         }
-        if let path = arguments.redisSecret { configuration.password = try files.secret(path) }
+        if let path = arguments.redisSecret {
+            configuration.password = try files.secret(path, of: "--redis-secret", form: "the path of a file")
+        }
         return configuration
     }
     #else
