@@ -364,7 +364,7 @@ struct DNSTransportTests {
             try await connection.finishSending()
             try await connection.drain()
         }
-        let stream = DNSStream([server.endpoint], group: MultiThreadedEventLoopGroup.singleton)
+        let stream = DNSStream([server.endpoint])
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<20 {
                 group.addTask {

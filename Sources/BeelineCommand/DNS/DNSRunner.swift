@@ -12,6 +12,14 @@ struct DNSRunner: Sendable {
     private let reload: ReloadSignal
     private let clients = NIOLockedValueBox(DNSClients())
 
+    /// What a task of ``run()`` has waited for.
+    private enum Step: Sendable {
+        /// A change of the upstreams; nil after the last one.
+        case changed(DNSClients.Change?)
+        /// The end of the server or of a client; not nil for a replaced client that open questions still need.
+        case ended(BeelineClient?)
+    }
+
     init(_ plan: DNSPlan, reload: ReloadSignal, readAgain: @escaping @Sendable () throws(CommandFailure) -> DNSPlan) {
         self.plan = plan
         self.reload = reload
@@ -46,22 +54,33 @@ struct DNSRunner: Sendable {
         continuation.yield(first)
         // Files are read on the signal's thread, because a disk may block.
         reload.onArrival { continuation.yield(change(server, log: log)) }
-        let replaced = await withTaskGroup(of: BeelineClient?.self) { group in
+        let replaced = await withTaskGroup(of: Step.self) { group in
             // On cancellation, the server finishes open questions before it returns.
             group.addTask {
                 await server.run()
-                return nil
+                return .ended(nil)
             }
-            for await change in changes {
-                for client in change.added {
-                    group.addTask {
-                        await client.run()
-                        return nil
+            group.addTask { .changed(await changes.first { _ in true }) }
+            var replaced: [BeelineClient] = []
+            // The group keeps the result of a task until it is read here.
+            for await step in group {
+                switch step {
+                case .ended(let client): replaced += [client].compactMap(\.self)
+                case .changed(nil): break
+                case .changed(let change?):
+                    for client in change.added {
+                        group.addTask {
+                            await client.run()
+                            return .ended(nil)
+                        }
                     }
+                    for client in change.removed {
+                        group.addTask { .ended(await Self.end(client) ? nil : client) }
+                    }
+                    group.addTask { .changed(await changes.first { _ in true }) }
                 }
-                for client in change.removed { group.addTask { await Self.end(client) ? nil : client } }
             }
-            return await group.reduce(into: []) { clients, client in clients += [client].compactMap(\.self) }
+            return replaced
         }
         reload.cancel()
         // Write the lines of the last questions as well.

@@ -123,24 +123,26 @@ final class AccessLog: Sendable {
         // Writes happen only on this queue, so the old file is not in use.
         try? old?.close()
         let before = last.withLockedValue { $0 }
-        // A new file does not have the beginning of the line.
+        // A new file does not have the beginning of the line, which is lost.
         let rest = old == nil ? before.rest : []
-        let dropped = dropped + (rest.isEmpty && !before.rest.isEmpty ? 1 : 0)
-        guard !rest.isEmpty || !lines.isEmpty || dropped > 0 else { return }
+        let missing = dropped + (rest.isEmpty && !before.rest.isEmpty ? 1 : 0)
+        guard !rest.isEmpty || !lines.isEmpty || missing > 0 else { return }
         var text = rest + lines
         let end = text.count
-        if dropped > 0 { text += format.line(dropped: dropped).utf8 }
+        if missing > 0 { text += format.line(dropped: missing).utf8 }
         do {
             try file.write(text)
             last.withLockedValue { $0 = LastWrite() }
         } catch {
-            // The next write completes the line that this one has cut, because half a line of JSON is not JSON.
-            let isCut = error.written == 0 ? !rest.isEmpty : text[error.written - 1] != 0x0a
+            // The next write completes the line that this one has cut, because half a line of JSON is not JSON. The next reader
+            // of a pipe does not have the beginning.
+            let endsInside = error.written == 0 ? !rest.isEmpty : text[error.written - 1] != 0x0a
+            let isCut = endsInside && !error.isBrokenPipe
             let after = isCut ? (text[error.written...].firstIndex(of: 0x0a) ?? text.count - 1) + 1 : error.written
             last.withLockedValue { $0 = LastWrite(rest: Array(text[error.written..<after]), failed: true) }
             // The next successful write reports the lost lines.
             let lost = text[..<end].dropFirst(after).count { $0 == 0x0a }
-            state.withLockedValue { $0.dropped += lost + (after > end ? 0 : dropped) }
+            state.withLockedValue { $0.dropped += lost + (after > end ? 0 : missing) }
             if !before.failed { Terminal.log("--access-log \(path): \(error)") }
         }
     }
