@@ -130,6 +130,8 @@ extension ProcessTests {
                 #expect(try await lab.beeline(login + failing).status == 9)
                 let without = try await lab.beeline(login + ["true"])
                 #expect(without.status == 22 && without.errors.contains("did not log in"))
+                let pipe = try await lab.beeline(login + ["sh", "-c", #"rm "$BEELINE_JAR" && mkfifo "$BEELINE_JAR""#])
+                #expect(pipe.status == 22, "the program left a pipe, which blocks who reads it")
                 #expect(try await lab.beeline(["cookies", "list", "--jar", login[2]]).text == "")
                 #expect(try await lab.beeline(["login", "--jar", "a.txt"] + login[3...] + ["true"]).status == 64)
                 await lab.stop()

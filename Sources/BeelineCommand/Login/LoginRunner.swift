@@ -62,7 +62,9 @@ struct LoginRunner: Sendable {
         let code = await ChildProcess(command, environment: environment, descriptors: descriptors).run()
         guard code == 0 else { throw ProgramFailure(code: code) }
         try Task.checkCancellation()
-        let after = try await file.source()?.found.cookies ?? []
+        // Reading anything but a file, such as a pipe, could block for ever, with the lease of all machines.
+        let after: [Cookie] =
+            if FileDescriptor.isRegular(file.path) { try await file.source()?.found.cookies ?? [] } else { [] }
         let old = Dictionary(before.map { (CookiePlace($0), CookieContent($0)) }) { $1 }
         let present = Set(after.map { CookiePlace($0) })
         // A program may write only the cookies of its site. Keep those of other sites.
