@@ -97,18 +97,28 @@ struct PartitionTests {
 
     @Test("a cookie that was set in the partition of its own site is shown there, also with a new value")
     func own() async throws {
-        var cookie = Cookie("own", "1", domain: "own.test")
+        func shown(_ value: String, isSecure: Bool = true) -> Cookie {
+            var cookie = Cookie("own", value, domain: "own.test")
+            cookie.isSecure = isSecure
+            return cookie
+        }
+        var cookie = shown("1")
         cookie.partition = Site("https://own.test")
         known.withLockedValue { [cookie] in $0.setOwn(cookie) }
         for value in ["1", "2"] {
-            partitions.withLockedValue { $0[nil] = [Cookie("own", value, domain: "own.test")] }
-            let shown = try await look(open: [])
-            #expect(shown.map(\.value) == [value] && shown.map(\.partition) == [cookie.partition])
+            partitions.withLockedValue { $0[nil] = [shown(value)] }
+            let cookies = try await look(open: [])
+            #expect(cookies.map(\.value) == [value] && cookies.map(\.partition) == [cookie.partition])
         }
         // An unpartitioned cookie of the same name keeps no partition.
-        partitions.withLockedValue { $0[nil] = ["0", "1"].map { Cookie("own", $0, domain: "own.test") } }
+        partitions.withLockedValue { $0[nil] = [shown("0"), shown("1")] }
         let both = try await look(open: [])
         #expect(both.first { $0.value == "0" }?.partition == nil)
         #expect(both.first { $0.value == "1" }?.partition == cookie.partition)
+        partitions.withLockedValue { $0[nil] = [shown("1", isSecure: false)] }
+        #expect(try await look(open: []).map(\.partition) == [nil], "partitioned cookies have Secure")
+        known.withLockedValue { [cookie] in $0.forgetOwn(cookie) }
+        partitions.withLockedValue { $0[nil] = [shown("1")] }
+        #expect(try await look(open: []).map(\.partition) == [nil], "the cookie was deleted")
     }
 }

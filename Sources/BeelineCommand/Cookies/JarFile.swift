@@ -50,7 +50,7 @@ struct JarFile: Hashable, Sendable {
 
     /// Throws if the text file could not be written now. A command that runs for long must not find that out at its end.
     func requireWritable() throws(CommandFailure) {
-        guard format != nil, path != "-" else { return }
+        guard format != nil, path != "-", (try? FileDescriptor.inherited(path)) == nil else { return }
         let target = FileDescriptor.resolved(path)
         let folder = target.lastIndex(of: "/").map { String(target[...$0]) } ?? "."
         if access(folder, W_OK | X_OK) == 0 { return }

@@ -46,7 +46,7 @@ struct OpenJar: Sendable {
                     "the jar \(file.path) holds data other than cookies, which would be lost (\(problem)); name another file"
                 )
             }
-            // The messages name the dropped cookies, because saving removes them from the file.
+            // The messages name the dropped cookies, except expired ones, because saving removes them from the file.
             jar = CookieJar(configuration: bounds)
             messages =
                 source?.put(into: jar, of: file.path, isOfThisSession: false, bounds: bounds).messages ?? []

@@ -95,12 +95,21 @@ final class RedisSecurity: Sendable {
     private static func words(for error: any Error) -> String {
         if let fault = error as? RedisFault { return fault.reason }
         if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
-        if let error = error as? ChannelError, case .eof = error { return "the server closed the connection" }
+        if let error = error as? ChannelError {
+            switch error {
+            case .eof: return "the server closed the connection"
+            case .connectTimeout: return "the server did not accept the connection in time"
+            default: break
+            }
+        }
         if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
             return "the certificate is for another name"
         }
         // NIOSSL provides BoringSSL's reason only as text.
         let text = "\(error)"
+        if text.contains("EOF during handshake") {
+            return "the server closed the connection; it may not use TLS on this port"
+        }
         if text.contains("CERTIFICATE_VERIFY_FAILED") {
             return "the certificate's issuer is not trusted, or it is not valid now"
         }

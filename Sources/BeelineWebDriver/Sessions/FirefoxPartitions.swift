@@ -34,18 +34,28 @@ struct FirefoxPartitions {
         own[CookiePlace(shown)] = cookie
     }
 
+    /// Forgets a cookie that was deleted from the partition of its own site.
+    mutating func forgetOwn(_ cookie: Cookie) {
+        var shown = cookie
+        shown.partition = nil
+        own[CookiePlace(shown)] = nil
+    }
+
     /// Returns the shown cookies, those that were set in the partition of their own site with this partition.
     func withOwn(_ cookies: [Cookie]) -> [Cookie] {
         guard !own.isEmpty else { return cookies }
         let places = Dictionary(grouping: cookies.indices) { CookiePlace(cookies[$0]) }
-        var cookies = cookies
+        var sorted = cookies
         for (place, known) in own {
             let shown = places[place] ?? []
             // Firefox may also have an unpartitioned cookie in this place.
             let same = shown.first { cookies[$0].valueOctets == known.valueOctets }
-            if let index = same ?? shown.first { cookies[index].partition = known.partition }
+            // A cookie without Secure is another one, because partitioned cookies have it.
+            if let index = same ?? shown.first, cookies[index].isSecure {
+                sorted[index].partition = known.partition
+            }
         }
-        return cookies
+        return sorted
     }
 
     /// The sites that are not queried at each check, with the last seen cookies of their partitions.

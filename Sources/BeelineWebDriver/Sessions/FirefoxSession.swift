@@ -154,6 +154,8 @@ final class FirefoxSession: BrowserSession {
     func delete(_ cookie: Cookie) async throws(WebDriverError) {
         let filter = cookie.biDiFilter
         try await connection.send("storage.deleteCookies", Self.parameters("filter", filter, in: cookie.partition))
+        guard cookie.partition != nil else { return }
+        partitions.withLockedValue { $0.forgetOwn(cookie) }
     }
 
     func kept(of cookie: Cookie) -> Cookie? { cookie.inWholeSeconds }

@@ -71,7 +71,7 @@ struct TransferQueue {
         do throws(CommandFailure) {
             let (draft, login) = (plan.draft, plan.login)
             let url = try parsed.get()
-            if let path = upload?.text, files.isFolder(path), path != "." {
+            if let path = upload?.text, path != "-", path != ".", files.isFolder(path) {
                 throw CommandFailure(.readFailed, "-T: \(path) is a folder")
             }
             try checkFamily(of: url)

@@ -66,7 +66,8 @@ extension WriteOutVariable {
         }
     }
 
-    /// The size of the bodies of the requests before the last one. A server with status 417 has not read the body.
+    /// The size of the bodies of the requests before the last one, as if they had been sent whole. A server with status 417 has not
+    /// read the body.
     private static func earlierBodies(_ record: TransferRecord) -> Int64 {
         record.hops.dropLast().reduce(0) { sum, hop in
             let length = hop.status == .expectationFailed ? nil : hop.request.headerFields[.contentLength]
