@@ -71,6 +71,25 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("-m ends the decoding of a short body that expands to many gigabytes")
+        func aBombHasALimit() async throws {
+            // 64 MiB of zeros, compressed twice by gzip. Each copy is a further member.
+            let text = """
+                H4sIAAAAAAACA+3cr05CcRTA8YtcNyYbYiAZ5BGIFAYazAbNjgcgkmVzJgsvQWZjc7PSeAO02f0TnDM5L9z7GL/z+aSTTzw7+549NrLSQf1jXavth9n8
+                f/nVOMoAAACAxM1e7+vlMSDrFtvLqxsAAAAgdePjVl4dBf5uT8+tAwAAAJL3MOi3qw+B77tJbh0AAACQvM7v26i6BWyKp5Nr+wAAAIDkvQgGAAAAQCiC
+                AQAAABCLYAAAAADEIhgAAAAAwQgGAAAAQCyCAQAAABCLYAAAAADEIhgAAAAAwQgGAAAAQCyCAQAAABDLYtDvlo8B7Z9iOrw4zAAAAIjkufnZe1/th3wH
+                PEzs+uL+AAA=
+                """
+            let member = Array(try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters)))
+            let lab = try await CommandLab { _ in
+                .bytes(Array(repeatElement(member, count: 200).joined())).adding(.contentEncoding, "gzip, gzip")
+            }
+            let line = ["-s", "-S", "--compressed", "-m", "0.5", "-o", "/dev/null", lab.plainURL()]
+            let run = try await lab.beeline(line)
+            #expect(run.status == 28 && run.errors.contains("in time"), "\(run.errors)")
+            await lab.stop()
+        }
+
         @Test("a signal saves the cookies even if the reader of standard output has stopped")
         func aStoppedReaderLosesNoCookies() async throws {
             let lab = try await CommandLab { _ in

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import NIOCore
+import Names
 import Testing
 
 @testable import DirectHTTP
@@ -182,5 +184,53 @@ struct ContentStageTests {
             count += plain.readableBytes
         }
         #expect(count == 64 << 20 && decoder.isFinished)
+    }
+
+    // MARK: Ends
+
+    /// An exchange that has received bytes of its body, and goes on.
+    private static func exchange(of bytes: [UInt8]) throws -> Exchange {
+        let request = try PreparedRequest(.get, HTTPURL("http://a.test/"))
+        let exchange = Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 1_000))
+        _ = exchange.deliver(head: nil, pieces: [ByteBuffer(bytes: bytes)], end: nil, now: .now(), wakes: nil)
+        return exchange
+    }
+
+    static let endings: [(code: DirectHTTPError.Code, isDecodedOn: Bool)] = [
+        (.deadlineExceeded, false), (.cancelled, false), (.connectionLost, true),
+    ]
+
+    @Test("received bytes are not decoded on after a time limit or a cancellation", arguments: endings)
+    func anEndedRequest(_ row: (code: DirectHTTPError.Code, isDecodedOn: Bool)) async throws {
+        let exchange = try Self.exchange(of: Self.bomb)
+        var pieces = ResponseBody(exchange: exchange, codings: [.gzip, .gzip]).makeAsyncIterator()
+        let first = try await pieces.next()
+        #expect(first != nil)
+        exchange.fail(DirectHTTPError(row.code, "the request ended"))
+        do throws(DirectHTTPError) {
+            let second = try await pieces.next()
+            #expect(second != nil && row.isDecodedOn)
+        } catch {
+            #expect(error.code == row.code && !row.isDecodedOn)
+        }
+    }
+
+    @Test("a cancelled task does not decode a received body on, however far it expands")
+    func aCancelledTask() async throws {
+        let body = ResponseBody(exchange: try Self.exchange(of: Self.bomb), codings: [.gzip, .gzip])
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            var pieces = body.makeAsyncIterator()
+            // Without the check, the first wait for bytes would notice the cancellation: after 64 MiB.
+            var count = 0
+            do throws(DirectHTTPError) {
+                while let piece = try await pieces.next() { count += piece.readableBytes }
+            } catch {
+                return error.code == .cancelled && count == 0
+            }
+            return false
+        }
+        task.cancel()
+        #expect(await task.value)
     }
 }

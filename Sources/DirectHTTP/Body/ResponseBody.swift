@@ -62,6 +62,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
             if let mistake { throw mistake }
             guard let decoder else { return try await source.nextPiece() }
             while true {
+                // The bytes at hand may expand to gigabytes. Decoding them must not outlast the request.
+                if let interruption = source.interruption {
+                    source.cancel()
+                    throw interruption
+                }
                 if let plain = try decoder.next() { return plain }
                 guard let coded = try await source.nextPiece() else {
                     guard decoder.isFinished else {
@@ -173,6 +178,11 @@ private enum Source: Sendable {
 
     /// Whether the body is complete, and only the request's body is not sent yet.
     var isOnlyUploading: Bool { if case .exchange(let owner) = self { owner.exchange.isOnlyUploading } else { false } }
+
+    /// Why a reader must stop, even if it has received bytes that are not decoded yet.
+    var interruption: DirectHTTPError? {
+        if case .exchange(let owner) = self { owner.exchange.interruption } else { nil }
+    }
 
     func cancel() { if case .exchange(let owner) = self { owner.exchange.cancel() } }
 }

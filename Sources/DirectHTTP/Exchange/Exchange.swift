@@ -133,6 +133,14 @@ final class Exchange: Sendable {
     /// The number of bytes of the body received so far, before decoding.
     var receivedBytes: Int64 { state.withLockedValue { $0.ending?.receivedBytes ?? $0.receivedBytes } }
 
+    /// The cancellation of the current task, or the cancellation or time limit that ended the exchange. Received bytes are then no
+    /// longer wanted, while those before a broken connection are.
+    var interruption: DirectHTTPError? {
+        if Task.isCancelled { return cancellation }
+        guard let error = ending?.error, error.code == .cancelled || error.code == .deadlineExceeded else { return nil }
+        return error
+    }
+
     /// Calls `observer` once when the exchange ends, or at once if it has ended. An exchange has at most one observer.
     func whenOver(_ observer: @escaping @Sendable (Ending) -> Void) {
         let ending = state.withLockedValue { state in

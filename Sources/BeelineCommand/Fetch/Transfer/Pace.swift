@@ -53,6 +53,8 @@ struct Pace: Sendable {
         let end = now + early
         guard let deadline, deadline < end else { return try await Task.sleep(until: end) }
         try await Task.sleep(until: deadline)
-        throw CommandFailure(.timedOut, "the transfer did not end in time (-m)")
+        throw Self.late
     }
+
+    static let late = CommandFailure(.timedOut, "the transfer did not end in time (-m)")
 }

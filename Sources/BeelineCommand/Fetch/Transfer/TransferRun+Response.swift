@@ -119,6 +119,8 @@ extension TransferRun {
         do {
             while let piece = try await pieces.next() {
                 if let problem { throw problem }
+                // A short body that is complete may expand to gigabytes.
+                if isDecoded, let deadline, deadline <= .now { throw Pace.late }
                 // Splits the piece into at most the bytes of one second, so that a slow transfer shows progress and -Y
                 // does not end it.
                 var rest = piece
