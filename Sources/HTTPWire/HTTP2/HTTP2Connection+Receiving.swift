@@ -114,8 +114,13 @@ extension HTTP2Connection {
         let status = fields.status ?? 0
         guard status >= 200 else {
             streams.values[index].informationalCount += 1
-            guard streams.values[index].informationalCount <= Self.maxInformational, !endStream, status != 101
-            else { return try fail(id, code: .protocolError, message: "too many informational responses", now: now) }
+            guard !endStream, status != 101 else {
+                let message = endStream ? "it ends before its final status" : "HTTP/2 has no status 101"
+                return try fail(id, code: .protocolError, message: message, now: now)
+            }
+            guard streams.values[index].informationalCount <= Self.maxInformational else {
+                return try fail(id, code: .protocolError, message: "too many informational responses", now: now)
+            }
             return .informational(stream: id, fields)
         }
         streams.values[index].hasHead = true
@@ -159,7 +164,7 @@ extension HTTP2Connection {
         }
         if let rest = streams.values[index].rest {
             guard piece.readableBytes <= rest else {
-                return try fail(id, code: .protocolError, message: "the body is longer than Content-Length", now: now)
+                return try fail(id, code: .protocolError, message: Self.tooLong, now: now)
             }
             streams.values[index].rest = rest - Int64(piece.readableBytes)
         }
@@ -175,6 +180,8 @@ extension HTTP2Connection {
         if role == .server, padding > 0 { allow(padding, on: id) }
         return .data(stream: id, piece, endStream: endStream)
     }
+
+    private static let tooLong = "the body is longer than Content-Length, or the method or status allows none"
 
     /// Ends the peer's side of a stream. Returns an event if its body is too short.
     private mutating func end(

@@ -149,6 +149,24 @@ struct HTTP2ClientRuleTests: HTTP2RuleSuite {
     @Test("the client applies the rules of RFC 9113", arguments: client)
     func clients(_ row: Row) { check(row) }
 
+    @Test("the error of a response names its fault, not another that it does not have")
+    func faults() {
+        let cases: [(frames: [RawFrame], text: String)] = [
+            ([Self.response(status: "204"), Self.data()], "the method or status allows none"),
+            ([Self.response(status: "103", ends: true)], "ends before its final status"),
+            ([Self.response(status: "101")], "no status 101"),
+            ((0..<33).map { _ in Self.response(status: "103") }, "too many informational responses"),
+        ]
+        for (frames, text) in cases {
+            let (events, error) = Self.events(.client, frames)
+            guard error == nil, case .failed(1, let message)? = events.last else {
+                Issue.record("\(text): \(events), \(String(describing: error))")
+                continue
+            }
+            #expect(message.contains(text))
+        }
+    }
+
     @Test("fields of a cancelled response do not appear in the next response")
     func droppedBlock() throws {
         let late = RawFrame.headers([(":status", "200"), ("set-cookie", "of=1")], stream: 1)
