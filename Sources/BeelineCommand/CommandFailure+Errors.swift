@@ -46,6 +46,10 @@ extension CommandFailure {
             "allow local answers if this is intended",
             "--allow-local-answers accepts it, and --no-httpdns asks the system's resolver only"
         ),
+        // The command has no option for these limits.
+        ("; raise maxHeadBytes or maxHeadFields if it should be", ""),
+        ("; raise maxHeadBytes if they should be", ""),
+        (": stream it, or allow more", ""),
     ]
 
     /// The message with the command's options in place of the library's settings.
@@ -70,7 +74,7 @@ extension CommandFailure {
             case .malformedResponse where !error.hasMalformedTrailers: .receiveFailed
             default: CommandStatus(error.code, isClosedInOrder: error.underlyingError == nil)
             }
-        self.init(status, "\(url): \(error.message)")
+        self.init(status, "\(url): \(Self.withOptions(error.message))")
     }
 
     /// Names the option that may help. The library's messages do not know the command's options.

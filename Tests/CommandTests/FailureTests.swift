@@ -167,6 +167,22 @@ extension ProcessTests {
             hole.close()
         }
 
+        @Test("an error of the library names no setting that the command does not have")
+        func noSettingsOfTheLibrary() async throws {
+            let lab = try await CommandLab { request in
+                let field = "X: \(String(repeating: "x", count: 90_000))\r\n"
+                let fields = String(repeating: field, count: 4)
+                return request.path == "/head"
+                    ? .raw("HTTP/1.1 200 OK\r\n", .text(fields), "\r\n")
+                    : .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", .text(fields), "\r\n")
+            }
+            let head = try await lab.beeline(["-s", "-S", lab.plainURL("/head")])
+            #expect(head.errors.hasSuffix("its head is larger than 307200 bytes\n"), "\(head.errors)")
+            let trailers = try await lab.beeline(["-s", "-S", lab.plainURL("/trailers")])
+            #expect(trailers.errors.hasSuffix("its trailers are too large\n"), "\(trailers.errors)")
+            await lab.stop()
+        }
+
         @Test func anAddressThatNoPublicNameHasIsRefused() async throws {
             let lab = try await CommandLab()
             let spec = "dnspod:\(lab.upstream.endpoint)"
@@ -174,6 +190,9 @@ extension ProcessTests {
             #expect(bogus.status == 6 && bogus.errors.contains("127.0.0."), "\(bogus.errors)")
             #expect(bogus.errors.contains("--allow-local-answers accepts it"), "\(bogus.errors)")
             #expect(lab.site.connections.accepted == 0)
+            let resolved = try await lab.beeline(["resolve", "--dns", spec, "a.test"])
+            #expect(resolved.errors.contains("; --allow-local-answers accepts it"), "\(resolved.errors)")
+            #expect(!resolved.errors.contains("--no-httpdns"), "resolve has no such option")
             let unknown = try await lab.beeline(lab.names + [lab.url("nobody.test")])
             #expect(unknown.status == 6 && unknown.errors.contains("nobody.test"), "\(unknown.errors)")
             await lab.stop()

@@ -68,7 +68,11 @@ struct ResolveRunner: Sendable {
         try StandardOutput.write(text.utf8)
         guard !options.json else { return }
         for answer in results.joined() {
-            if let error = answer.error { CommandFailure(.hostUnresolved, error.message).print() }
+            guard let error = answer.error else { continue }
+            // `resolve` has no --no-httpdns.
+            let advice = (library: "allow local answers if this is intended", own: "--allow-local-answers accepts it")
+            let message = error.message.replacing(advice.library, with: advice.own)
+            CommandFailure(.hostUnresolved, CommandFailure.withOptions(message)).print()
         }
     }
 }
