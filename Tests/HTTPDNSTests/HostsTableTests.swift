@@ -33,6 +33,13 @@ struct HostsTableTests {
         #expect(found?.count == HostsTable.maxAddresses && found?.first == address("10.0.0.0"))
     }
 
+    @Test("a byte order mark does not hide the first line of a table or a list")
+    func byteOrderMark() {
+        #expect(HostsTable(parsing: "\u{feff}192.0.2.1 a")[host("a")] == addresses("192.0.2.1"))
+        let lines = "\u{feff}local=/a/\r\n\nb".octetLines.map { String(decoding: $0, as: UTF8.self) }
+        #expect(lines == ["local=/a/", "b"])
+    }
+
     @Test("no octets make the reader trap, and each table is read again from its own text")
     func fuzz() {
         var fuzz = Fuzz(seed: 5)

@@ -34,7 +34,7 @@ struct NameRules: Sendable {
         let table = HostsTable(parsing: text)
         for (name, addresses) in table.entries where !addresses.allSatisfy(\.isUnspecified) { addParents(of: name) }
         names.merge(table)
-        for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
+        for line in text.octetLines {
             // A comment may follow after a blank.
             let rule = line.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != 0x20 && $0 != 0x09 }
             let prefixes = ["address=/", "local=/", "server=/"]

@@ -18,7 +18,7 @@ public struct HostsTable: Hashable, Sendable {
     /// without an address or a name, and invalid names, are ignored. Names are compared in canonical form. The zone of
     /// an address is ignored. At most 1,000,000 names are read; further ones are ignored.
     public init(parsing text: some StringProtocol) {
-        for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
+        for line in text.octetLines {
             let words = line.prefix { $0 != UInt8(ascii: "#") }.split { $0 == 0x20 || $0 == 0x09 }
             // The zone of a link-local address is ignored.
             guard let first = words.first?.prefix(while: { $0 != UInt8(ascii: "%") }),
@@ -56,4 +56,12 @@ public struct HostsTable: Hashable, Sendable {
 
     /// The addresses of a name, in the order of the table; nil if the name is not in it.
     public subscript(host: Host) -> [IPAddress]? { addresses[host.withoutFinalDot] }
+}
+
+extension StringProtocol {
+    /// The lines in octets that are not empty, without a byte order mark, which editors on Windows write first.
+    package var octetLines: [UTF8View.SubSequence] {
+        let octets = utf8.starts(with: [0xef, 0xbb, 0xbf]) ? utf8.dropFirst(3) : utf8[...]
+        return octets.split { $0 == 0x0a || $0 == 0x0d }
+    }
 }
