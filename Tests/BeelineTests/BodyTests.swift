@@ -58,6 +58,10 @@ struct BodyTests {
         }
         #expect(iterated?.code == .invalidRequest)
         await response.body.discard()
+        let cut = try await client.get(site.url())
+        let first = await #expect(throws: BeelineError.self) { try await cut.collect(upTo: 1) }
+        let rest = await #expect(throws: BeelineError.self) { try await cut.collect(upTo: 100) }
+        #expect(first?.code == .responseTooLarge && rest?.code == .invalidRequest, "the rest is not the body")
         // An iterator that has ended stays at its end.
         var pieces = try await client.get(site.url()).body.makeAsyncIterator()
         #expect(try await pieces.next() == ByteBuffer(string: "once"))

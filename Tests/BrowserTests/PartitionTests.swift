@@ -117,8 +117,12 @@ struct PartitionTests {
         #expect(both.first { $0.value == "1" }?.partition == cookie.partition)
         partitions.withLockedValue { $0[nil] = [shown("1", isSecure: false)] }
         #expect(try await look(open: []).map(\.partition) == [nil], "partitioned cookies have Secure")
-        known.withLockedValue { [cookie] in $0.forgetOwn(cookie) }
         partitions.withLockedValue { $0[nil] = [shown("1")] }
+        var other = cookie
+        other.partition = Site("https://shop.test")
+        known.withLockedValue { [other] in $0.forgetOwn(other) }
+        #expect(try await look(open: []).map(\.partition) == [cookie.partition], "the deleted cookie was another")
+        known.withLockedValue { [cookie] in $0.forgetOwn(cookie) }
         #expect(try await look(open: []).map(\.partition) == [nil], "the cookie was deleted")
     }
 }

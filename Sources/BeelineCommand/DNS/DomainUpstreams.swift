@@ -34,6 +34,8 @@ struct DomainUpstreams: Hashable, Sendable {
 
     /// Adds the lines of a file.
     mutating func add(file: String, at path: String) throws(CommandFailure) {
+        // Editors on Windows write a byte order mark.
+        let file = file.hasPrefix("\u{feff}") ? file.dropFirst() : file[...]
         for (index, line) in file.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let text = line.prefix { $0 != " " && $0 != "\t" && $0 != ";" }
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }

@@ -52,7 +52,7 @@ struct RecordRunner: Sendable {
     private static func reason(_ outcome: RecordLookup.Outcome, carriesMessages: Bool) -> String {
         if outcome.isFailure, !outcome.failures.isEmpty {
             let list = outcome.failures.map(\.description).joined(separator: "; ")
-            return "no upstream gave a usable answer: \(CommandFailure.withOptions(list))"
+            return "no upstream gave a usable answer: \(ResolveRunner.withOptions(list))"
         }
         if outcome.code == "NOTIMP", !carriesMessages {
             return "no upstream carries records of this type; --dns with doh, dot or dns names one that does"

@@ -69,10 +69,13 @@ struct ResolveRunner: Sendable {
         guard !options.json else { return }
         for answer in results.joined() {
             guard let error = answer.error else { continue }
-            // `resolve` has no --no-httpdns.
-            let advice = (library: "allow local answers if this is intended", own: "--allow-local-answers accepts it")
-            let message = error.message.replacing(advice.library, with: advice.own)
-            CommandFailure(.hostUnresolved, CommandFailure.withOptions(message)).print()
+            CommandFailure(.hostUnresolved, Self.withOptions(error.message)).print()
         }
+    }
+
+    /// The message with the options of `resolve`, which has no --no-httpdns.
+    static func withOptions(_ message: String) -> String {
+        let advice = (library: "allow local answers if this is intended", own: "--allow-local-answers accepts it")
+        return CommandFailure.withOptions(message.replacing(advice.library, with: advice.own))
     }
 }

@@ -25,6 +25,8 @@ final class StreamHandler: ChannelInboundHandler {
     private var isEnding = false
     /// Whether the client has sent its last question. It may still read (RFC 9293 §3.6).
     private var isInputEnded = false
+    /// Whether the connection closes as soon as its replies are written.
+    private var isClosing = false
     private var timer: Scheduled<Void>?
     /// The time of the last question or reply.
     private var lastUse = NIODeadline.now()
@@ -88,13 +90,13 @@ final class StreamHandler: ChannelInboundHandler {
     func finish(_ channel: any Channel) {
         guard let context = try? channel.pipeline.syncOperations.context(handler: self) else { return }
         isEnding = true
-        if waiting == 0 { context.close(promise: nil) }
+        if waiting == 0, !isClosing { context.close(promise: nil) }
     }
 
     /// Closes the connection of a client that has sent its last question, when its replies are written.
     private func closeAfterLastReply(_ context: ChannelHandlerContext) {
         guard isInputEnded, !isEnding, waiting == 0, !isAnswering, !hasWholeMessage else { return }
-        isEnding = true
+        (isEnding, isClosing) = (true, true)
         // An empty write is done after those before it.
         context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)
@@ -168,6 +170,8 @@ final class StreamHandler: ChannelInboundHandler {
         }
         write(octets, context)
         flush(context)
+        // The write may have begun the close after the last reply.
+        if isClosing { return }
         if isEnding, waiting == 0 { return context.close(promise: nil) }
         if waiting == 0, timer == nil { watch(context) }
         resume(context)

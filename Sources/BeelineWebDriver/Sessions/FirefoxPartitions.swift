@@ -38,7 +38,9 @@ struct FirefoxPartitions {
     mutating func forgetOwn(_ cookie: Cookie) {
         var shown = cookie
         shown.partition = nil
-        own[CookiePlace(shown)] = nil
+        let place = CookiePlace(shown)
+        // The cookie may also be in the partition of another site.
+        if own[place]?.partition == cookie.partition { own[place] = nil }
     }
 
     /// Returns the shown cookies, those that were set in the partition of their own site with this partition.

@@ -63,7 +63,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
             guard let decoder else { return try await source.nextPiece() }
             while true {
                 // The bytes at hand may expand to gigabytes. Decoding them must not outlast the request.
-                if let interruption = source.interruption {
+                if !decoder.isFinished, let interruption = source.interruption {
                     source.cancel()
                     throw interruption
                 }
@@ -114,7 +114,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         // A buffer holds at most 4 GiB and grows by doubling.
         let limit = Swift.min(limit, Int(Int32.max))
         guard piece.readableBytes <= limit - whole.readableBytes else {
-            source.cancel()
+            source.abandon()
             throw DirectHTTPError(.responseTooLarge, "the body is larger than \(limit) bytes: stream it, or allow more")
         }
         if whole.readableBytes == 0 { whole = piece } else { whole.writeImmutableBuffer(piece) }
@@ -129,7 +129,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         while let ready = source.pieceIfReady() {
             guard case .success(let piece?) = ready else { return }
             count += piece.readableBytes
-            if count > limit { return source.cancel() }
+            if count > limit { return source.abandon() }
         }
         // A server that announces more bytes than it sends must not delay a redirect or a retry.
         let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: Self.discardTime) { [source] in
@@ -138,7 +138,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         defer { timer.cancel() }
         while let piece = try? await source.nextPiece() {
             count += piece.readableBytes
-            if count > limit { return source.cancel() }
+            if count > limit { return source.abandon() }
         }
     }
 
@@ -185,6 +185,15 @@ private enum Source: Sendable {
     }
 
     func cancel() { if case .exchange(let owner) = self { owner.exchange.cancel() } }
+
+    /// Cancels the exchange after a part of the body was dropped. A later reader must not take the rest for the whole.
+    func abandon() {
+        cancel()
+        switch self {
+        case .exchange(let owner): owner.exchange.markRead()
+        case .bytes(let body): body.withLockedValue { $0.markRead() }
+        }
+    }
 }
 
 private struct StoredBody: Sendable {
@@ -203,6 +212,8 @@ private struct StoredBody: Sendable {
         defer { rest = ByteBuffer() }
         return rest
     }
+
+    mutating func markRead() { (rest, isRead) = (ByteBuffer(), true) }
 }
 
 /// Cancels the exchange when the last reference to its body is gone.

@@ -121,6 +121,9 @@ final class Exchange: Sendable {
     /// Whether a reader got the end of the body.
     var isRead: Bool { state.withLockedValue { $0.isRead } }
 
+    /// Treats the body as read to its end.
+    func markRead() { state.withLockedValue { $0.isRead = true } }
+
     /// Whether the exchange has ended, with or without an error.
     var isOver: Bool { state.withLockedValue { $0.end != nil } }
 

@@ -230,8 +230,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     /// Answers the PINGs that were read together. While the peer does not read, no PONG is queued.
     private func answerPings(_ context: ChannelHandlerContext) {
-        guard !unanswered.isEmpty else { return }
-        while !hasSentClose, !isGone, context.channel.isWritable, let payload = unanswered.popFirst() {
+        guard !unanswered.isEmpty, !hasSentClose, !isGone else { return }
+        while !isGone, context.channel.isWritable, let payload = unanswered.popFirst() {
             let bytes = WebSocketFrame(opcode: .pong, payload: payload).encoded(mask: random.next())
             progress.wrote(bytes.readableBytes)
             context.write(wrapOutboundOut(bytes), promise: nil)
