@@ -375,7 +375,8 @@ struct ZoneTests {
             "HTTPS 1 . key65535=x", "HTTPS 1 . key01=x", "HTTPS 1 . nokey=x", "HTTPS 1 . ech=?", "TYPE1 \\# 3 c00002",
             "TYPE731 \\# 3 abcd", "TYPE731 \\# 1 abc", "TYPE5 \\# 2 c000", "TYPE6 \\# 2 0000", "CH TXT a", "ANY a",
             "DS 1", "TYPE41 \\# 0", "TYPE251 \\# 0", "MX \\# 4 00010161", "MX \\# 4 0001c00c", "TXT \\# 2 0541",
-            "NS \\# 2 0161", "SRV \\# 3 010203", "CAA \\# 2 0005", "HTTPS \\# 11 000100 00030002 0050 0001",
+            "NS \\# 2 0161", "SRV \\# 3 010203", "CAA \\# 2 0005", "CAA \\# 4 0002c3bc",
+            "HTTPS \\# 11 000100 00030002 0050 0001",
         ]
     )
     func noForms(_ text: String) {

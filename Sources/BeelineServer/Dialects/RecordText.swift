@@ -48,7 +48,7 @@ enum RecordText {
     private static func authorization(_ octets: [UInt8]) -> String? {
         guard octets.count >= 2, octets[1] > 0, octets.count >= 2 + Int(octets[1]) else { return nil }
         let tag = octets[2...].prefix(Int(octets[1]))
-        guard let text = String(validUTF8: tag), text.allSatisfy({ $0.isLetter || $0.isNumber }) else {
+        guard let text = String(validUTF8: tag), text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
             return nil
         }
         return "\(octets[0]) \(text) \(MasterText.quoted(octets.dropFirst(2 + tag.count)))"
