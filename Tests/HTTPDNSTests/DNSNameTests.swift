@@ -18,6 +18,13 @@ struct DNSNameTests {
         #expect(DNSName(text)?.description == shown)
     }
 
+    @Test("octets of a label that mean something in a zone file are written with a backslash")
+    func labelsWithMarks() {
+        let label = Array(#"a.b\c"d(e)f;g@h$i"#.utf8)
+        let name = DNSName(wire: [UInt8(label.count)] + label + [0])
+        #expect(name.description == #"a\.b\\c\"d\(e\)f\;g\@h\$i"#)
+    }
+
     @Test(
         "invalid names are refused",
         arguments: [

@@ -79,8 +79,8 @@ package struct DNSName: Sendable, CustomStringConvertible {
         return wire.count - start == ancestor.wire.count && Self.equal(wire[start...], ancestor.wire[...])
     }
 
-    /// The name without the final dot; `.` for the root. Octets that are not printable are written `\DDD` (RFC 1035
-    /// §5.1).
+    /// The name without the final dot; `.` for the root. Octets that are not printable are written `\DDD`, and those that
+    /// mean something in a zone file `\X` (RFC 1035 §5.1).
     package var description: String { plainText ?? escapedText }
 
     /// The name with the final dot; `.` for the root.
@@ -96,7 +96,7 @@ package struct DNSName: Sendable, CustomStringConvertible {
                 next += 1 + Int(wire[index])
                 octets[index] = UInt8(ascii: ".")
             } else {
-                guard (0x21...0x7e).contains(wire[index]), wire[index] != 0x2e, wire[index] != 0x5c else { return nil }
+                guard MasterText.isPlainInLabel(wire[index]) else { return nil }
             }
         }
         return String(decoding: octets, as: UTF8.self)

@@ -13,13 +13,28 @@ package enum MasterText {
         "\"\(octets.map { escaped($0, isQuoted: true) }.joined())\""
     }
 
-    /// Writes an octet of a quoted text or of a label. Labels escape dots and spaces, and quoted texts quotation marks.
+    /// Writes an octet of a quoted text or of a label.
     static func escaped(_ octet: UInt8, isQuoted: Bool) -> String {
-        let mark = isQuoted ? UInt8(ascii: "\"") : UInt8(ascii: ".")
-        if octet == mark || octet == UInt8(ascii: "\\") { return "\\" + String(Unicode.Scalar(octet)) }
-        if (0x21...0x7e).contains(octet) || isQuoted && octet == 0x20 { return String(Unicode.Scalar(octet)) }
+        let isPlain = isQuoted ? isPlainInQuotes(octet) : isPlainInLabel(octet)
+        let isPrintable = (0x21...0x7e).contains(octet)
+        if isPlain || isPrintable { return (isPlain ? "" : "\\") + String(Unicode.Scalar(octet)) }
         let digits = String(octet)
         return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+
+    private static func isPlainInQuotes(_ octet: UInt8) -> Bool {
+        (0x20...0x7e).contains(octet) && octet != UInt8(ascii: "\"") && octet != UInt8(ascii: "\\")
+    }
+
+    /// Whether a label has this octet without a backslash. The others are not printable, or mean something in a zone file
+    /// (RFC 1035 §5.1).
+    static func isPlainInLabel(_ octet: UInt8) -> Bool {
+        switch octet {
+        case UInt8(ascii: "."), UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "("), UInt8(ascii: ")"),
+            UInt8(ascii: ";"), UInt8(ascii: "@"), UInt8(ascii: "$"):
+            return false
+        default: return (0x21...0x7e).contains(octet)
+        }
     }
 
     /// The maximum length of a text, in octets. It is enough for a record with 65,535 octets, all written as `\DDD`,
