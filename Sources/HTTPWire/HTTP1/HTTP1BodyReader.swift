@@ -79,9 +79,9 @@ package struct HTTP1BodyReader {
             // Releases the scanner, so that its trailers are not copied as they grow.
             state = .failed
             var index = 0
-            let content = try bytes.withUnsafeReadableBytes { bytes in
-                Result { () throws(HTTP1Error) in try scanner.next(in: bytes, from: &index) }
-            }.get()
+            let content = try bytes.withUnsafeReadableBytes { bytes throws(HTTP1Error) in
+                try scanner.next(in: bytes, from: &index)
+            }
             isAmbiguous = isAmbiguous || scanner.isAmbiguous
             if let content {
                 bytes.moveReaderIndex(forwardBy: content.lowerBound)
@@ -143,11 +143,9 @@ package struct HTTP1BodyReader {
     /// Scans chunks to the end of the bytes or of the body. Returns the number of bytes that it has scanned.
     private static func scan(_ bytes: ByteBuffer, with scanner: inout HTTP1ChunkScanner) throws(HTTP1Error) -> Int {
         var index = 0
-        try bytes.withUnsafeReadableBytes { bytes in
-            Result { () throws(HTTP1Error) in
-                while try scanner.next(in: bytes, from: &index) != nil {}
-            }
-        }.get()
+        try bytes.withUnsafeReadableBytes { bytes throws(HTTP1Error) in
+            while try scanner.next(in: bytes, from: &index) != nil {}
+        }
         return index
     }
 

@@ -22,13 +22,10 @@ package struct HTTP1Head {
         var text = raw
         if let skipped { text = Self.text(raw, without: skipped) }
         if isFolded { text = Self.unfolded(text) }
-        let result = text.withUnsafeReadableBytes { bytes in
-            Result { () throws(HTTP1Error) in
-                var lines = HTTP1Lines(bytes)
-                return try body(&lines)
-            }
+        return try text.withUnsafeReadableBytes { bytes throws(HTTP1Error) in
+            var lines = HTTP1Lines(bytes)
+            return try body(&lines)
         }
-        return try result.get()
     }
 
     private static func text(_ raw: ByteBuffer, without skipped: Range<Int>) -> ByteBuffer {

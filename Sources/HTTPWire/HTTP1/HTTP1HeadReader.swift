@@ -37,9 +37,7 @@ package struct HTTP1HeadReader {
 
     /// Removes the head from `bytes`; nil until it is complete. Later calls pass the same bytes and those that follow.
     package mutating func take(from bytes: inout ByteBuffer) throws(HTTP1Error) -> HTTP1Head? {
-        let end = try bytes.withUnsafeReadableBytes { bytes in
-            Result { () throws(HTTP1Error) in try findEnd(bytes) }
-        }.get()
+        let end = try bytes.withUnsafeReadableBytes { bytes throws(HTTP1Error) in try findEnd(bytes) }
         guard (end ?? bytes.readableBytes) <= limit else { throw .tooLarge("its head is larger than \(limit) bytes") }
         guard let end, let raw = bytes.readSlice(length: end) else { return nil }
         defer { self = Self(strictness, limit: limit) }
