@@ -10,9 +10,21 @@ final class StreamHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    /// The life of the connection, in order.
+    private enum Phase: Comparable {
+        case open
+        /// The client has sent its last question. It may still read (RFC 9293 §3.6).
+        case inputEnded
+        /// No further questions are answered. The connection closes after the waiting ones.
+        case ending
+        /// The connection closes as soon as its replies are written.
+        case closing
+    }
+
     private let service: DNSService
     private let client: IPAddress
     private let transport: DNSService.Transport
+    private var phase = Phase.open
     /// The octets of questions that are not answered yet.
     private(set) var received = ByteBuffer()
     private var waiting = 0
@@ -22,11 +34,6 @@ final class StreamHandler: ChannelInboundHandler {
     private var unflushed = 0
     /// Whether `read` was held back because of too many questions or unread replies.
     private var hasHeldRead = false
-    private var isEnding = false
-    /// Whether the client has sent its last question. It may still read (RFC 9293 §3.6).
-    private var isInputEnded = false
-    /// Whether the connection closes as soon as its replies are written.
-    private var isClosing = false
     private var timer: Scheduled<Void>?
     /// The time of the last question or reply.
     private var lastUse = NIODeadline.now()
@@ -54,13 +61,13 @@ final class StreamHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         timer?.cancel()
-        isEnding = true
+        enter(.ending)
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // A connection that ends answers no further questions, and must not keep them.
-        guard !isEnding else { return }
+        guard phase < .ending else { return }
         var part = unwrapInboundIn(data)
         received.writeBuffer(&part)
     }
@@ -78,7 +85,7 @@ final class StreamHandler: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed = event {
-            isInputEnded = true
+            enter(.inputEnded)
             closeAfterLastReply(context)
         }
         context.fireUserInboundEventTriggered(event)
@@ -89,14 +96,16 @@ final class StreamHandler: ChannelInboundHandler {
     /// Closes the connection when the pending replies are sent.
     func finish(_ channel: any Channel) {
         guard let context = try? channel.pipeline.syncOperations.context(handler: self) else { return }
-        isEnding = true
-        if waiting == 0, !isClosing { context.close(promise: nil) }
+        enter(.ending)
+        if waiting == 0, phase != .closing { context.close(promise: nil) }
     }
+
+    private func enter(_ next: Phase) { phase = max(phase, next) }
 
     /// Closes the connection of a client that has sent its last question, when its replies are written.
     private func closeAfterLastReply(_ context: ChannelHandlerContext) {
-        guard isInputEnded, !isEnding, waiting == 0, !isAnswering, !hasWholeMessage else { return }
-        (isEnding, isClosing) = (true, true)
+        guard phase == .inputEnded, waiting == 0, !isAnswering, !hasWholeMessage else { return }
+        enter(.closing)
         // An empty write is done after those before it.
         context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)
@@ -120,7 +129,7 @@ final class StreamHandler: ChannelInboundHandler {
 
     /// Whether a whole message was received that may be answered now.
     private func hasMessage(_ context: ChannelHandlerContext) -> Bool {
-        mayRead && context.channel.isWritable && !isEnding && hasWholeMessage
+        mayRead && context.channel.isWritable && phase < .ending && hasWholeMessage
     }
 
     private var hasWholeMessage: Bool {
@@ -142,7 +151,7 @@ final class StreamHandler: ChannelInboundHandler {
         switch service.handle(message, from: client, transport, now: .now()) {
         // The source of a connection is not forged. Close it, so that the client does not wait for a reply.
         case .silence:
-            isEnding = true
+            enter(.ending)
             context.close(promise: nil)
         case .reply(let octets): write(octets, context)
         case .later(let wait, _):
@@ -165,14 +174,14 @@ final class StreamHandler: ChannelInboundHandler {
         guard context.channel.isActive else { return }
         // Many questions may wait when a client stops reading. A server may close at any time (RFC 7766 §6.2.4).
         guard context.channel.unwrittenBytes <= Self.maxUnread else {
-            isEnding = true
+            enter(.ending)
             return context.close(promise: nil)
         }
         write(octets, context)
         flush(context)
         // The write may have begun the close after the last reply.
-        if isClosing { return }
-        if isEnding, waiting == 0 { return context.close(promise: nil) }
+        if phase == .closing { return }
+        if phase == .ending, waiting == 0 { return context.close(promise: nil) }
         if waiting == 0, timer == nil { watch(context) }
         resume(context)
         closeAfterLastReply(context)
@@ -198,7 +207,7 @@ final class StreamHandler: ChannelInboundHandler {
     }
 
     private func resume(_ context: ChannelHandlerContext) {
-        guard hasHeldRead, mayRead, context.channel.isWritable, !isEnding, !isAnswering else { return }
+        guard hasHeldRead, mayRead, context.channel.isWritable, phase < .ending, !isAnswering else { return }
         // Answer the questions that were received before reading stopped.
         answerReceived(context)
         guard mayRead, context.channel.isWritable else { return }
