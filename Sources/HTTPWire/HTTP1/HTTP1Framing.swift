@@ -108,16 +108,7 @@ package struct HTTP1Framing {
 
     /// The number of a text of decimal digits; nil if it has other characters, or the number does not fit an Int64.
     package static func number(_ digits: Bytes) -> Int64? {
-        guard !digits.isEmpty else { return nil }
-        var number: Int64 = 0
-        for digit in digits {
-            guard HTTPCharacters.isDigit(digit) else { return nil }
-            let (tens, overflows) = number.multipliedReportingOverflow(by: 10)
-            let (sum, overflowsToo) = tens.addingReportingOverflow(Int64(digit) - 48)
-            guard !overflows, !overflowsToo else { return nil }
-            number = sum
-        }
-        return number
+        digits.allSatisfy(HTTPCharacters.isDigit) ? Int64(digits.text) : nil
     }
 
     // MARK: Decisions
