@@ -202,12 +202,8 @@ final class DatagramSockets: Sendable {
             // `close` may have set the number to 0.
             state.binding = max(0, state.binding - 1)
             let mustCheck = state.needsCheck && state.binding == 0
-            guard case .failure = result, state.listen != nil else {
-                state.failures[address] = nil
-                return (false, mustCheck)
-            }
             // The address is served while it has a socket.
-            guard state.open[address]?.isEmpty ?? true else {
+            guard case .failure = result, state.listen != nil, state.open[address]?.isEmpty ?? true else {
                 state.failures[address] = nil
                 return (false, mustCheck)
             }
