@@ -163,7 +163,7 @@ struct DNSFloodTests {
         let table = FixedUpstream(HostsTable(parsing: "192.0.2.7 a.example"))
         let double = MessageDouble { MessageDouble.text($0, ttl: 0) }
         let resolver = Resolver(ResolverConfiguration(upstreams: [table, double], system: nil))
-        let answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        let answerer = Answerer(backend: NameBackend(resolver), zones: try ZoneFiles([]))
         let query = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), DNSLab.text))
         _ = await answerer.backend.forwarder.answer(query)
         #expect(answerer.backend.forwarder.stale(query)?.answers.count == 1)

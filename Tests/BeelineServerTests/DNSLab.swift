@@ -30,7 +30,7 @@ struct DNSLab {
         settings.network.monitor = nil
         if let limit { (settings.limits.upstream, settings.limits.total) = (limit, limit) }
         resolver = Resolver(settings)
-        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        var answerer = Answerer(backend: NameBackend(resolver), zones: try ZoneFiles([]))
         var names = NameRules()
         names.blockedAnswer = configuration.blockedAnswer
         names.add(parsing: rules)

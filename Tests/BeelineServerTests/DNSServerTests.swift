@@ -92,7 +92,7 @@ struct DNSServerTests {
         var configuration = DNSServerConfiguration()
         change(&configuration)
         let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
-        var answerer = Answerer(resolver: resolver, zones: try zones ?? ZoneFiles([]))
+        var answerer = Answerer(backend: NameBackend(resolver), zones: try zones ?? ZoneFiles([]))
         var names = NameRules()
         names.add(parsing: rules)
         answerer.rules = names
@@ -174,7 +174,7 @@ struct DNSServerTests {
         let resolver = Resolver(settings, clock: clock)
         let service = DNSService(
             DNSServerConfiguration(),
-            answerer: Answerer(resolver: resolver, zones: try ZoneFiles([]))
+            answerer: Answerer(backend: NameBackend(resolver), zones: try ZoneFiles([]))
         )
         func reply(_ name: String, _ type: DNSType) async throws -> DNSMessage {
             try DNSMessage(octets: try #require(await ask(service, query(name, type, flags: [0, 0]))))
@@ -194,7 +194,7 @@ struct DNSServerTests {
     func longestDomain() throws {
         let double = MessageDouble { MessageDouble.text($0) }
         let backend = NameBackend(Resolver(ResolverConfiguration(upstreams: [double], system: nil)))
-        var answerer = Answerer(backend, zones: try ZoneFiles([]), privateNames: .forLoopback)
+        var answerer = Answerer(backend: backend, zones: try ZoneFiles([]))
         var rules = NameRules()
         rules.add(parsing: "local=/c.test/\naddress=/ads.a.c.test/\n0.0.0.0 b.a.c.test\nlocal=/d.test/\n")
         answerer.rules = rules
@@ -360,7 +360,7 @@ struct DNSServerTests {
         let network = try #require(IPNetwork("64:ff9b::/96"))
         let prefix = try #require(NAT64Prefix(network))
         await resolver.networkChanged(to: Network(id: "six", families: .v6, nat64: [prefix]))
-        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        var answerer = Answerer(backend: NameBackend(resolver), zones: try ZoneFiles([]))
         answerer.synthesizes = true
         let service = DNSService(DNSServerConfiguration(), answerer: answerer)
         let reply = try DNSMessage(octets: try #require(await ask(service, query("a.example", .aaaa))))
@@ -402,7 +402,7 @@ struct DNSServerTests {
         let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
         let prefix = try #require(IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) })
         await resolver.networkChanged(to: Network(id: "six", families: .v6, nat64: [prefix]))
-        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        var answerer = Answerer(backend: NameBackend(resolver), zones: try ZoneFiles([]))
         answerer.synthesizes = true
         let service = DNSService(DNSServerConfiguration(), answerer: answerer)
         let options: [UInt8] = [0, 0, 41, 4, 208, 0, 0, wantsSignatures ? 0x80 : 0, 0, 0, 0]
@@ -427,7 +427,7 @@ struct DNSServerTests {
         let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
         let prefix = try #require(IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) })
         await resolver.networkChanged(to: Network(id: "six", families: .v6, nat64: [prefix]))
-        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        var answerer = Answerer(backend: NameBackend(resolver), zones: try ZoneFiles([]))
         answerer.synthesizes = true
         var asked = MessageQuery(DNSQuestion(try #require(DNSName("a.example")), .aaaa))
         asked.wantsSignatures = true

@@ -91,8 +91,12 @@ struct DNSWaitingTests {
         settings.network.monitor = nil
         let resolver = Resolver(settings)
         let table = BackendTable(resolver, domains: ["lan": resolver])
-        var answerer = Answerer(table.main, zones: try ZoneFiles([]), privateNames: .forNone)
-        answerer.domains = table.domains
+        let answerer = Answerer(
+            backend: table.main,
+            zones: try ZoneFiles([]),
+            domains: table.domains,
+            privateNames: .forNone
+        )
         let answer = await answerer.serving(DNSLab.loopback).answer(
             MessageQuery(DNSQuestion(try #require(DNSName("printer.lan")), .a))
         )

@@ -42,7 +42,7 @@ struct OverloadTests {
         let resolver = Self.resolver(upstream)
         var configuration = ServerConfiguration()
         configuration.passesSubnets = false
-        let answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        let answerer = Answerer(backend: NameBackend(resolver), zones: try ZoneFiles([]))
         let router = Router(configuration, answerer: answerer, clock: { 0 })
         let names = ["e.test", "d.test", "c.test", "b.test", "a.test"]
         let list = names.joined(separator: ",")

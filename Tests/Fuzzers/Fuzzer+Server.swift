@@ -110,7 +110,7 @@ extension Fuzzer {
         if let maxWaiting { configuration.maxPendingQuestions = maxWaiting }
         guard let files = try? ZoneFiles([]) else { violation("no zone files are an error") }
         let resolver = Resolver(ResolverConfiguration(upstreams: [], system: nil))
-        return DNSService(configuration, answerer: Answerer(resolver: resolver, zones: files))
+        return DNSService(configuration, answerer: Answerer(backend: NameBackend(resolver), zones: files))
     }
 
     private static let forwarder = MessageForwarder(ResolverConfiguration(upstreams: [], system: nil))

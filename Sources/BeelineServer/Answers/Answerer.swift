@@ -21,20 +21,6 @@ struct Answerer: Sendable {
     /// Whether the client may ask this machine's own resolver.
     private(set) var asksSystem = false
 
-    init(
-        resolver: Resolver,
-        zones: ZoneFiles,
-        privateNames: PrivateNameAccess = .forLoopback
-    ) {
-        self.init(NameBackend(resolver), zones: zones, privateNames: privateNames)
-    }
-
-    init(_ backend: NameBackend, zones: ZoneFiles, privateNames: PrivateNameAccess) {
-        self.backend = backend
-        self.zones = zones
-        self.privateNames = privateNames
-    }
-
     /// The TTL of a stale answer, in seconds (RFC 8767 §4).
     static let staleTTL: UInt32 = 30
 

@@ -42,10 +42,13 @@ package struct RecordLookup: Sendable {
     package init?(_ type: String, resolver: Resolver) throws(ServerError) {
         guard let type = DNSType(label: type), type != .any, type != .opt else { return nil }
         self.type = type
-        var answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]), privateNames: .forAll)
         // The user asked for this type.
-        answerer.deniesTurnedOff = false
-        self.answerer = answerer.serving(IPAddress(v4: 0))
+        answerer = Answerer(
+            backend: NameBackend(resolver),
+            zones: try ZoneFiles([]),
+            privateNames: .forAll,
+            deniesTurnedOff: false
+        ).serving(IPAddress(v4: 0))
     }
 
     package static func isName(_ text: String) -> Bool { DNSName(asked: text) != nil }

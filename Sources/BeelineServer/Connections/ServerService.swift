@@ -56,9 +56,13 @@ final class ServerService: Sendable {
         zones: ZoneFiles,
         wall: @escaping @Sendable () -> Int64 = SigningClock.deviceTime
     ) {
-        var answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
-        answerer.marksPrivate = configuration.privateNames != .forAll
-        let backend = answerer.backend
+        let backend = NameBackend(resolver)
+        let answerer = Answerer(
+            backend: backend,
+            zones: zones,
+            privateNames: configuration.privateNames,
+            marksPrivate: configuration.privateNames != .forAll
+        )
         let source = Source(
             canAnswer: { zones.set.count > 0 || resolver.canAsk },
             probe: { resolver.probe() },

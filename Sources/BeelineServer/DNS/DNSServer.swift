@@ -40,10 +40,14 @@ public final class DNSServer: Sendable {
         let zones = try ZoneFiles(configuration.zones)
         let lists = try ListFiles(configuration.listFiles, blockedAnswer: configuration.blockedAnswer)
         let table = BackendTable(resolver, domains: configuration.resolversByDomain)
-        var answerer = Answerer(table.main, zones: zones, privateNames: configuration.privateNames)
-        answerer.domains = table.domains
-        answerer.rules = lists.rules
-        answerer.synthesizes = true
+        let answerer = Answerer(
+            backend: table.main,
+            zones: zones,
+            domains: table.domains,
+            rules: lists.rules,
+            privateNames: configuration.privateNames,
+            synthesizes: true
+        )
         let service = DNSService(configuration, answerer: answerer)
         let backends = NIOLockedValueBox(table)
         (self.zones, self.lists, self.backends, self.service) = (zones, lists, backends, service)
