@@ -51,7 +51,8 @@ struct MetricsTests {
         two.record(.milliseconds(3), isAnswer: true)
         two.record(.seconds(9), isAnswer: false)
         var text = PrometheusText()
-        text.upstreams(addresses: [("a", one), ("b", one), ("a", two)], messages: [])
+        let samples = LookupReport.samples([("a", one), ("b", one), ("a", two)], question: "addresses")
+        text.histograms("seconds", help: "", samples: samples)
         for line in [
             #"{upstream="a",question="addresses",outcome="answer",le="0.001"} 1"#,
             #"_count{upstream="a",question="addresses",outcome="answer"} 2"#,

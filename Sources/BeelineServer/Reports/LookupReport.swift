@@ -32,8 +32,36 @@ struct LookupReport: Sendable {
 
     /// Writes the values that all servers report in the text format of Prometheus.
     func write(to text: inout PrometheusText) {
-        text.lookups(cache, cachedNames: cachedNames)
-        text.upstreams(addresses: addressTimes, messages: messageTimes)
+        let found = [
+            ("cached", cache.cached), ("stale", cache.stale), ("absent", cache.absent), ("missed", cache.missed),
+        ]
+        text.write(
+            "dns_lookups_total",
+            type: "counter",
+            help: "What lookups in the cache found.",
+            samples: found.map { ([("found", $0.0)], $0.1) }
+        )
+        text.gauge("dns_cached_names", cachedNames, help: "Names in the cache.")
+        text.histograms(
+            "dns_upstream_seconds",
+            help: "From a question to an upstream to its answer or failure.",
+            samples: Self.samples(addressTimes, question: "addresses")
+                + Self.samples(messageTimes, question: "messages")
+        )
         text.gauge("server_zone_names", zoneNames, help: "Names with records in zone files.")
+    }
+
+    static func samples(
+        _ upstreams: [(name: String, times: UpstreamTimes)],
+        question: String
+    ) -> [(labels: PrometheusText.Labels, value: DurationHistogram)] {
+        // Upstreams may have the same name, in several resolvers too. A metric has each set of labels once.
+        var sums: [String: UpstreamTimes] = [:]
+        for (name, times) in upstreams { sums[name, default: UpstreamTimes()].add(times) }
+        return sums.sorted { $0.key < $1.key }.flatMap { name, times in
+            [("answer", times.answers), ("failure", times.failures)].map { outcome, histogram in
+                ([("upstream", name), ("question", question), ("outcome", outcome)], histogram)
+            }
+        }.filter { $0.1.count > 0 }
     }
 }

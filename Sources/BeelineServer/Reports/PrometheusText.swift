@@ -44,46 +44,6 @@ struct PrometheusText {
         }
     }
 
-    /// Writes the metrics of the caches of resolvers.
-    mutating func lookups(_ counts: CacheCounts, cachedNames: Int) {
-        let found = [
-            ("cached", counts.cached), ("stale", counts.stale), ("absent", counts.absent), ("missed", counts.missed),
-        ]
-        write(
-            "dns_lookups_total",
-            type: "counter",
-            help: "What lookups in the cache found.",
-            samples: found.map { ([("found", $0.0)], $0.1) }
-        )
-        gauge("dns_cached_names", cachedNames, help: "Names in the cache.")
-    }
-
-    /// Writes the response times of upstreams for addresses, and for messages with other records.
-    mutating func upstreams(
-        addresses: [(name: String, times: UpstreamTimes)],
-        messages: [(name: String, times: UpstreamTimes)]
-    ) {
-        histograms(
-            "dns_upstream_seconds",
-            help: "From a question to an upstream to its answer or failure.",
-            samples: Self.samples(addresses, "addresses") + Self.samples(messages, "messages")
-        )
-    }
-
-    private static func samples(
-        _ upstreams: [(name: String, times: UpstreamTimes)],
-        _ kind: String
-    ) -> [(labels: Labels, value: DurationHistogram)] {
-        // Upstreams may have the same name, in several resolvers too. A metric has each set of labels once.
-        var sums: [String: UpstreamTimes] = [:]
-        for (name, times) in upstreams { sums[name, default: UpstreamTimes()].add(times) }
-        return sums.sorted { $0.key < $1.key }.flatMap { name, times in
-            [("answer", times.answers), ("failure", times.failures)].map { outcome, histogram in
-                ([("upstream", name), ("question", kind), ("outcome", outcome)], histogram)
-            }
-        }.filter { $0.1.count > 0 }
-    }
-
     private mutating func begin(_ name: String, type: String, help: String) {
         text += "# HELP beeline_\(name) \(Self.escaped(help, quotes: false))\n# TYPE beeline_\(name) \(type)\n"
     }
