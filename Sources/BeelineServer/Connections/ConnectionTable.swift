@@ -3,6 +3,7 @@
 import DirectHTTP
 import NIOConcurrencyHelpers
 import NIOCore
+import NIOPosix
 import Names
 
 /// The open connections of a server, within its limits.
@@ -61,10 +62,31 @@ final class ConnectionTable: Sendable {
     /// Refuses further connections.
     func close() { state.withLockedValue { $0.isClosed = true } }
 
-    /// Adds a connection, or throws if the server or the client has too many. Runs on the channel's event loop.
+    /// Closes all connections. They close concurrently: TLS waits up to a second for a client that is gone.
+    func closeAll() async {
+        let closes = channels.map { $0.close() }
+        for close in closes { try? await close.get() }
+    }
+
+    /// A bootstrap of a socket whose connections are added here.
     ///
-    /// - Parameter addHandlers: Called at once, or after the PROXY header.
-    func accept(
+    /// - Parameter addHandlers: Called for each connection, at once or after its PROXY header.
+    func bootstrap(
+        backlog: Int32,
+        addHandlers: @escaping @Sendable (any Channel, ConnectionEnds) throws -> Void
+    ) -> ServerBootstrap {
+        ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: backlog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // A reply of several packets must not wait for the acknowledgement of the first packet.
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { [self] channel in
+                channel.eventLoop.makeCompletedFuture { try accept(channel, addHandlers: addHandlers) }
+            }
+    }
+
+    /// Adds a connection, or throws if the server or the client has too many. Runs on the channel's event loop.
+    private func accept(
         _ channel: any Channel,
         addHandlers: @escaping (any Channel, ConnectionEnds) throws -> Void
     ) throws {

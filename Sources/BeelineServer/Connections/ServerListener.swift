@@ -27,16 +27,7 @@ final class ServerListener: Sendable {
     // MARK: Listening
 
     func start() async throws(ServerError) -> Endpoint {
-        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.backlog, value: 1_024)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // A reply of several packets must not wait for the acknowledgement of the first packet.
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { [self] channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try service.connections.accept(channel) { [self] in try addHandlers(to: $0, ends: $1) }
-                }
-            }
+        let bootstrap = service.connections.bootstrap(backlog: 1_024) { [self] in try addHandlers(to: $0, ends: $1) }
         do {
             let channel = try await bind(bootstrap)
             listening.withLockedValue { $0 = channel }
@@ -91,11 +82,8 @@ final class ServerListener: Sendable {
         await waitUncancelled(until: end) { [service] in service.underWay == 0 }
         for channel in channels { channel.eventLoop.execute { Self.finish(channel) } }
         await waitUncancelled(until: end) { [service] in service.connections.counts.open == 0 }
-        // Closes them concurrently: TLS waits up to a second for a client that is gone.
-        let rest = service.connections.channels
-        for channel in rest { channel.eventLoop.execute { Self.abandon(channel) } }
-        let closes = rest.map { $0.close() }
-        for close in closes { try? await close.get() }
+        for channel in service.connections.channels { channel.eventLoop.execute { Self.abandon(channel) } }
+        await service.connections.closeAll()
     }
 
     private static func sendGoAway(on channel: any Channel) {

@@ -57,7 +57,7 @@ final class DNSListeners: Sendable {
         } catch {
             await close()
             // A socket that was already open may have accepted connections.
-            await closeConnections()
+            await service.connections.closeAll()
             throw error as? ServerError ?? ServerError(.cannotListen, ListenFailure.explain(error, at: place))
         }
     }
@@ -81,18 +81,10 @@ final class DNSListeners: Sendable {
     }
 
     private func listen(_ endpoint: Endpoint, _ transport: DNSService.Transport) async throws -> any Channel {
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.backlog, value: 256)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { [self] channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try service.connections.accept(channel) { [self] channel, ends in
-                        try addHandlers(to: channel, client: ends.peer, transport)
-                    }
-                }
-            }
-            .bind(to: SocketAddress(endpoint)).get()
+        let bootstrap = service.connections.bootstrap(backlog: 256) { [self] channel, ends in
+            try addHandlers(to: channel, client: ends.peer, transport)
+        }
+        let channel = try await bootstrap.bind(to: SocketAddress(endpoint)).get()
         listening.withLockedValue { $0.append(channel) }
         return channel
     }
@@ -111,12 +103,6 @@ final class DNSListeners: Sendable {
         }
         for channel in channels { try? await channel.close().get() }
         for sockets in datagrams { await sockets.close() }
-    }
-
-    /// Closes the connections without waiting for their answers.
-    private func closeConnections() async {
-        let closes = service.connections.channels.map { $0.close() }
-        for close in closes { try? await close.get() }
     }
 
     // MARK: Connections
@@ -146,6 +132,6 @@ final class DNSListeners: Sendable {
         }
         await waitUncancelled(until: end) { [service] in service.waiting == 0 }
         await close()
-        await closeConnections()
+        await service.connections.closeAll()
     }
 }
