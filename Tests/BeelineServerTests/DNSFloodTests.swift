@@ -175,13 +175,7 @@ struct DNSFloodTests {
 
         let service = DNSService(DNSServerConfiguration(), answerer: answerer)
         func ask(_ octets: [UInt8]) async throws -> DNSMessage {
-            switch service.handle(octets, from: DNSLab.loopback, .udp, now: .now()) {
-            case .silence: throw ServerError(.cannotListen, "no reply")
-            case .reply(let octets): return try DNSMessage(octets: octets)
-            case .later(let wait, _):
-                defer { service.finishQuestion() }
-                return try DNSMessage(octets: await wait())
-            }
+            try DNSMessage(octets: try #require(await service.reply(to: octets)))
         }
         let signed = try await ask(DNSLab.query("a.example", .a, wantsSignatures: true))
         #expect(ServerAnswer(signed).addresses == [IPAddress(v4: 0xc000_0207)])

@@ -21,6 +21,7 @@ struct DNSLab {
         _ upstreams: [any Upstream],
         system: (any Upstream)? = nil,
         rules: String = "",
+        zones: ZoneFiles? = nil,
         limit: Duration? = nil,
         change: (inout DNSServerConfiguration) -> Void = { _ in }
     ) throws {
@@ -30,7 +31,7 @@ struct DNSLab {
         settings.network.monitor = nil
         if let limit { (settings.limits.upstream, settings.limits.total) = (limit, limit) }
         resolver = Resolver(settings)
-        var answerer = Answerer(backend: NameBackend(resolver), zones: try ZoneFiles([]))
+        var answerer = Answerer(backend: NameBackend(resolver), zones: try zones ?? ZoneFiles([]))
         var names = NameRules()
         names.blockedAnswer = configuration.blockedAnswer
         names.add(parsing: rules)
@@ -62,16 +63,32 @@ struct DNSLab {
 
     /// The reply to a query.
     func reply(_ handling: DNSService.MessageHandling) async throws -> DNSMessage {
-        switch handling {
-        case .silence: throw ServerError(.cannotListen, "no reply")
-        case .reply(let octets): return try DNSMessage(octets: octets)
-        case .later(let wait, _):
-            defer { service.finishQuestion() }
-            return try DNSMessage(octets: await wait())
-        }
+        guard let octets = await service.octets(of: handling) else { throw ServerError(.cannotListen, "no reply") }
+        return try DNSMessage(octets: octets)
     }
 
     func ask(_ query: [UInt8], from client: IPAddress = loopback) async throws -> DNSMessage {
         try await reply(handle(query, from: client))
+    }
+}
+
+extension DNSService {
+    /// The reply to a message, at once or after its lookup; nil without a reply.
+    func reply(
+        to octets: [UInt8],
+        from client: IPAddress = DNSLab.loopback,
+        over transport: Transport = .udp
+    ) async -> [UInt8]? {
+        await self.octets(of: handle(octets, from: client, transport, now: .now()))
+    }
+
+    func octets(of handling: MessageHandling) async -> [UInt8]? {
+        switch handling {
+        case .silence: return nil
+        case .reply(let octets): return octets
+        case .later(let wait, _):
+            defer { finishQuestion() }
+            return await wait()
+        }
     }
 }

@@ -72,7 +72,6 @@ final class MessageDouble: MessageUpstream {
 @Suite("DNS server")
 struct DNSServerTests {
     static let text = DNSType(rawValue: 16)
-    static let client = IPAddress(v4: 0x7f00_0001)
 
     private func query(_ name: String, _ type: DNSType, edns: [UInt8]? = nil, flags: [UInt8] = [1, 0]) -> [UInt8] {
         var octets: [UInt8] = [0x12, 0x34] + flags + [0, 1, 0, 0, 0, 0, 0, edns == nil ? 0 : 1]
@@ -89,37 +88,15 @@ struct DNSServerTests {
         zones: ZoneFiles? = nil,
         change: (inout DNSServerConfiguration) -> Void = { _ in }
     ) throws -> DNSService {
-        var configuration = DNSServerConfiguration()
-        change(&configuration)
-        let resolver = Resolver(ResolverConfiguration(upstreams: [double], system: nil))
-        var answerer = Answerer(backend: NameBackend(resolver), zones: try zones ?? ZoneFiles([]))
-        var names = NameRules()
-        names.add(parsing: rules)
-        answerer.rules = names
-        return DNSService(configuration, answerer: answerer)
-    }
-
-    private func ask(
-        _ service: DNSService,
-        _ octets: [UInt8],
-        from client: IPAddress = client,
-        over transport: DNSService.Transport = .udp
-    ) async -> [UInt8]? {
-        switch service.handle(octets, from: client, transport, now: .now()) {
-        case .silence: return nil
-        case .reply(let reply): return reply
-        case .later(let wait, _):
-            defer { service.finishQuestion() }
-            return await wait()
-        }
+        try DNSLab([double], rules: rules, zones: zones, change: change).service
     }
 
     @Test("a record of another type comes from the upstream once, and its case is the client's")
     func otherTypes() async throws {
         let double = MessageDouble { MessageDouble.text($0) }
         let service = try service(double)
-        let first = try #require(await ask(service, query("a.example", Self.text)))
-        let second = try #require(await ask(service, query("A.eXample", Self.text)))
+        let first = try #require(await service.reply(to: query("a.example", Self.text)))
+        let second = try #require(await service.reply(to: query("A.eXample", Self.text)))
         let message = try DNSMessage(octets: second)
         #expect(try DNSMessage(octets: first).answers.count == 1)
         #expect(message.id == 0x1234)
@@ -135,7 +112,7 @@ struct DNSServerTests {
         let service = try service(double, rules: "192.0.2.7 printer.lan")
         func reply(_ name: String, _ type: DNSType, flags: [UInt8] = [0, 0]) async throws -> DNSMessage {
             let octets = query(name, type, edns: Self.plainEDNS, flags: flags)
-            return try DNSMessage(octets: try #require(await ask(service, octets)))
+            return try DNSMessage(octets: try #require(await service.reply(to: octets)))
         }
         let refusal = try await reply("a.example", Self.text)
         #expect(refusal.flags.responseCode == .refused && ExtendedError.errors(in: refusal) == [.notAuthoritative])
@@ -152,7 +129,7 @@ struct DNSServerTests {
         let double = MessageDouble { MessageDouble.text($0) }
         let service = try service(double, zones: try ZoneFiles([file.path]))
         func reply(flags: [UInt8]) async throws -> DNSMessage {
-            try DNSMessage(octets: try #require(await ask(service, query("x.c.test", Self.text, flags: flags))))
+            try DNSMessage(octets: try #require(await service.reply(to: query("x.c.test", Self.text, flags: flags))))
         }
         let partial = try await reply(flags: [0, 0])
         #expect(partial.flags.responseCode == .noError && partial.flags.isAuthoritative)
@@ -177,7 +154,7 @@ struct DNSServerTests {
             answerer: Answerer(backend: NameBackend(resolver), zones: try ZoneFiles([]))
         )
         func reply(_ name: String, _ type: DNSType) async throws -> DNSMessage {
-            try DNSMessage(octets: try #require(await ask(service, query(name, type, flags: [0, 0]))))
+            try DNSMessage(octets: try #require(await service.reply(to: query(name, type, flags: [0, 0]))))
         }
         for type in [DNSType.a, Self.text] {
             #expect(try await reply("printer.lan", type).flags.responseCode == .refused)
@@ -216,11 +193,12 @@ struct DNSServerTests {
     @Test("a reply that is too large for UDP is truncated, and whole over TCP")
     func truncation() async throws {
         let service = try service(MessageDouble { MessageDouble.text($0, 200) })
-        let short = try DNSMessage(octets: try #require(await ask(service, query("a.example", Self.text))))
+        let short = try DNSMessage(octets: try #require(await service.reply(to: query("a.example", Self.text))))
         #expect(short.flags.isTruncated && short.answers.isEmpty)
-        let memo = try DNSMessage(octets: try #require(await ask(service, query("a.example", Self.text))))
+        let memo = try DNSMessage(octets: try #require(await service.reply(to: query("a.example", Self.text))))
         #expect(memo.flags.isTruncated)
-        let whole = try DNSMessage(octets: try #require(await ask(service, query("a.example", Self.text), over: .tcp)))
+        let octets = try #require(await service.reply(to: query("a.example", Self.text), over: .tcp))
+        let whole = try DNSMessage(octets: octets)
         #expect(!whole.flags.isTruncated && whole.answers.count == 200)
     }
 
@@ -232,7 +210,7 @@ struct DNSServerTests {
         let service = try service(MessageDouble { MessageDouble.text($0, 40) }) { $0.maxUDPPayloadBytes = size }
         // The client accepts 4,096 octets, and about 720 are needed.
         let edns: [UInt8] = [0, 0, 41, 16, 0, 0, 0, 0, 0, 0, 0]
-        let octets = try #require(await ask(service, query("a.example", Self.text, edns: edns)))
+        let octets = try #require(await service.reply(to: query("a.example", Self.text, edns: edns)))
         let message = try DNSMessage(octets: octets)
         // 512 octets are always allowed.
         #expect(octets.count <= max(512, size) && message.answers.count == count)
@@ -242,14 +220,14 @@ struct DNSServerTests {
     @Test("a message that is not a query gets no reply, and a malformed query gets FORMERR")
     func malformed() async throws {
         let service = try service(MessageDouble { _ in nil })
-        #expect(await ask(service, []) == nil)
-        #expect(await ask(service, query("a.example", .a, flags: [0x81, 0x80])) == nil)
+        #expect(await service.reply(to: []) == nil)
+        #expect(await service.reply(to: query("a.example", .a, flags: [0x81, 0x80])) == nil)
         let cut = Array(query("a.example", .a).dropLast(3))
-        #expect(await ask(service, cut)?[2...3] == [0x81, 0x81])
-        let opcode = try #require(await ask(service, query("a.example", .a, flags: [0x28, 0])))
+        #expect(await service.reply(to: cut)?[2...3] == [0x81, 0x81])
+        let opcode = try #require(await service.reply(to: query("a.example", .a, flags: [0x28, 0])))
         #expect(opcode[2] & 0x78 == 0x28 && opcode[3] & 15 == 4)
         let version = try #require(
-            await ask(service, query("a.example", .a, edns: [0, 0, 41, 4, 208, 0, 1, 0, 0, 0, 0]))
+            await service.reply(to: query("a.example", .a, edns: [0, 0, 41, 4, 208, 0, 1, 0, 0, 0, 0]))
         )
         #expect(version.suffix(6).first == 1)
     }
@@ -267,7 +245,7 @@ struct DNSServerTests {
         let list =
             "0.0.0.0 ads.example # no\n192.0.2.7 printer.lan\naddress=/evil.example/#\naddress=/lab.example/192.0.2.8\n"
         let service = try service(double, rules: list)
-        let reply = try DNSMessage(octets: try #require(await ask(service, query(name, .a, edns: Self.plainEDNS))))
+        let reply = try DNSMessage(octets: try #require(await service.reply(to: query(name, .a, edns: Self.plainEDNS))))
         #expect(reply.flags.responseCode == code && reply.answers.count == count)
         #expect(ExtendedError.errors(in: reply) == (count == 0 ? [.blocked] : []))
         #expect(double.questions.isEmpty)
@@ -282,11 +260,9 @@ struct DNSServerTests {
                 [DNSRecord(name, ttl: 60, isLoop ? .alias(name) : .address(IPAddress(v4: 0x7f00_0001)))]
             )
         }
-        let reply = try DNSMessage(
-            octets: try #require(
-                await ask(try service(double), query("a.example", .a, edns: [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0]))
-            )
-        )
+        let service = try service(double)
+        let signed = query("a.example", .a, edns: [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0])
+        let reply = try DNSMessage(octets: try #require(await service.reply(to: signed)))
         #expect(reply.flags.responseCode == .serverFailure && reply.answers.isEmpty)
         #expect(double.questions.first?.wantsSignatures == true)
     }
@@ -295,7 +271,8 @@ struct DNSServerTests {
     func extendedErrors() async throws {
         let option = DNSRecord(.root, ttl: 0, .other(.opt, [0, 15, 0, 4, 0, 6, 0x6f, 0x6b]), recordClass: 1_232)
         let double = MessageDouble { MessageDouble.reply($0, code: .serverFailure, additionals: [option]) }
-        let octets = try #require(await ask(try service(double), query("a.example", Self.text, edns: Self.plainEDNS)))
+        let service = try service(double)
+        let octets = try #require(await service.reply(to: query("a.example", Self.text, edns: Self.plainEDNS)))
         let reply = try DNSMessage(octets: octets)
         #expect(reply.flags.responseCode == .serverFailure)
         #expect(ExtendedError.errors(in: reply) == [ExtendedError(code: 6, text: [0x6f, 0x6b])])
@@ -308,9 +285,9 @@ struct DNSServerTests {
             works.withLockedValue { $0 } ? MessageDouble.text(query, ttl: 0) : nil
         }
         let service = try service(double)
-        _ = await ask(service, query("a.example", Self.text, edns: Self.plainEDNS))
+        _ = await service.reply(to: query("a.example", Self.text, edns: Self.plainEDNS))
         works.withLockedValue { $0 = false }
-        let octets = try #require(await ask(service, query("a.example", Self.text, edns: Self.plainEDNS)))
+        let octets = try #require(await service.reply(to: query("a.example", Self.text, edns: Self.plainEDNS)))
         let reply = try DNSMessage(octets: octets)
         #expect(reply.answers.count == 1 && ExtendedError.errors(in: reply) == [.staleAnswer])
     }
@@ -322,14 +299,14 @@ struct DNSServerTests {
             $0.burst = 1
         }
         let far = IPAddress(v4: 0xc000_0201)
-        #expect(await ask(service, query("a.example", Self.text), from: far)?[2] == 0x81)
-        let limited = try #require(await ask(service, query("a.example", Self.text), from: far))
+        #expect(await service.reply(to: query("a.example", Self.text), from: far)?[2] == 0x81)
+        let limited = try #require(await service.reply(to: query("a.example", Self.text), from: far))
         #expect(limited[2] & 2 == 2 && limited.count <= query("a.example", Self.text).count)
-        #expect(await ask(service, query("a.example", Self.text), from: far) == nil)
-        #expect(await ask(service, query("a.example", Self.text)) != nil)
+        #expect(await service.reply(to: query("a.example", Self.text), from: far) == nil)
+        #expect(await service.reply(to: query("a.example", Self.text)) != nil)
         // Datagrams with a forged source must not lock the client out of TCP.
-        #expect(await ask(service, query("a.example", Self.text), from: far, over: .tcp)?[2] == 0x81)
-        #expect(await ask(service, query("a.example", Self.text), from: far, over: .tcp) == nil)
+        #expect(await service.reply(to: query("a.example", Self.text), from: far, over: .tcp)?[2] == 0x81)
+        #expect(await service.reply(to: query("a.example", Self.text), from: far, over: .tcp) == nil)
     }
 
     @Test(
@@ -343,7 +320,8 @@ struct DNSServerTests {
     )
     func specialNames(name: String, code: DNSResponseCode) async throws {
         let double = MessageDouble { MessageDouble.text($0) }
-        let reply = try DNSMessage(octets: try #require(await ask(try service(double), query(name, Self.text))))
+        let service = try service(double)
+        let reply = try DNSMessage(octets: try #require(await service.reply(to: query(name, Self.text))))
         #expect(reply.flags.responseCode == code && reply.answers.isEmpty && double.questions.isEmpty)
     }
 
@@ -363,7 +341,7 @@ struct DNSServerTests {
         var answerer = Answerer(backend: NameBackend(resolver), zones: try ZoneFiles([]))
         answerer.synthesizes = true
         let service = DNSService(DNSServerConfiguration(), answerer: answerer)
-        let reply = try DNSMessage(octets: try #require(await ask(service, query("a.example", .aaaa))))
+        let reply = try DNSMessage(octets: try #require(await service.reply(to: query("a.example", .aaaa))))
         #expect(ServerAnswer(reply).addresses == [IPAddress(v6: 0x0064_ff9b_0000_0000, 0xc000_0201)])
         // A flood must not cost it: it needs no upstream any more.
         let step = answerer.step(MessageQuery(DNSQuestion(try #require(DNSName("a.example")), .aaaa)))
@@ -371,12 +349,12 @@ struct DNSServerTests {
         // With DO, without the signatures of the IPv4 addresses (RFC 6147 §5.5).
         let options: [UInt8] = [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0]
         let signed = query("a.example", .aaaa, edns: options)
-        #expect(try DNSMessage(octets: try #require(await ask(service, signed))).answers == reply.answers)
+        #expect(try DNSMessage(octets: try #require(await service.reply(to: signed))).answers == reply.answers)
         var signedQuery = step.query
         signedQuery.wantsSignatures = true
         #expect(answerer.known(answerer.step(signedQuery))?.addresses == ServerAnswer(reply).addresses)
         let unchecked = query("a.example", .aaaa, edns: options, flags: [1, 0x10])
-        #expect(try DNSMessage(octets: try #require(await ask(service, unchecked))).answers.isEmpty)
+        #expect(try DNSMessage(octets: try #require(await service.reply(to: unchecked))).answers.isEmpty)
         // Nor does it past the TTL of the answers.
         clock.advance(by: .seconds(120))
         #expect(answerer.known(step) == nil && answerer.stale(step)?.addresses == ServerAnswer(reply).addresses)
@@ -409,12 +387,12 @@ struct DNSServerTests {
         let question = query("a.example", .aaaa, edns: options)
         // The second time, both answers are known.
         for _ in 0..<2 {
-            let failure = try DNSMessage(octets: try #require(await ask(service, question)))
+            let failure = try DNSMessage(octets: try #require(await service.reply(to: question)))
             #expect(failure.flags.responseCode == .serverFailure && failure.authorities.isEmpty)
         }
         fails.withLockedValue { $0 = false }
         try await eventually("an address") {
-            let reply = try DNSMessage(octets: try #require(await ask(service, question)))
+            let reply = try DNSMessage(octets: try #require(await service.reply(to: question)))
             // The absence has 30 s, and 60 s in the double's own answers.
             return reply.answers.map { (1...60).contains($0.ttl) } == [true]
         }
@@ -444,7 +422,7 @@ struct DNSServerTests {
         let double = MessageDouble { MessageDouble.text($0) }
         let service = try service(double)
         let far = IPAddress(v4: 0xc000_0201)
-        #expect(try #require(await ask(service, query("printer.lan", .a), from: far))[3] & 15 == 5)
+        #expect(try #require(await service.reply(to: query("printer.lan", .a), from: far))[3] & 15 == 5)
         #expect(double.questions.isEmpty)
     }
 
