@@ -147,10 +147,7 @@ final class HTTP2ServerHandler: ChannelInboundHandler {
                 into: &block
             )
         }
-        pending[id]?.request = nil
-        pending[id]?.work = nil
-        pending[id]?.isReplied = true
-        pending[id]?.since = context.eventLoop.now
+        pending[id] = Pending(isReplied: true, since: context.eventLoop.now)
         connection.reply(&block, to: id, endStream: body.isEmpty)
         if body.isEmpty {
             removeIfEnded(id)
