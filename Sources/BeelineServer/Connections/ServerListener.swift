@@ -75,19 +75,21 @@ final class ServerListener: Sendable {
         if let channel = listening.withLockedValue({ $0.take() }) { try? await channel.close().get() }
         let channels = service.connections.channels
         for channel in channels {
-            // HTTP/1.1 connections do not have this handler. They close after their replies.
-            channel.eventLoop.execute { Self.sendGoAway(on: channel) }
+            channel.eventLoop.execute {
+                // HTTP/1.1 connections do not have this handler. They close after their replies.
+                try? channel.pipeline.syncOperations.handler(type: HTTP2ServerHandler.self).sendGoAway()
+            }
         }
         let end = ContinuousClock.now + configuration.drainTime
         await waitUncancelled(until: end) { [service] in service.underWay == 0 }
         for channel in channels { channel.eventLoop.execute { Self.finish(channel) } }
         await waitUncancelled(until: end) { [service] in service.connections.counts.open == 0 }
-        for channel in service.connections.channels { channel.eventLoop.execute { Self.abandon(channel) } }
+        for channel in service.connections.channels {
+            channel.eventLoop.execute {
+                try? channel.pipeline.syncOperations.handler(type: HTTP2ServerHandler.self).abandon()
+            }
+        }
         await service.connections.closeAll()
-    }
-
-    private static func sendGoAway(on channel: any Channel) {
-        try? channel.pipeline.syncOperations.handler(type: HTTP2ServerHandler.self).sendGoAway()
     }
 
     /// Closes a connection when its replies have left.
@@ -101,10 +103,6 @@ final class ServerListener: Sendable {
             // Still before the end of its TLS handshake or PROXY header.
             channel.close(promise: nil)
         }
-    }
-
-    private static func abandon(_ channel: any Channel) {
-        try? channel.pipeline.syncOperations.handler(type: HTTP2ServerHandler.self).abandon()
     }
 
     // MARK: Connections
