@@ -89,12 +89,7 @@ package struct HTTP1ResponseReader {
         self.keepsTransferCoding = keepsTransferCoding
         informationalCount = 0
         brokenHead = nil
-        expectHead()
-    }
-
-    private mutating func expectHead() {
         state = .head
-        head = HTTP1HeadReader(.responseToClient, limit: limits.headBytes)
     }
 
     package mutating func feed(_ bytes: ByteBuffer) { buffer.feed(bytes) }
@@ -177,7 +172,7 @@ package struct HTTP1ResponseReader {
             guard informationalCount <= Self.maxInformational else {
                 throw .malformed("too many informational responses, more than \(Self.maxInformational)")
             }
-            expectHead()
+            state = .head
             return .informational(response, raw: raw)
         }
         if status.code == 101 || (method == .connect && status.kind == .successful) {
