@@ -34,7 +34,7 @@ package struct HTTP1BodyReader {
     package init(
         _ framing: HTTP1BodyFraming,
         allowsBareLineFeed: Bool = false,
-        trailerLimit: Int = HTTP1ChunkScanner.trailerLimit
+        trailerLimit: Int = 16 * 1024
     ) {
         state =
             switch framing {

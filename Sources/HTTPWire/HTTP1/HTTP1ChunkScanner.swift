@@ -3,7 +3,7 @@
 import Names
 
 /// Scans the framing of a chunked body (RFC 9112 §7.1). What other recipients might read differently is an error.
-package struct HTTP1ChunkScanner {
+struct HTTP1ChunkScanner {
     private enum State: Equatable {
         case size(digits: Int)
         case blankAfterSize(length: Int)
@@ -21,35 +21,31 @@ package struct HTTP1ChunkScanner {
     }
 
     /// The maximum size of the extensions of a chunk, and of white space before them, in bytes.
-    package static let extensionLimit = 4096
-    /// The default maximum size of the trailer section, in bytes.
-    package static let trailerLimit = 16 * 1024
+    static let extensionLimit = 4096
 
+    /// The maximum size of the trailer section, in bytes.
     private let trailerLimit: Int
     /// Whether lines may end in LF alone, as some servers send them.
     private let allowsBareLineFeed: Bool
     private var state = State.size(digits: 0)
     private var size: Int64 = 0
     /// Whether a chunk's extension ended in LF alone, so that other recipients may find another end of the body.
-    package private(set) var isAmbiguous = false
+    private(set) var isAmbiguous = false
     /// The trailer section received so far, including its empty line.
-    package private(set) var trailers: [UInt8] = []
+    private(set) var trailers: [UInt8] = []
 
-    /// - Parameters:
-    ///   - allowsBareLineFeed: whether lines may end in LF alone.
-    ///   - trailerLimit: the maximum size of the trailer section, in bytes.
-    package init(allowsBareLineFeed: Bool = false, trailerLimit: Int = HTTP1ChunkScanner.trailerLimit) {
+    init(allowsBareLineFeed: Bool, trailerLimit: Int) {
         self.allowsBareLineFeed = allowsBareLineFeed
         self.trailerLimit = trailerLimit
     }
 
-    package var isEnded: Bool { state == .ended }
+    var isEnded: Bool { state == .ended }
 
     /// Scans up to the end of the next content.
     ///
     /// - Parameter index: where to begin; afterwards, the end of what was scanned, and of the body if ``isEnded`` is true.
     /// - Returns: the place of the content; nil if there is none up to `index`.
-    package mutating func next(in bytes: Bytes, from index: inout Int) throws(HTTP1Error) -> Range<Int>? {
+    mutating func next(in bytes: Bytes, from index: inout Int) throws(HTTP1Error) -> Range<Int>? {
         while index < bytes.count, state != .ended {
             if case .data(let left) = state {
                 let start = index
