@@ -49,8 +49,6 @@ final class StreamHandler: ChannelInboundHandler {
     /// The octets of replies that the socket may hold back. With more, the connection is closed.
     private static let maxUnread = 1 << 20
 
-    private var limit: Int { service.configuration.questionsPerConnection }
-
     func handlerAdded(context: ChannelHandlerContext) {
         if transport == .tcp { try? context.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true) }
         lastUse = context.eventLoop.now
@@ -112,7 +110,7 @@ final class StreamHandler: ChannelInboundHandler {
         }
     }
 
-    private var mayRead: Bool { waiting < limit }
+    private var mayRead: Bool { waiting < service.configuration.questionsPerConnection }
 
     /// Answers the received questions until too many wait or the client does not read its replies.
     private func answerReceived(_ context: ChannelHandlerContext) {
