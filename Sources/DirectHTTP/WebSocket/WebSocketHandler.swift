@@ -232,9 +232,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private func answerPings(_ context: ChannelHandlerContext) {
         guard !unanswered.isEmpty, !hasSentClose, !isGone else { return }
         while !isGone, context.channel.isWritable, let payload = unanswered.popFirst() {
-            let bytes = WebSocketFrame(opcode: .pong, payload: payload).encoded(mask: random.next())
-            progress.wrote(bytes.readableBytes)
-            context.write(wrapOutboundOut(bytes), promise: nil)
+            write(WebSocketFrame(opcode: .pong, payload: payload), context, flushes: false)
         }
         context.flush()
     }
@@ -287,10 +285,15 @@ final class WebSocketHandler: ChannelDuplexHandler {
     func write(
         _ frame: WebSocketFrame,
         _ context: ChannelHandlerContext,
-        promise: EventLoopPromise<Void>? = nil
+        promise: EventLoopPromise<Void>? = nil,
+        flushes: Bool = true
     ) {
         let bytes = frame.encoded(mask: random.next())
         progress.wrote(bytes.readableBytes)
-        context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
+        if flushes {
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
+        } else {
+            context.write(wrapOutboundOut(bytes), promise: promise)
+        }
     }
 }
