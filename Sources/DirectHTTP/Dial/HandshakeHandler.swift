@@ -86,6 +86,6 @@ final class HandshakeHandler<Handshake: ByteHandshake>: ChannelInboundHandler, R
         guard let done = done.take() else { return }
         timer?.cancel()
         done(.failure(error))
-        context.closeTransport()
+        context.channel.closeTransport()
     }
 }

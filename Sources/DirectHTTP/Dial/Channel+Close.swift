@@ -21,8 +21,3 @@ extension Channel {
         closeTransport()
     }
 }
-
-extension ChannelHandlerContext {
-    /// Closes the socket as ``NIOCore/Channel/closeTransport()`` does.
-    func closeTransport() { channel.closeTransport() }
-}
