@@ -19,7 +19,8 @@ extension LookupMachine {
         actions.append(.announce(network))
     }
 
-    /// Uses the answers so far in the first network that is found: it was the same one before, and only not known.
+    /// Enters a network that was unknown until now. It keeps the answers so far if no other network has answers: the machine
+    /// was in it already.
     mutating func networkFound(_ network: Network) {
         // The program may have set a network meanwhile.
         guard ranking.network == .unknown else { return }

@@ -96,8 +96,8 @@ extension Resolver {
 
     // MARK: Background work
 
-    /// Finds the network if it is unknown. Called before the store is read, because the answers so far belong to this network only
-    /// if no other has answers.
+    /// Asks the monitor once for an unknown network. Returns whether the monitor knows it; if not, ``watchNetwork(isNew:)`` waits
+    /// for it. Called before the store is read, because the answers so far belong to this network only if no other has answers.
     private func findNetwork() -> Bool {
         guard network == .unknown, let found = configuration.network.monitor?.current(), found != .unknown else {
             return false
