@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Names
-
 /// Decides which ECH extension the ClientHellos to one endpoint have (RFC 9849 §6.1). A value type without I/O.
 ///
 /// Each authenticated rejection leads to at most one further connection: once with the server's retry configurations,
@@ -77,36 +75,4 @@ struct ECHPlan {
         if let rejectedName { return .rejected(publicName: rejectedName) }
         return offer == .grease ? .grease : .notOffered
     }
-}
-
-extension TLSSettings {
-    /// Whether connections without ECH are refused.
-    var requiresECH: Bool {
-        switch ech {
-        case .required, .configured: true
-        case .off, .automatic: false
-        }
-    }
-
-    /// The configurations to use for an endpoint; nil if there are none or the settings exclude them.
-    package func echList(for service: EndpointService?) -> ECHConfigList? {
-        if case .configured(let list) = ech { return hasECH ? list : nil }
-        guard usesECHOfRecords, let service, let bytes = service.echConfigList,
-            ech == .automatic || service.isAuthenticated
-        else { return nil }
-        // A malformed list is the same as none (RFC 9848 §4).
-        return try? ECHConfigList(bytes)
-    }
-
-    package var usesECHOfRecords: Bool {
-        switch ech {
-        case .off, .configured: false
-        case .required: hasECH
-        // Without verification a rejection cannot be believed, so that a device that intercepts TLS would end every connection.
-        case .automatic: hasECH && verifiesCertificate
-        }
-    }
-
-    /// TLS 1.2 has no ECH.
-    private var hasECH: Bool { maxVersion.map { $0 >= .tls13 } ?? true }
 }

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOSSL
+package import NIOSSL
 
 extension TLSSettings {
     /// The protocols that ALPN offers, in the order of preference.
     var applicationProtocols: [String] {
         guard offersHTTP2 else { return ["http/1.1"] }
         return requiresHTTP2 ? ["h2"] : ["h2", "http/1.1"]
+    }
+
+    /// Creates a context with these settings for a protocol other than HTTP.
+    ///
+    /// - Parameters:
+    ///   - applicationProtocols: the ALPN protocols, in order of preference; empty to send none.
+    ///   - checksName: as for ``TLSContexts/context(for:checksName:)``; NAT64 may have changed the dialled address.
+    package func context(applicationProtocols: [String], checksName: Bool = true) throws -> NIOSSLContext {
+        var configuration = try TLSContexts.configuration(self, checksName)
+        configuration.applicationProtocols = applicationProtocols
+        return try TLSContext(self, configuration).context
     }
 }
 

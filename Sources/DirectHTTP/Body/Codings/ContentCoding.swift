@@ -42,6 +42,9 @@ package enum ContentCoding: String, Sendable, CaseIterable {
     /// The name for messages.
     var name: String { rawValue == "br" ? "brotli" : rawValue }
 
+    /// The error for a body that is not in this coding.
+    var mismatch: String { "Content-Encoding is \(name), but the body is not in that coding" }
+
     func makeCodec() -> any ContentCodec {
         switch self {
         case .gzip, .deflate: ZlibCodec(self)

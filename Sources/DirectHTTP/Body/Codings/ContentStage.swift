@@ -102,7 +102,3 @@ final class ContentStage {
         return true
     }
 }
-
-extension ContentCoding {
-    var mismatch: String { "Content-Encoding is \(name), but the body is not in that coding" }
-}
