@@ -78,25 +78,4 @@ extension TLSSettings {
         let entries = pins.filter { $0.covers(host) }
         return entries.isEmpty ? nil : entries.reduce(into: []) { $0.formUnion($1.pins) }
     }
-
-    /// The settings for upstreams, without what is for origins: client certificate, ECH list, pins of every host.
-    package var forUpstreams: TLSSettings {
-        var settings = self
-        settings.pins.removeAll { $0.host == nil }
-        settings.identity = nil
-        settings.ech = .automatic
-        return settings
-    }
-
-    /// The default settings for TLS to a proxy: the certificate is always verified, and the client certificate and pins, which
-    /// are meant for origins, are removed. ECH is off, because a proxy has no HTTPS record.
-    package var forProxy: TLSSettings {
-        var settings = self
-        settings.verifiesCertificate = true
-        settings.offersHTTP2 = false
-        settings.pins = []
-        settings.identity = nil
-        settings.ech = .off
-        return settings
-    }
 }
