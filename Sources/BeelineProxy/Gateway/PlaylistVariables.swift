@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
+
 /// The variables of an HLS playlist (`EXT-X-DEFINE`, draft-pantos-hls-rfc8216bis §4.3). A link may take its host from a variable,
 /// so variables are replaced before links are mapped.
 struct PlaylistVariables {
@@ -40,11 +42,7 @@ struct PlaylistVariables {
     }
 
     private static func isNameOctet(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
-        }
+        HTTPCharacters.isLetterOrDigit(octet) || octet == UInt8(ascii: "-") || octet == UInt8(ascii: "_")
     }
 
     /// The value of a quoted attribute.

@@ -9,7 +9,8 @@ enum PACFile {
     /// - Parameter proxy: the proxy's host and port as the requesting client knows them.
     /// - Returns: the script; nil if `proxy` has other characters, which must not become part of a script.
     static func text(proxy: String) -> String? {
-        guard !proxy.isEmpty, proxy.utf8.allSatisfy({ HTTPCharacters.isAuthority($0) }) else { return nil }
+        let isAllowed = { (byte: UInt8) in HTTPCharacters.isLetterOrDigit(byte) || ".-_:[]".utf8.contains(byte) }
+        guard !proxy.isEmpty, proxy.utf8.allSatisfy(isAllowed) else { return nil }
         return """
             function FindProxyForURL(url, host) {
               if (isPlainHostName(host) || host === "localhost" || shExpMatch(host, "*.localhost") ||
@@ -20,16 +21,5 @@ enum PACFile {
             }
 
             """
-    }
-}
-
-extension HTTPCharacters {
-    /// Whether a proxy's host and port may contain the byte.
-    static func isAuthority(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        default: ".-_:[]".utf8.contains(byte)
-        }
     }
 }
