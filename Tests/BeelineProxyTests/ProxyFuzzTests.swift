@@ -50,7 +50,7 @@ struct ProxyFuzzTests {
         for round in 0..<FuzzRounds.count(ordinary: 20_000) {
             let bytes = Self.mutated(Array(Self.heads[round % Self.heads.count].utf8), &random)
             guard let head = Self.read(bytes), case .resource(let destination, _, _) = head.target else { continue }
-            let text = String(buffer: head.forwarded(.absolute(authorization: nil), addsVia: false))
+            let text = String(buffer: head.forwarded(toProxy: true, addsVia: false))
             // Another proxy must read in the forwarded head the same single request as we do.
             guard let again = Self.read(Array(text.utf8)) else {
                 Issue.record("not read again: \(text.debugDescription)")

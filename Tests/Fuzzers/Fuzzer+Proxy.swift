@@ -22,7 +22,7 @@ extension Fuzzer {
             ]
         ) { bytes in
             guard let head = read(bytes), case .resource = head.target else { return }
-            let text = head.forwarded(.absolute(authorization: nil), addsVia: false)
+            let text = head.forwarded(toProxy: true, addsVia: false)
             guard let again = read(Array(text.readableBytesView)) else { violation("our head is not read again") }
             if again.destination != head.destination || again.framing != head.framing { violation("our head differs") }
         },

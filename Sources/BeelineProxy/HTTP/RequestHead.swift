@@ -153,40 +153,28 @@ struct RequestHead {
 }
 
 extension RequestHead {
-    /// The form in which a request is forwarded.
-    enum Form {
-        /// To its origin, with the path as the target.
-        case origin
-        /// To another proxy, with the whole URL as the target and the credentials for that proxy.
-        case absolute(authorization: String?)
-    }
-
     /// The head for the next server.
-    func forwarded(_ form: Form, addsVia: Bool) -> ByteBuffer {
+    ///
+    /// - Parameters:
+    ///   - toProxy: whether that is another proxy, which gets the whole URL as the target, and not the origin.
+    ///   - authorization: the credentials for that proxy.
+    func forwarded(toProxy: Bool, authorization: String? = nil, addsVia: Bool) -> ByteBuffer {
         guard case .resource(_, let authority, let path) = target else { return ByteBuffer() }
         var head = ByteBuffer()
         head.reserveCapacity(fields.lines.readableBytes + path.utf8.count + 192)
         head.writeString(method)
-        switch form {
-        case .origin: head.writeStaticString(" ")
-        case .absolute:
-            head.writeStaticString(" http://")
-            head.writeString(authority)
-        }
-        head.writeString(path == "*" && !isOriginForm(form) ? "" : path)
+        head.writeStaticString(toProxy ? " http://" : " ")
+        if toProxy { head.writeString(authority) }
+        head.writeString(path == "*" && toProxy ? "" : path)
         // An HTTP/1.0 client cannot read chunks, so the server must not send any.
         head.writeStaticString(isHTTP10 ? " HTTP/1.0\r\nHost: " : " HTTP/1.1\r\nHost: ")
         head.writeString(authority)
         head.writeStaticString("\r\n")
         fields.write(to: &head)
         if wantsUpgrade { fields.writeUpgrade(to: &head) }
-        if case .absolute(let authorization?) = form {
-            head.writeField("Proxy-Authorization", value: authorization)
-        }
+        if let authorization { head.writeField("Proxy-Authorization", value: authorization) }
         if addsVia { head.writeStaticString("Via: 1.1 beeline\r\n") }
         head.writeStaticString("\r\n")
         return head
     }
-
-    private func isOriginForm(_ form: Form) -> Bool { if case .origin = form { true } else { false } }
 }

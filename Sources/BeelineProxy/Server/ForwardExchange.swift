@@ -119,9 +119,10 @@ final class ForwardExchange: WireOwner {
         wire.owner = self
         connectedAt = server.loop.now
         if head.fields.authenticatesConnection { wire.isTied = true }
-        var form = RequestHead.Form.origin
-        if let forwarder { form = .absolute(authorization: forwarder.authorization) }
-        wire.write(head.forwarded(form, addsVia: server.configuration.addsVia))
+        let addsVia = server.configuration.addsVia
+        wire.write(
+            head.forwarded(toProxy: forwarder != nil, authorization: forwarder?.authorization, addsVia: addsVia)
+        )
         client.resume()
         passRequest()
         wire.flush()
