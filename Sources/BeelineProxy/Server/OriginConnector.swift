@@ -81,11 +81,7 @@ final class OriginConnector {
         } catch {
             return end(.failure(Refusal(error, at: destination)))
         }
-        find { [source, origin] in
-            try await source.endpoints(for: origin)
-        } found: { [self] in
-            race($0)
-        }
+        find { [source, origin] in try await source.endpoints(for: origin) }
     }
 
     /// Cancels without calling `done`.
@@ -103,12 +99,14 @@ final class OriginConnector {
         end(.failure(firstFailure ?? Refusal(504, "\(destination) was not resolved in time")))
     }
 
-    /// Finds endpoints off the event loop. ``check(now:)`` enforces the deadline.
+    /// Finds endpoints off the event loop and races them. ``check(now:)`` enforces the deadline.
+    ///
+    /// - Parameter earlier: as for ``race(_:after:)``.
     private func find(
-        _ find: @escaping @Sendable () async throws -> EndpointList,
-        found: @escaping (EndpointList) -> Void
+        after earlier: [Attempt] = [],
+        _ find: @escaping @Sendable () async throws -> EndpointList
     ) {
-        let back = NIOLoopBound((connector: self, found: found), eventLoop: server.loop)
+        let back = NIOLoopBound(self, eventLoop: server.loop)
         task = Task { [destination, loop = server.loop] in
             let result: Result<EndpointList, Refusal>
             do {
@@ -117,10 +115,10 @@ final class OriginConnector {
                 result = .failure(Refusal(error, at: destination))
             }
             loop.execute {
-                let (connector, found) = back.value
+                let connector = back.value
                 guard connector.done != nil else { return }
                 switch result {
-                case .success(let list): found(list)
+                case .success(let list): connector.race(list, after: earlier)
                 case .failure(let refusal): connector.end(.failure(refusal))
                 }
             }
@@ -152,13 +150,11 @@ final class OriginConnector {
                 case .failure(let error) where error.isOfAllEndpoints && earlier.isEmpty && done != nil:
                     let refusal = Refusal(error, at: destination)
                     firstFailure = refusal
-                    find { [source, origin] in
+                    find(after: error.attempts) { [source, origin] in
                         guard let other = try? await source.endpoints(for: origin, insteadOf: list) else {
                             throw refusal
                         }
                         return other
-                    } found: { [self] in
-                        race($0, after: error.attempts)
                     }
                 case .failure(let error): end(.failure(Refusal(error, at: destination)))
                 }
