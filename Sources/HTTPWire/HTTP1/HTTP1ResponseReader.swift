@@ -119,10 +119,9 @@ package struct HTTP1ResponseReader {
     private mutating func nextHead() throws(HTTP1Error) -> Event? {
         var raw: ByteBuffer?
         do throws(HTTP1Error) {
-            guard let head = try self.head.take(from: &buffer) else {
-                guard beginsLikeStatusLine else { throw .malformed("it does not begin with a status line") }
-                return nil
-            }
+            // First, so that the error does not depend on how many of the bytes have arrived.
+            guard beginsLikeStatusLine else { throw .malformed("it does not begin with a status line") }
+            guard let head = try self.head.take(from: &buffer) else { return nil }
             raw = head.raw
             if let known = lastHead.content(of: head.raw) { return try startResponse(known, raw: head.raw) }
             let parsed = try HTTP1ResponseHead(head, fieldLimit: limits.fieldCount, isOfConnect: method == .connect)
