@@ -13,7 +13,7 @@ extension HTTP2ServerHandler {
             case .head(let id, let head, let endStream): take(head, of: id, endStream: endStream, now: now)
             case .data(let id, let piece, let endStream): take(piece, of: id, endStream: endStream)
             case .trailers(let id, _): finishRequest(id)
-            case .tooLarge(let id): refuse(id, now: now)
+            case .tooLarge(let id, _): refuse(id, now: now)
             case .reset(let id, _), .failed(let id, _): forget(id)
             case .informational, .window, .goAway, .capacity: break
             }

@@ -32,10 +32,9 @@ extension HTTP2Handler {
             takeReset(id, code: code, now: now)
         case .failed(let id, let message):
             update(id, now: now) { $0.pendingEnd = .failure(.malformed(message)) }
-        case .tooLarge(let id):
-            update(id, now: now) {
-                $0.pendingEnd = .failure(.unreadable(.tooLarge("its header fields exceed the limits")))
-            }
+        case .tooLarge(let id, let fieldLimit):
+            let error = fieldLimit.map(HTTP1Error.tooManyFields) ?? .tooLarge("its header fields exceed the limits")
+            update(id, now: now) { $0.pendingEnd = .failure(.unreadable(error)) }
         case .window(let id):
             // A peer that accepts an upload is not silent. Without an upload, a window update is no activity.
             if id == 0 {

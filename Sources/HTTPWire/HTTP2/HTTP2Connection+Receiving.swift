@@ -66,7 +66,11 @@ extension HTTP2Connection {
             receiveWindow: HTTP2ReceiveWindow(limits.streamWindow),
             sendWindow: initialSendWindow
         )
-        return fields.isTooLarge ? .tooLarge(stream: id) : .head(stream: id, fields, endStream: endStream)
+        return fields.isTooLarge ? tooLarge(id, fields) : .head(stream: id, fields, endStream: endStream)
+    }
+
+    private func tooLarge(_ id: UInt32, _ fields: HTTP2HeaderBlock) -> Event {
+        .tooLarge(stream: id, fieldLimit: fields.hasTooManyFields ? limits.fields : nil)
     }
 
     /// Reads a header block, even if its fields are not wanted: the compression state belongs to the connection.
@@ -78,6 +82,7 @@ extension HTTP2Connection {
         var fields = HTTP2HeaderBlock(isRequest: role == .server)
         try decoder.decode(block) { if isWanted { fields.take($0) } }
         fields.isTooLarge = decoder.isTooLarge
+        fields.hasTooManyFields = decoder.hasTooManyFields
         if isWanted, let insertions = decoder.insertions {
             lastBlock.note(block, (fields, insertions))
         } else {
@@ -99,7 +104,7 @@ extension HTTP2Connection {
         }
         guard !fields.isTooLarge else {
             let failure = try fail(id, code: .enhanceYourCalm, message: "trailers exceed the limits", now: now)
-            return role == .client ? .tooLarge(stream: id) : failure
+            return role == .client ? tooLarge(id, fields) : failure
         }
         guard !streams.values[index].hasHead else {
             try floodGuard.countEmptyFrame(now: now)

@@ -47,8 +47,8 @@ package struct HTTP2Connection {
         /// The peer violated the protocol on the stream, which was reset (RFC 9113 §5.4.2).
         case failed(stream: UInt32, String)
         /// The fields of a head or of a response's trailers exceed the limits. A client's stream was reset; a server's stream is
-        /// open, for a reply (RFC 9113 §10.5.1).
-        case tooLarge(stream: UInt32)
+        /// open, for a reply (RFC 9113 §10.5.1). The limit of fields is given if there are more of them.
+        case tooLarge(stream: UInt32, fieldLimit: Int?)
         /// The peer enlarged the send window of a stream, or of the connection for stream 0.
         case window(stream: UInt32)
         /// The peer does not process streams after `last` (RFC 9113 §6.8).

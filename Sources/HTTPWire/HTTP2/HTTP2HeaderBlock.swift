@@ -17,6 +17,8 @@ package struct HTTP2HeaderBlock {
     let isRequest: Bool
     /// Whether fields are missing, because the block exceeds the limits.
     var isTooLarge = false
+    /// Whether it exceeds only the limit of the number of fields.
+    var hasTooManyFields = false
     private(set) var contentLength: Int64?
     private var fault: String?
     private var hasFields = false

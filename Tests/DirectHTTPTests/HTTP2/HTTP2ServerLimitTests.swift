@@ -176,6 +176,7 @@ struct HTTP2ServerLimitTests {
             try await download.wait()
             let error = await #expect(throws: DirectHTTPError.self) { _ = try await get(.get) }
             #expect(error?.code == .responseTooLarge)
+            #expect(error?.hasTooManyFields == true, "the command has an exit code for it")
             let texts = [try await first, try await get(.get)]
             #expect(texts == ["the whole", "ok"])
             #expect(server.connections.accepted == 1)

@@ -17,6 +17,8 @@ struct HPACKDecoder {
     let maxFields: Int
     /// Whether the last block had more or larger fields than allowed.
     private(set) var isTooLarge = false
+    /// Whether it had more fields than allowed, and their size was within its limit.
+    private(set) var hasTooManyFields = false
     /// The dynamic table, newest entry first.
     private var table = Deque<HPACKField>()
     private var size = 0
@@ -66,6 +68,7 @@ struct HPACKDecoder {
             if listSize > maxListSize || count > maxFields { isTooLarge = true }
             if !isTooLarge { body(field) }
         }
+        hasTooManyFields = count > maxFields && listSize <= maxListSize
     }
 
     /// What the last block puts into the table if it comes again; nil if it must be decoded again.
