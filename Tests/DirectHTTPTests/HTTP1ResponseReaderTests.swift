@@ -278,6 +278,24 @@ struct HTTP1ResponseReaderTests {
         }
     }
 
+    @Test("bytes that are not a status line have one error, whatever follows and however they are split")
+    func otherProtocol() {
+        let large = String(repeating: "y", count: 400_000)
+        for (rest, piece) in [("A/b\r\n c\r\n\r\n", 3), ("A/b\r\n c\r\n\r\n", .max), (large, .max)] {
+            var parser = HTTP1ResponseReader()
+            parser.expect(method: .get)
+            var bytes = Array("220 mail.test\r\n\(rest)".utf8)[...]
+            let error = #expect(throws: HTTP1Error.self) {
+                while !bytes.isEmpty {
+                    parser.feed(ByteBuffer(bytes: bytes.prefix(piece)))
+                    bytes = bytes.dropFirst(piece)
+                    while try parser.next() != nil {}
+                }
+            }
+            #expect(error == .malformed("it does not begin with a status line"), "in pieces of \(piece)")
+        }
+    }
+
     @Test("lines with white space before the first field are skipped (RFC 9112 §2.2), and no field of theirs counts")
     func blankBeforeFirstField() throws {
         var reader = HTTP1ResponseReader()
