@@ -15,9 +15,9 @@ package enum MasterText {
 
     /// Writes an octet of a quoted text or of a label.
     static func escaped(_ octet: UInt8, isQuoted: Bool) -> String {
-        let isPlain = isQuoted ? isPlainInQuotes(octet) : isPlainInLabel(octet)
-        let isPrintable = (0x21...0x7e).contains(octet)
-        if isPlain || isPrintable { return (isPlain ? "" : "\\") + String(Unicode.Scalar(octet)) }
+        let sign = String(Unicode.Scalar(octet))
+        if isQuoted ? isPlainInQuotes(octet) : isPlainInLabel(octet) { return sign }
+        if (0x21...0x7e).contains(octet) { return "\\" + sign }
         let digits = String(octet)
         return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
     }
