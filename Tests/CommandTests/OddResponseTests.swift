@@ -56,6 +56,24 @@ extension ProcessTests {
             }
         }
 
+        @Test("a fault in the trailers has exit code 8 over HTTP/2 too", .timeLimit(.minutes(1)))
+        func trailersOverHTTP2() async throws {
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receive(count: RawFrame.preface.count)
+                try await connection.send(RawFrame(.settings).bytes)
+                _ = try await connection.receiveFrame(where: { $0.kind == .headers })
+                let head = RawFrame.headers([(":status", "200")], stream: 1)
+                let trailers = RawFrame.headers([(":status", "200")], stream: 1, flags: 5)
+                try await connection.send(head.bytes + trailers.bytes)
+                _ = try await connection.receiveFrame(where: { $0.kind == .reset })
+            }
+            let lab = try await CommandLab()
+            let run = try await lab.beeline(["-sS", "--http2-prior-knowledge", "http://127.0.0.1:\(server.port)/"])
+            #expect(run.status == 8 && run.errors.contains("a trailer field is a pseudo field"), "\(run.errors)")
+            await lab.stop()
+            await server.stop()
+        }
+
         @Test("the transfer coding identity does not change where a body ends", .timeLimit(.minutes(1)))
         func identity() async throws {
             let (run, _) = try await run(

@@ -209,6 +209,7 @@ extension Fuzzer {
                     case .trailers(let id, _): events.append("trailers \(id)")
                     case .reset(let id, _): events.append("reset \(id)")
                     case .failed(let id, _): events.append("failed \(id)")
+                    case .malformedTrailers(let id, _): events.append("malformedTrailers \(id)")
                     case .tooLarge(let id, _): events.append("tooLarge \(id)")
                     case .window(let id): events.append("window \(id)")
                     case .goAway(let last, _): events.append("goAway \(last)")

@@ -14,7 +14,7 @@ extension HTTP2ServerHandler {
             case .data(let id, let piece, let endStream): take(piece, of: id, endStream: endStream)
             case .trailers(let id, _): finishRequest(id)
             case .tooLarge(let id, _): refuse(id, now: now)
-            case .reset(let id, _), .failed(let id, _): forget(id)
+            case .reset(let id, _), .failed(let id, _), .malformedTrailers(let id, _): forget(id)
             case .informational, .window, .goAway, .capacity: break
             }
         }

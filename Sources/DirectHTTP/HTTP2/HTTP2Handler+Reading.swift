@@ -31,7 +31,10 @@ extension HTTP2Handler {
         case .reset(let id, let code):
             takeReset(id, code: code, now: now)
         case .failed(let id, let message):
-            update(id, now: now) { $0.pendingEnd = .failure(.malformed(message)) }
+            let error = DirectHTTPError(.malformedResponse, "the server broke HTTP/2: \(message)")
+            update(id, now: now) { $0.pendingEnd = .failure(error) }
+        case .malformedTrailers(let id, let message):
+            update(id, now: now) { $0.pendingEnd = .failure(.unreadable(.malformedTrailers(message))) }
         case .tooLarge(let id, let fieldLimit):
             let error = fieldLimit.map(HTTP1Error.tooManyFields) ?? .tooLarge("its header fields exceed the limits")
             update(id, now: now) { $0.pendingEnd = .failure(.unreadable(error)) }

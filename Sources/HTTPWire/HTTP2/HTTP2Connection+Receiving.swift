@@ -54,23 +54,23 @@ extension HTTP2Connection {
             return nil
         }
         lastPeerID = id
-        guard isWanted, fields.isTooLarge || fields.headFault == nil && fields.allows(endStream: endStream) else {
+        guard isWanted, fields.excess != nil || fields.headFault == nil && fields.allows(endStream: endStream) else {
             try floodGuard.countEmptyFrame(now: now)
             refuse(id, isWanted ? .protocolError : .refusedStream)
             return nil
         }
         streams[id] = Stream(
             hasHead: true,
-            rest: fields.isTooLarge ? nil : fields.contentLength,
+            rest: fields.excess == nil ? fields.contentLength : nil,
             isRemoteEnded: endStream,
             receiveWindow: HTTP2ReceiveWindow(limits.streamWindow),
             sendWindow: initialSendWindow
         )
-        return fields.isTooLarge ? tooLarge(id, fields) : .head(stream: id, fields, endStream: endStream)
+        return fields.excess == nil ? .head(stream: id, fields, endStream: endStream) : tooLarge(id, fields)
     }
 
     private func tooLarge(_ id: UInt32, _ fields: HTTP2HeaderBlock) -> Event {
-        .tooLarge(stream: id, fieldLimit: fields.hasTooManyFields ? limits.fields : nil)
+        .tooLarge(stream: id, fieldLimit: fields.excess == .count ? limits.fields : nil)
     }
 
     /// Reads a header block, even if its fields are not wanted: the compression state belongs to the connection.
@@ -81,8 +81,7 @@ extension HTTP2Connection {
         }
         var fields = HTTP2HeaderBlock(isRequest: role == .server)
         try decoder.decode(block) { if isWanted { fields.take($0) } }
-        fields.isTooLarge = decoder.isTooLarge
-        fields.hasTooManyFields = decoder.hasTooManyFields
+        fields.excess = decoder.excess
         if isWanted, let insertions = decoder.insertions {
             lastBlock.note(block, (fields, insertions))
         } else {
@@ -102,7 +101,7 @@ extension HTTP2Connection {
         guard !streams.values[index].isRemoteEnded else {
             return try fail(id, code: .streamClosed, message: "a header block follows the end of the stream", now: now)
         }
-        guard !fields.isTooLarge else {
+        guard fields.excess == nil else {
             let failure = try fail(id, code: .enhanceYourCalm, message: "trailers exceed the limits", now: now)
             return role == .client ? tooLarge(id, fields) : failure
         }
@@ -111,7 +110,10 @@ extension HTTP2Connection {
             guard endStream else {
                 return try fail(id, code: .protocolError, message: "a second header block in the body", now: now)
             }
-            if let fault = fields.trailerFault { return try fail(id, code: .protocolError, message: fault, now: now) }
+            if let fault = fields.trailerFault {
+                _ = try fail(id, code: .protocolError, message: fault, now: now)
+                return .malformedTrailers(stream: id, fault)
+            }
             if let fault: Event = try end(id, at: index, now: now) { return fault }
             return .trailers(stream: id, fields.fields)
         }
@@ -120,7 +122,7 @@ extension HTTP2Connection {
         guard status >= 200 else {
             streams.values[index].informationalCount += 1
             guard !endStream, status != 101 else {
-                let message = endStream ? "it ends before its final status" : "HTTP/2 has no status 101"
+                let message = endStream ? "the response ends before its final status" : "HTTP/2 has no status 101"
                 return try fail(id, code: .protocolError, message: message, now: now)
             }
             guard streams.values[index].informationalCount <= Self.maxInformational else {

@@ -46,6 +46,8 @@ package struct HTTP2Connection {
         case reset(stream: UInt32, HTTP2ErrorCode)
         /// The peer violated the protocol on the stream, which was reset (RFC 9113 §5.4.2).
         case failed(stream: UInt32, String)
+        /// The trailers are malformed. The stream was reset.
+        case malformedTrailers(stream: UInt32, String)
         /// The fields of a head or of a response's trailers exceed the limits. A client's stream was reset; a server's stream is
         /// open, for a reply (RFC 9113 §10.5.1). The limit of fields is given if there are more of them.
         case tooLarge(stream: UInt32, fieldLimit: Int?)

@@ -15,10 +15,8 @@ package struct HTTP2HeaderBlock {
     package private(set) var fields = HTTPFields()
 
     let isRequest: Bool
-    /// Whether fields are missing, because the block exceeds the limits.
-    var isTooLarge = false
-    /// Whether it exceeds only the limit of the number of fields.
-    var hasTooManyFields = false
+    /// The limit that the block exceeds. Fields are then missing.
+    var excess: HPACKDecoder.Excess?
     private(set) var contentLength: Int64?
     private var fault: String?
     private var hasFields = false
@@ -60,7 +58,7 @@ package struct HTTP2HeaderBlock {
         fields.append(field.field)
     }
 
-    private static let misplaced = "a pseudo header field is in the wrong place"
+    private static let misplaced = "a pseudo header field is misplaced, repeated or invalid"
 
     private mutating func takePseudo(_ name: HPACKField.Pseudo?, value: String) {
         hasPseudoFields = true
@@ -83,7 +81,7 @@ package struct HTTP2HeaderBlock {
     /// The fault of the block as the head of a message; nil if it is valid.
     var headFault: String? {
         if let fault { return fault }
-        guard isRequest else { return status == nil ? "it has no :status" : nil }
+        guard isRequest else { return status == nil ? "the response has no :status" : nil }
         return method != nil && scheme != nil && path != nil ? nil : "a pseudo header field is missing"
     }
 

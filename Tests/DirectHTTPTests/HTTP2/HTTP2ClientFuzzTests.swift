@@ -50,6 +50,7 @@ struct HTTP2ClientFuzzTests {
         case .trailers(let id, _): outcome.events.append("trailers \(id)")
         case .reset(let id, _): outcome.events.append("reset \(id)")
         case .failed(let id, _): outcome.events.append("failed \(id)")
+        case .malformedTrailers(let id, _): outcome.events.append("malformedTrailers \(id)")
         case .tooLarge(let id, _): outcome.events.append("tooLarge \(id)")
         case .window(let id): outcome.events.append("window \(id)")
         case .goAway(let last, _): outcome.events.append("goAway \(last)")

@@ -73,6 +73,13 @@ struct HTTP2ClientRuleTests: HTTP2RuleSuite {
             role: .client
         ),
         Row(
+            "a pseudo field in trailers",
+            frames: [response(), .headers([(":status", "200")], stream: 1, flags: 5)],
+            events: ["head 1 200", "malformedTrailers 1"],
+            resets: [1: .protocolError],
+            role: .client
+        ),
+        Row(
             "a body shorter than Content-Length",
             frames: [response([("content-length", "2")]), data(ends: true)],
             events: ["head 1 200", "failed 1"],
@@ -155,6 +162,7 @@ struct HTTP2ClientRuleTests: HTTP2RuleSuite {
             ([Self.response(status: "204"), Self.data()], "the method or status allows none"),
             ([Self.response(status: "103", ends: true)], "ends before its final status"),
             ([Self.response(status: "101")], "no status 101"),
+            ([Self.response(status: "099")], "invalid"),
             ((0..<33).map { _ in Self.response(status: "103") }, "too many informational responses"),
         ]
         for (frames, text) in cases {

@@ -153,6 +153,7 @@ extension HTTP2RuleSuite {
         case .data(let id, let piece, let ends): "data \(id) \(piece.readableBytes)\(ends ? " end" : "")"
         case .reset(let id, _): "reset \(id)"
         case .failed(let id, _): "failed \(id)"
+        case .malformedTrailers(let id, _): "malformedTrailers \(id)"
         case .tooLarge(let id, _): "tooLarge \(id)"
         case .window(let id): "window \(id)"
         case .goAway(let last, _): "goAway \(last)"

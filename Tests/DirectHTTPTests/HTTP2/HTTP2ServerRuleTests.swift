@@ -133,7 +133,7 @@ struct HTTP2ServerRuleTests: HTTP2RuleSuite {
         Row(
             "a pseudo field in trailers",
             frames: [request(1, ends: false), request(1)],
-            events: ["head 1", "failed 1"],
+            events: ["head 1", "malformedTrailers 1"],
             resets: [1: .protocolError]
         ),
         Row(

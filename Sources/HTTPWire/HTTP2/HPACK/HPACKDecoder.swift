@@ -9,16 +9,22 @@ struct HPACKDecoder {
         case malformed
     }
 
+    /// A limit that a block exceeds.
+    enum Excess {
+        /// The size of its fields, and perhaps their number too.
+        case size
+        /// Only the number of its fields.
+        case count
+    }
+
     /// The maximum size of the dynamic table, in bytes: the default of SETTINGS_HEADER_TABLE_SIZE.
     static let tableSize = 4_096
 
     /// The maximum total size of the fields of a block, in bytes, including 32 bytes of overhead per field.
     let maxListSize: Int
     let maxFields: Int
-    /// Whether the last block had more or larger fields than allowed.
-    private(set) var isTooLarge = false
-    /// Whether it had more fields than allowed, and their size was within its limit.
-    private(set) var hasTooManyFields = false
+    /// The limit that the last block exceeded; nil if it exceeded none.
+    private(set) var excess: Excess?
     /// The dynamic table, newest entry first.
     private var table = Deque<HPACKField>()
     private var size = 0
@@ -39,7 +45,7 @@ struct HPACKDecoder {
     /// Calls `body` with each field of a block, in order, up to the first one above a limit. The fields after it only update the
     /// table. The block's own size bounds this work.
     mutating func decode(_ block: UnsafeRawBufferPointer, _ body: (HPACKField) -> Void) throws(Failure) {
-        (readsTable, insertionCount, isTooLarge) = (false, 0, false)
+        (readsTable, insertionCount, excess) = (false, 0, nil)
         // An idle connection should hold little memory.
         defer { if scratch.count > Self.largestScratch { scratch = [] } }
         var index = 0
@@ -65,10 +71,14 @@ struct HPACKDecoder {
             }
             count += 1
             listSize += field.size
-            if listSize > maxListSize || count > maxFields { isTooLarge = true }
-            if !isTooLarge { body(field) }
+            if listSize > maxListSize {
+                excess = .size
+            } else if count > maxFields {
+                excess = .count
+            } else {
+                body(field)
+            }
         }
-        hasTooManyFields = count > maxFields && listSize <= maxListSize
     }
 
     /// What the last block puts into the table if it comes again; nil if it must be decoded again.
