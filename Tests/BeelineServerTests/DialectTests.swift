@@ -108,7 +108,11 @@ struct DialectTests {
         }
         #expect(RecordText.write(DNSType(rawValue: 16), [3, 0x22, 0x07, 0x5c]) == #""\"\007\\""#)
         // Octets that do not match the form of their type, and types without a form of their own.
-        for (type, octets) in [(16, [5, 1]), (15, [0, 1]), (2, [1, 97, 0, 0]), (33, [0, 1]), (257, [0, 5])] {
+        // An alias with a parameter (port 1) is one of them.
+        let alias = [0, 0, 1, 97, 0, 0, 3, 0, 2, 0, 1]
+        for (type, octets) in [
+            (16, [5, 1]), (15, [0, 1]), (2, [1, 97, 0, 0]), (33, [0, 1]), (257, [0, 5]), (65, alias),
+        ] {
             let text = RecordText.write(DNSType(rawValue: UInt16(type)), octets.map { UInt8($0) })
             #expect(text.hasPrefix("\\# \(octets.count) "))
         }

@@ -24,7 +24,8 @@ enum RecordText {
             case 15: numbered(octets, 1)
             case 33: numbered(octets, 3)
             case 16: strings(octets)
-            case 64, 65: HTTPSRecord(octets: octets)?.description
+            // The text of an alias would lose its parameters.
+            case 64, 65: HTTPSRecord(octets: octets).flatMap { $0.octets == octets ? $0.description : nil }
             case 257: authorization(octets)
             default: nil
             }
