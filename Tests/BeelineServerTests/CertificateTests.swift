@@ -74,6 +74,7 @@ struct CertificateTests {
         try await Self.presents(lab.authority, at: lab.endpoint)
         let errors = told.withLockedValue { $0 }
         #expect(errors.map(\.code) == [.badCertificate] && errors.allSatisfy { $0.message.contains(key) }, "\(errors)")
+        #expect(errors.first?.message.contains("does not belong to the first certificate") == true)
         await old.close()
         running.cancel()
         await running.value

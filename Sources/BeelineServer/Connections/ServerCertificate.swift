@@ -38,6 +38,11 @@ private func serverContext(
         configuration.shutdownTimeout = .seconds(1)
         configuration.applicationProtocols = protocols
         return try NIOSSLContext(configuration: configuration)
+    } catch NIOSSLError.failedToLoadPrivateKey {
+        throw ServerError(
+            .badCertificate,
+            "the key in \(files.key) does not belong to the first certificate in \(files.certificate)"
+        )
     } catch {
         throw ServerError(
             .badCertificate,
