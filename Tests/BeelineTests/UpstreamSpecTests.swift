@@ -110,6 +110,8 @@ struct UpstreamSpecTests {
             ("dot:a.example", "the address of a.example is missing; append it as #ADDR"),
             ("doh:https://a.example/q", "the address of a.example is missing; append it as #ADDR"),
             ("doh:http://1.1.1.1/x", "write an https URL"), ("json:http://1.1.1.1/x", "write an https URL"),
+            ("1.1.1.1", "write dns:1.1.1.1"), ("[2001:db8::1]:53", "write dns:[2001:db8::1]:53"),
+            ("https://1.1.1.1/q", "write doh: or json: before the URL"),
             ("dot:a.example#8.8.8.8:853", "\"8.8.8.8:853\" is not an IP address; the port belongs before the #"),
         ]
     )

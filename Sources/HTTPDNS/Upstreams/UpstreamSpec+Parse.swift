@@ -50,7 +50,7 @@ private struct SpecReader {
             switch kind {
             case "system": return .system
             case "dnspod": return .dnspod()
-            default: throw wrong("write \(Self.forms)")
+            default: throw wrong(advice)
             }
         }
         switch kind {
@@ -78,7 +78,7 @@ private struct SpecReader {
             let path = path(rest)
             if let reason = String.reasonNotToRead(path) { throw wrong("the file \(path) cannot be read: \(reason)") }
             return .hosts(file: path)
-        default: throw wrong("write \(Self.forms)")
+        default: throw wrong(advice)
         }
     }
 
@@ -206,10 +206,18 @@ private struct SpecReader {
         }
     }
 
+    /// How to write a SPEC of an unknown kind, such as an address or a URL without a kind.
+    private var advice: String {
+        if (try? Endpoint(parsing: spec, defaultPort: 53)) != nil { return "write dns:\(spec)" }
+        return kind == "https" ? "write doh: or json: before the URL" : "write \(Self.forms)"
+    }
+
     private func wrong(_ why: String) -> UpstreamError {
         var shown = spec
         // A URL may have a user and a password.
-        if kind == "doh" || kind == "json", let end = rest.lastIndex(of: "@") { shown = "\(kind):…\(rest[end...])" }
+        if ["doh", "json", "https"].contains(kind), let end = rest.lastIndex(of: "@") {
+            shown = "\(kind):…\(rest[end...])"
+        }
         return UpstreamError(.misconfigured, "upstream \"\(shown)\": \(why)")
     }
 }
