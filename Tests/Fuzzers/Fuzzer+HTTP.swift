@@ -147,7 +147,8 @@ extension Fuzzer {
             case .informational(let response, let raw): outcome += "\(response) \(String(buffer: raw))"
             case .head(let response, let raw, let keepAlive):
                 outcome += "\(response) \(String(buffer: raw)) \(keepAlive)"
-            case .end(let trailers, let isClear): outcome += "end \(String(describing: trailers)) \(isClear)"
+            // Whether bytes follow the end depends on how they are split.
+            case .end(let trailers, _): outcome += "end \(String(describing: trailers))"
             }
         }
         do {
