@@ -56,6 +56,17 @@ struct DNSForwardingTests {
         #expect(root.flags.responseCode == .noError && root.answers.isEmpty && double.questions.count == 1)
     }
 
+    @Test("hosts with marks of zone files are in lists and tables as they are written there")
+    func hostsWithMarks() async throws {
+        let double = MessageDouble { MessageDouble.text($0) }
+        let table = FixedUpstream(HostsTable(parsing: "192.0.2.9 a$b.example"))
+        let lab = try DNSLab([table, double], rules: "0.0.0.0 ads$.example")
+        let found = try await lab.ask(DNSLab.query("a$b.example", .a, wantsSignatures: true))
+        #expect(ServerAnswer(found).addresses == [IPAddress(v4: 0xc000_0209)])
+        let blocked = try await lab.ask(DNSLab.query("ads$.example", .a))
+        #expect(blocked.flags.responseCode == .noSuchName && double.questions.isEmpty)
+    }
+
     @Test("a host of a table has the table's addresses only, also for validators and for other types")
     func tables() async throws {
         let double = MessageDouble { MessageDouble.text($0) }

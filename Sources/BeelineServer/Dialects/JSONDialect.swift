@@ -50,7 +50,7 @@ struct JSONDialect: Sendable {
         .joined(separator: ",")
     }
 
-    private static func quoted(_ name: DNSName) -> String { JSONText.quoted(name.absoluteText) }
+    private static func quoted(_ name: DNSName) -> String { JSONText.quoted(name == .root ? "." : "\(name).") }
 
     private static func refusal(_ field: String) -> ServerReply {
         var reply = ServerReply.json("{\"error\":\"\(field) is missing or malformed\"}", status: 400)

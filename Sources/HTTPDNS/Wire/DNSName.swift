@@ -79,15 +79,28 @@ package struct DNSName: Sendable, CustomStringConvertible {
         return wire.count - start == ancestor.wire.count && Self.equal(wire[start...], ancestor.wire[...])
     }
 
-    /// The name without the final dot; `.` for the root. Octets that are not printable are written `\DDD`, and those that
-    /// mean something in a zone file `\X` (RFC 1035 §5.1).
-    package var description: String { plainText ?? escapedText }
+    /// The name without the final dot; `.` for the root. Octets that are not printable are written `\DDD`, and a dot or
+    /// backslash in a label `\X`. The others are written as they are, because a host may have them.
+    package var description: String { text(isPlain: Self.isPlain) }
 
-    /// The name with the final dot; `.` for the root.
-    package var absoluteText: String { wire.count == 1 ? "." : "\(self)." }
+    /// The name with the final dot, as zone files have it (RFC 1035 §5.1); `.` for the root. Octets that mean something
+    /// there are written `\X` too.
+    package var absoluteText: String { wire.count == 1 ? "." : text(isPlain: MasterText.isPlainInLabel) + "." }
+
+    /// Whether ``description`` has this octet of a label without a backslash.
+    static func isPlain(_ octet: UInt8) -> Bool {
+        (0x21...0x7e).contains(octet) && octet != UInt8(ascii: ".") && octet != UInt8(ascii: "\\")
+    }
+
+    private func text(isPlain: (UInt8) -> Bool) -> String {
+        if let text = plainText(isPlain) { return text }
+        return labels.map { label -> String in
+            label.map { MasterText.escaped($0, isPlain: isPlain($0)) }.joined()
+        }.joined(separator: ".")
+    }
 
     /// The text of a name that needs no escapes, which is the common case; nil for others.
-    private var plainText: String? {
+    private func plainText(_ isPlain: (UInt8) -> Bool) -> String? {
         guard wire.count > 1 else { return "." }
         var octets = wire[1..<(wire.count - 1)]
         var next = 1 + Int(wire[0])
@@ -96,15 +109,10 @@ package struct DNSName: Sendable, CustomStringConvertible {
                 next += 1 + Int(wire[index])
                 octets[index] = UInt8(ascii: ".")
             } else {
-                guard MasterText.isPlainInLabel(wire[index]) else { return nil }
+                guard isPlain(wire[index]) else { return nil }
             }
         }
         return String(decoding: octets, as: UTF8.self)
-    }
-
-    private var escapedText: String {
-        labels.map { label -> String in label.map { MasterText.escaped($0, isQuoted: false) }.joined() }
-            .joined(separator: ".")
     }
 
     /// The ASCII lower case. Lengths are at most 63 and so never letters: whole names can be mapped.

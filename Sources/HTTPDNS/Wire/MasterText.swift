@@ -10,13 +10,13 @@ package enum MasterText {
 
     /// Writes octets in quotation marks.
     package static func quoted(_ octets: ArraySlice<UInt8>) -> String {
-        "\"\(octets.map { escaped($0, isQuoted: true) }.joined())\""
+        "\"\(octets.map { escaped($0, isPlain: isPlainInQuotes($0)) }.joined())\""
     }
 
-    /// Writes an octet of a quoted text or of a label.
-    static func escaped(_ octet: UInt8, isQuoted: Bool) -> String {
+    /// Writes an octet: as it is if it is plain, otherwise as `\X`, or as `\DDD` if it is not printable.
+    static func escaped(_ octet: UInt8, isPlain: Bool) -> String {
         let sign = String(Unicode.Scalar(octet))
-        if isQuoted ? isPlainInQuotes(octet) : isPlainInLabel(octet) { return sign }
+        if isPlain { return sign }
         if (0x21...0x7e).contains(octet) { return "\\" + sign }
         let digits = String(octet)
         return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
@@ -26,15 +26,10 @@ package enum MasterText {
         (0x20...0x7e).contains(octet) && octet != UInt8(ascii: "\"") && octet != UInt8(ascii: "\\")
     }
 
-    /// Whether a label has this octet without a backslash. The others are not printable, or mean something in a zone file
-    /// (RFC 1035 §5.1).
+    /// Whether a label in a zone file has this octet without a backslash. The others are not printable, or mean something
+    /// there (RFC 1035 §5.1).
     static func isPlainInLabel(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "."), UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "("), UInt8(ascii: ")"),
-            UInt8(ascii: ";"), UInt8(ascii: "@"), UInt8(ascii: "$"):
-            return false
-        default: return (0x21...0x7e).contains(octet)
-        }
+        DNSName.isPlain(octet) && !"\"();@$".utf8.contains(octet)
     }
 
     /// The maximum length of a text, in octets. It is enough for a record with 65,535 octets, all written as `\DDD`,
