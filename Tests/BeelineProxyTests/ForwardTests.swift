@@ -284,7 +284,7 @@ struct ForwardTests {
         let lab = try await ProxyLab()
         for (answer, reason) in [
             ("220 mail.example ESMTP\r\n", "is not HTTP"), ("HTTP/1.1 200 OK\r\n", "before the response was complete"),
-            ("", "without a response"),
+            ("220 mail.example ESMTP\r\n : a\r\n\r\n", "does not begin with a status line"), ("", "without a response"),
         ] {
             let server = try await RawServer.start { connection in
                 _ = try await connection.receive(until: "\r\n\r\n")

@@ -18,12 +18,11 @@ extension ForwardExchange {
                 output.feed(bytes)
                 bytes.clear()
                 do throws(HTTP1Error) {
-                    guard let head = try reader.take(from: &output) else {
-                        guard HTTP1StatusLine.canBegin(with: output) else {
-                            throw .malformed("it does not begin with a status line")
-                        }
-                        return response = .head(reader)
+                    // First, so that the error does not depend on how many of the bytes have arrived.
+                    guard HTTP1StatusLine.canBegin(with: output) else {
+                        throw .malformed("it does not begin with a status line")
                     }
+                    guard let head = try reader.take(from: &output) else { return response = .head(reader) }
                     bytes = output
                     output = ByteBuffer()
                     responded(with: try ResponseHead(head, to: self.head.method), rest: &bytes)

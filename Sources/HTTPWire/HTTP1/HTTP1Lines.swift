@@ -50,7 +50,7 @@ package struct HTTP1StatusLine {
     /// The first bytes of each status line.
     package static let start = Array("HTTP/1.".utf8)
 
-    /// Whether the bytes of an incomplete head can be the beginning of a status line. The end of other bytes may never come.
+    /// Whether the bytes received so far can be the beginning of a status line. The end of other bytes may never come.
     package static func canBegin(with bytes: ByteBuffer) -> Bool {
         bytes.readableBytesView.starts(with: start.prefix(min(bytes.readableBytes, 5)))
     }
