@@ -47,8 +47,7 @@ extension CommandFailure {
             "--allow-local-answers accepts it, and --no-httpdns asks the system's resolver only"
         ),
         // The command has no option for these limits.
-        ("; raise maxHeadBytes or maxHeadFields if it should be", ""),
-        ("; raise maxHeadBytes if they should be", ""),
+        ("; raise maxHeadBytes to read it", ""),
         (": stream it, or allow more", ""),
     ]
 

@@ -188,6 +188,13 @@ struct HTTP1ResponseReaderTests {
         #expect(Self.run(many).error == .responseTooLarge)
     }
 
+    @Test("the errors of a large head and of large trailers name the one limit that a program can raise")
+    func adviceForLargeHeads() {
+        for error in [HTTP1Error.tooLarge("its head is larger than 9 bytes"), .trailersTooLarge] {
+            #expect(DirectHTTPError.unreadable(error).message.hasSuffix("; raise maxHeadBytes to read it"), "\(error)")
+        }
+    }
+
     @Test("a response to HEAD has no body in spite of its length")
     func head() {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"

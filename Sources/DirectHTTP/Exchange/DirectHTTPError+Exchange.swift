@@ -39,18 +39,13 @@ extension DirectHTTPError {
             DirectHTTPError(.unsupportedVersion, "the server's response is not HTTP: \(message)")
         case .unsupportedCoding(let message):
             DirectHTTPError(.undecodableBody, "the response cannot be read: \(message)")
-        case .tooLarge(let message):
+        case .tooLarge, .trailersTooLarge:
             DirectHTTPError(
                 .responseTooLarge,
-                "the response cannot be read: \(message); raise maxHeadBytes or maxHeadFields if it should be"
+                "the response cannot be read: \(error.message); raise maxHeadBytes to read it"
             )
         case .tooManyFields:
             DirectHTTPError(.responseTooLarge, "the response cannot be read: \(error.message)").with(\.hasTooManyFields)
-        case .trailersTooLarge:
-            DirectHTTPError(
-                .responseTooLarge,
-                "the response cannot be read: \(error.message); raise maxHeadBytes if they should be"
-            )
         case .endedEarly(let message): DirectHTTPError(.connectionLost, message)
         }
     }

@@ -12,7 +12,7 @@ package enum HTTP1Error: Error, Equatable {
     case unsupportedVersion(String)
     /// The body has a transfer coding that no request asks for.
     case unsupportedCoding(String)
-    /// A head is larger than its limit, in bytes or fields.
+    /// A head has more bytes than its limit.
     case tooLarge(String)
     /// A head or a trailer section has more fields than this limit.
     case tooManyFields(Int)

@@ -49,7 +49,9 @@ package struct HTTP2Connection {
         /// The trailers are malformed. The stream was reset.
         case malformedTrailers(stream: UInt32, String)
         /// The fields of a head or of a response's trailers exceed the limits. A client's stream was reset; a server's stream is
-        /// open, for a reply (RFC 9113 §10.5.1). The limit of fields is given if there are more of them.
+        /// open, for a reply (RFC 9113 §10.5.1).
+        ///
+        /// - Parameter fieldLimit: the maximum number of fields if there are more; nil if their size exceeds its limit.
         case tooLarge(stream: UInt32, fieldLimit: Int?)
         /// The peer enlarged the send window of a stream, or of the connection for stream 0.
         case window(stream: UInt32)
