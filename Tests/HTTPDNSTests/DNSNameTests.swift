@@ -26,6 +26,17 @@ struct DNSNameTests {
         #expect(name.description == #"a\.b\\c"d(e)f;g@h$i"#)
     }
 
+    @Test("the text of a name in a zone file is read back as the same name")
+    func escapes() {
+        let label = Array(#"a.b\c"d$i é"#.utf8)
+        let name = DNSName(wire: [UInt8(label.count)] + label + [3] + Array("net".utf8) + [0])
+        #expect(DNSName(escaped: name.absoluteText)?.wire == name.wire)
+        #expect(DNSName(escaped: name.description)?.wire == name.wire)
+        for text in [#"a\"#, #"a\25"#, #"a\256.b"#, #"a\.b..c"#, #"\a"# + String(repeating: "b", count: 63)] {
+            #expect(DNSName(escaped: text) == nil, "\(text)")
+        }
+    }
+
     @Test(
         "invalid names are refused",
         arguments: [

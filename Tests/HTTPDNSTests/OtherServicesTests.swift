@@ -178,6 +178,17 @@ struct OtherServicesTests {
         #expect(answer.v4 == .absent(.noName, ttl: .seconds(300)))
     }
 
+    @Test("JSON: an alias is followed to a name that is written with escapes")
+    func jsonEscapes() async throws {
+        let body = #"""
+            {"Status":0,"Question":[{"name":"www.example.com.","type":1}],
+             "Answer":[{"name":"www.example.com.","type":5,"TTL":60,"data":"a\\$b\\.c.example.net."},
+                       {"name":"a$b\\.c.example.net.","type":1,"TTL":30,"data":"192.0.2.1"}]}
+            """#
+        let answer = try await Self.json(ScriptedTransport(.text(body))).answer(Question(Self.www, families: .v4))
+        #expect(answer == v4("192.0.2.1", ttl: 30))
+    }
+
     @Test("JSON: a question in the form of Alibaba's public service, an object, is accepted")
     func jsonObject() async throws {
         let body = #"""

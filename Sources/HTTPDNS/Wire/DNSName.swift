@@ -48,6 +48,40 @@ package struct DNSName: Sendable, CustomStringConvertible {
         self.wire = wire
     }
 
+    /// Parses a name as zone files have it, with the escapes `\X` and `\DDD` (RFC 1035 §5.1); nil as for ``init(_:)``, and if
+    /// an escape is incomplete.
+    init?(escaped text: String) {
+        guard text.utf8.contains(UInt8(ascii: "\\")) else {
+            self.init(text)
+            return
+        }
+        var labels: [[UInt8]] = []
+        var label: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let octet = rest.popFirst() {
+            switch octet {
+            case UInt8(ascii: "."):
+                labels.append(label)
+                label = []
+            case UInt8(ascii: "\\"):
+                guard let octet = MasterText.takeEscaped(from: &rest) else { return nil }
+                label.append(octet)
+            default: label.append(octet)
+            }
+        }
+        // The final dot has no label.
+        if !label.isEmpty { labels.append(label) }
+        guard labels.allSatisfy({ 1...63 ~= $0.count }) else { return nil }
+        var wire: [UInt8] = []
+        for label in labels {
+            wire.append(UInt8(label.count))
+            wire += label
+        }
+        wire.append(0)
+        guard wire.count <= Self.maxOctets else { return nil }
+        self.init(wire: wire)
+    }
+
     /// Takes an uncompressed name from the start of octets; nil if there is none.
     package init?(takenFrom octets: inout ArraySlice<UInt8>) {
         var index = octets.startIndex

@@ -89,9 +89,9 @@ extension DNSMessage {
         var questions: [DNSQuestion] = []
         // Alibaba's public service sends an object where others send a list of one.
         for entry in json["Question"]?.elements ?? [] {
-            guard let name = entry["name"]?.string.flatMap({ DNSName($0) }), let type = Self.type(entry["type"]) else {
-                return nil
-            }
+            guard let name = entry["name"]?.string.flatMap({ DNSName(escaped: $0) }),
+                let type = Self.type(entry["type"])
+            else { return nil }
             questions.append(DNSQuestion(name, type))
         }
         var sections: [[DNSRecord]] = []
@@ -119,8 +119,8 @@ extension DNSMessage {
 
 extension DNSRecord {
     fileprivate init?(_ json: JSONValue) {
-        guard let name = json["name"]?.string.flatMap({ DNSName($0) }), let type = DNSMessage.type(json["type"]),
-            let data = json["data"]?.string
+        guard let name = json["name"]?.string.flatMap({ DNSName(escaped: $0) }),
+            let type = DNSMessage.type(json["type"]), let data = json["data"]?.string
         else { return nil }
         let ttl = json["TTL"]?.integer.flatMap { UInt32(exactly: $0) } ?? 0
         let content: Content
@@ -129,11 +129,12 @@ extension DNSRecord {
             guard let address = IPAddress(data), (address.family == .v4) == (type == .a) else { return nil }
             content = .address(address)
         case .cname:
-            guard let target = DNSName(data) else { return nil }
+            guard let target = DNSName(escaped: data) else { return nil }
             content = .alias(target)
         case .soa:
             let parts = data.split(separator: " ")
-            guard parts.count == 7, let primary = DNSName(String(parts[0])), let mailbox = DNSName(String(parts[1]))
+            guard parts.count == 7, let primary = DNSName(escaped: String(parts[0])),
+                let mailbox = DNSName(escaped: String(parts[1]))
             else { return nil }
             let numbers = parts[2...].compactMap { UInt32($0) }
             guard numbers.count == 5 else { return nil }
