@@ -152,6 +152,17 @@ struct HPACKTests {
         }
     }
 
+    @Test("pseudo fields do not count for the limit of fields", arguments: [(10, false), (11, true)])
+    func fieldLimit(count: Int, isTooLarge: Bool) {
+        var encoder = HTTPWire.HPACKEncoder()
+        var decoder = HTTPWire.HPACKDecoder(maxListSize: 1 << 16, maxFields: 10)
+        var block = ByteBuffer()
+        encoder.encode(":status", value: "200", indexing: .none, into: &block)
+        for index in 0..<count { encoder.encode("x-\(index)", value: "y", indexing: .none, into: &block) }
+        #expect(Self.decode(block, with: &decoder)?.count == 11)
+        #expect(decoder.excess == (isTooLarge ? .count : nil))
+    }
+
     @Test("a long coded string does not keep its memory allocated")
     func scratch() throws {
         var encoder = HTTPWire.HPACKEncoder()

@@ -22,6 +22,7 @@ struct HPACKDecoder {
 
     /// The maximum total size of the fields of a block, in bytes, including 32 bytes of overhead per field.
     let maxListSize: Int
+    /// The maximum number of fields of a block. Pseudo fields do not count, as the start line of HTTP/1 does not.
     let maxFields: Int
     /// The limit that the last block exceeded; nil if it exceeded none.
     private(set) var excess: Excess?
@@ -59,7 +60,7 @@ struct HPACKDecoder {
             } else if first & 0xe0 == 0x20 {
                 // A change of the table size must come first in a block (RFC 7541 §4.2).
                 let wanted = try integer(in: block, at: &index, prefix: 5)
-                guard count == 0, wanted <= Self.tableSize else { throw .malformed }
+                guard listSize == 0, wanted <= Self.tableSize else { throw .malformed }
                 insertionCount = nil
                 maxSize = wanted
                 evict(for: 0)
@@ -69,7 +70,7 @@ struct HPACKDecoder {
                 field = try literal(block, &index, prefix: isIndexed ? 6 : 4)
                 if isIndexed { insert(field) }
             }
-            count += 1
+            if !field.isPseudo { count += 1 }
             listSize += field.size
             if listSize > maxListSize {
                 excess = .size

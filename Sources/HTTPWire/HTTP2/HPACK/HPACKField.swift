@@ -40,6 +40,14 @@ package final class HPACKField: Sendable {
         case authority = ":authority"
     }
 
+    /// Whether the field has the name of a pseudo field (RFC 9113 §8.3).
+    var isPseudo: Bool {
+        switch kind {
+        case .status, .pseudo: true
+        default: false
+        }
+    }
+
     /// Whether a field is connection-specific and not allowed in HTTP/2 (RFC 9113 §8.2.2).
     package static func belongsToConnection(_ name: String) -> Bool {
         // The length alone excludes most names.
