@@ -71,6 +71,7 @@ extension CommandFailure {
             // The server closed the connection cleanly but before the end of the body.
             case .connectionLost where error.underlyingError == nil: .partialBody
             case .malformedResponse where !error.hasMalformedTrailers: .receiveFailed
+            case .responseTooLarge: CommandStatus(tooLarge: error)
             default: CommandStatus(error.code, isClosedInOrder: error.underlyingError == nil)
             }
         self.init(status, "\(url): \(Self.withOptions(error.message))")
@@ -97,11 +98,15 @@ extension CommandStatus {
         if let cause = error.underlyingError as? DirectHTTPError, cause.code == .proxyRefused, cause.response != nil {
             self = cause.hasBrokenBody ? .receiveFailed : .connectFailed
         } else if error.code == .responseTooLarge {
-            let hasTooManyFields = (error.underlyingError as? DirectHTTPError)?.hasTooManyFields == true
-            self = hasTooManyFields ? .fieldsTooLarge : .receiveFailed
+            self.init(tooLarge: error.underlyingError as? DirectHTTPError)
         } else {
             self.init(error.code, isClosedInOrder: error.underlyingError == nil)
         }
+    }
+
+    /// Maps an error of a head, or of trailers, with too many bytes or fields to curl's exit code.
+    init(tooLarge error: DirectHTTPError?) {
+        self = error?.hasTooManyFields == true ? .fieldsTooLarge : .receiveFailed
     }
 
     /// Maps an error of a request without a response to curl's exit code.

@@ -74,6 +74,19 @@ extension ProcessTests {
             await server.stop()
         }
 
+        @Test(
+            "trailers that are too large have the exit code of such a head",
+            .timeLimit(.minutes(1)),
+            arguments: [
+                (String(repeating: "X: y\r\n", count: 5_001), 100),
+                ("X: \(String(repeating: "x", count: 400 << 10))\r\n", 56),
+            ] as [(String, Int32)]
+        )
+        func largeTrailers(trailers: String, status: Int32) async throws {
+            let (run, _) = try await run("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\(trailers)\r\n")
+            #expect(run.status == status, "\(run.errors)")
+        }
+
         @Test("the transfer coding identity does not change where a body ends", .timeLimit(.minutes(1)))
         func identity() async throws {
             let (run, _) = try await run(
