@@ -277,6 +277,24 @@ struct DNSSocketTests {
         await lab.resolver.shutDown()
     }
 
+    @Test("an address that cannot be bound is reported after two checks, with the system's reason in plain words")
+    func unboundAddress() async throws {
+        let told = NIOLockedValueBox<[String]>([])
+        let lab = try DNSLab([MessageDouble { _ in nil }]) {
+            $0.onReloadFailure = { error in told.withLockedValue { $0.append(error.message) } }
+        }
+        // No machine has 192.0.2.1 (RFC 5737).
+        let addresses = try ["127.0.0.1", "192.0.2.1"].map { try SocketAddress(ipAddress: $0, port: 0) }
+        let sockets = DatagramSockets(lab.service) { addresses }
+        try await sockets.start(on: SocketAddress(ipAddress: "0.0.0.0", port: 0))
+        try await eventually("the report") { told.withLockedValue { !$0.isEmpty } }
+        let message = try #require(told.withLockedValue { $0.first })
+        #expect(message.hasPrefix("UDP: cannot listen on 192.0.2.1: "), "\(message)")
+        #expect(message.hasSuffix("; no interface of this machine has the address now"), "\(message)")
+        await sockets.close()
+        await lab.resolver.shutDown()
+    }
+
     @Test("a socket that a failed send has closed is bound again")
     func failedSend() async throws {
         let (server, resolver, endpoint) = try await Self.server(on: DNSLab.loopback)

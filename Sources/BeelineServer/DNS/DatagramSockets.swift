@@ -212,9 +212,7 @@ final class DatagramSockets: Sendable {
         }
         if mustCheck { loop.execute { [self] in check() } }
         guard isReported, case .failure(let error) = result else { return }
-        let place = address.ipAddress ?? "?"
-        service.configuration.onReloadFailure?(
-            ServerError(.cannotListen, "no UDP socket listens on \(place) now, and none can be bound: \(error)")
-        )
+        let reason = ListenFailure.explain(error, at: address.ipAddress ?? "?")
+        service.configuration.onReloadFailure?(ServerError(.cannotListen, "UDP: \(reason)"))
     }
 }
