@@ -347,6 +347,47 @@ struct DNSSocketTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test("a connection that ends closes when the socket has taken its replies")
+    func repliesWhileEnding() throws {
+        let lab = try DNSLab([MessageDouble { _ in nil }], rules: Self.rule)
+        let handler = StreamHandler(lab.service, client: DNSLab.loopback, .tcp)
+        let socket = FullSocket()
+        let channel = EmbeddedChannel(handlers: [socket, handler])
+        try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1_000)).wait()
+        let query = DNSLab.query("printer.lan", .a)
+        try channel.writeInbound(ByteBuffer(bytes: [0, UInt8(query.count)] + query))
+        handler.finish(channel)
+        #expect(channel.isActive)
+        socket.isFull = false
+        channel.flush()
+        let reply = try channel.readOutbound(as: ByteBuffer.self)
+        #expect(reply != nil && !channel.isActive)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a message that gets no reply ends the connection after the replies to those before it")
+    func repliesBeforeSilence() throws {
+        let lab = try DNSLab([MessageDouble { _ in nil }], rules: Self.rule)
+        let channel = EmbeddedChannel(handlers: [StreamHandler(lab.service, client: DNSLab.loopback, .tcp)])
+        try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1_000)).wait()
+        let query = DNSLab.query("printer.lan", .a)
+        try channel.writeInbound(ByteBuffer(bytes: [0, UInt8(query.count)] + query + [0, 2, 1, 2]))
+        let reply = try channel.readOutbound(as: ByteBuffer.self)
+        #expect(reply != nil && !channel.isActive)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    /// A socket that takes no bytes while it is full.
+    private final class FullSocket: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        var isFull = true
+
+        func flush(context: ChannelHandlerContext) {
+            if !isFull { context.flush() }
+        }
+    }
+
     /// A socket that stays open although it was closed, as one that still has replies to send.
     private final class SlowClose: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer

@@ -130,7 +130,7 @@ final class DNSListeners: Sendable {
                 handler.finish(channel)
             }
         }
-        await waitUncancelled(until: end) { [service] in service.waiting == 0 }
+        await waitUncancelled(until: end) { [service] in service.waiting == 0 && service.connections.counts.open == 0 }
         await close()
         await service.connections.closeAll()
     }

@@ -59,7 +59,7 @@ final class StreamHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         timer?.cancel()
-        enter(.ending)
+        enter(.closing)
         context.fireChannelInactive()
     }
 
@@ -95,15 +95,17 @@ final class StreamHandler: ChannelInboundHandler {
     func finish(_ channel: any Channel) {
         guard let context = try? channel.pipeline.syncOperations.context(handler: self) else { return }
         enter(.ending)
-        if waiting == 0, phase != .closing { context.close(promise: nil) }
+        closeAfterLastReply(context)
     }
 
     private func enter(_ next: Phase) { phase = max(phase, next) }
 
-    /// Closes the connection of a client that has sent its last question, when its replies are written.
+    /// Closes the connection when its replies are written, if it ends or the client has sent its last question.
     private func closeAfterLastReply(_ context: ChannelHandlerContext) {
-        guard phase == .inputEnded, waiting == 0, !isAnswering, !hasWholeMessage else { return }
+        guard phase == .ending || phase == .inputEnded && !hasWholeMessage, waiting == 0, !isAnswering else { return }
         enter(.closing)
+        // TLS delays even an empty write until its handshake is complete.
+        guard context.channel.unwrittenBytes > 0 else { return context.close(promise: nil) }
         // An empty write is done after those before it.
         context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)
@@ -116,13 +118,14 @@ final class StreamHandler: ChannelInboundHandler {
     private func answerReceived(_ context: ChannelHandlerContext) {
         guard !isAnswering else { return }
         isAnswering = true
-        defer { isAnswering = false }
         repeat {
             while unflushed < Self.maxUnflushed, let message = nextMessage(context) { handle(message, context) }
             flush(context)
             // Flushing usually makes room for further replies.
         } while hasMessage(context)
         received.discardReadBytes()
+        isAnswering = false
+        closeAfterLastReply(context)
     }
 
     /// Whether a whole message was received that may be answered now.
@@ -148,9 +151,7 @@ final class StreamHandler: ChannelInboundHandler {
     private func handle(_ message: [UInt8], _ context: ChannelHandlerContext) {
         switch service.handle(message, from: client, transport, now: .now()) {
         // The source of a connection is not forged. Close it, so that the client does not wait for a reply.
-        case .silence:
-            enter(.ending)
-            context.close(promise: nil)
+        case .silence: enter(.ending)
         case .reply(let octets): write(octets, context)
         case .later(let wait, _):
             waiting += 1
@@ -172,15 +173,13 @@ final class StreamHandler: ChannelInboundHandler {
         guard context.channel.isActive else { return }
         // Many questions may wait when a client stops reading. A server may close at any time (RFC 7766 §6.2.4).
         guard context.channel.unwrittenBytes <= Self.maxUnread else {
-            enter(.ending)
+            enter(.closing)
             return context.close(promise: nil)
         }
         write(octets, context)
-        flush(context)
-        // The write may have begun the close after the last reply.
-        if phase == .closing { return }
-        if phase == .ending, waiting == 0 { return context.close(promise: nil) }
+        // Before the flush, which may close the connection.
         if waiting == 0, timer == nil { watch(context) }
+        flush(context)
         resume(context)
         closeAfterLastReply(context)
     }
