@@ -156,7 +156,7 @@ struct DNSSocketTests {
     }
 
     /// An upstream whose answers have 60,000 octets, and wait for a gate.
-    private final class LargeUpstream: MessageUpstream {
+    final class LargeUpstream: MessageUpstream {
         let name = "large"
         let answersOneFamily = true
         let isAuthenticated = true

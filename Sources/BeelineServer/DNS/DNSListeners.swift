@@ -130,8 +130,9 @@ final class DNSListeners: Sendable {
                 handler.finish(channel)
             }
         }
-        await waitUncancelled(until: end) { [service] in service.waiting == 0 && service.connections.counts.open == 0 }
+        await waitUncancelled(until: end) { [service] in service.waiting == 0 }
         await close()
+        await waitUncancelled(until: end) { [service] in service.connections.counts.open == 0 }
         await service.connections.closeAll()
     }
 }
