@@ -17,11 +17,15 @@ struct ListeningSockets {
     /// Whether this user owns all listening sockets of a port, of which there is at least one. Nil if the system does not
     /// report owners.
     static func isOwn(port: UInt16) -> Bool? {
-        let tables = ["/proc/net/tcp", "/proc/net/tcp6"].compactMap { path in
-            try? String(contentsOf: URL(filePath: path), encoding: .utf8)
+        // A table may lack a socket if others are opened or closed while it is read.
+        for _ in 0..<3 {
+            let tables = ["/proc/net/tcp", "/proc/net/tcp6"].compactMap { path in
+                try? String(contentsOf: URL(filePath: path), encoding: .utf8)
+            }
+            guard !tables.isEmpty else { return nil }
+            if let owners = ListeningSockets(tables).owners[port] { return owners == [geteuid()] }
         }
-        guard !tables.isEmpty else { return nil }
-        return ListeningSockets(tables).owners[port] == [geteuid()]
+        return false
     }
 
     /// - Parameter tables: The texts of `/proc/net/tcp` and `/proc/net/tcp6`.
