@@ -71,6 +71,22 @@ struct BodyTests {
         await site.stop()
     }
 
+    @Test("a stream that can be read only once is not sent empty by a second request", arguments: [false, true])
+    func sentTwice(byInterceptor: Bool) async throws {
+        let site = try await LoopbackOrigin.start { .text($0.text) }
+        let client = try plainClient { if byInterceptor { $0.interceptors = [Repeater()] } }
+        let (pieces, source) = AsyncStream.makeStream(of: ByteBuffer.self)
+        source.yield(ByteBuffer(string: "once"))
+        source.finish()
+        let body = RequestBody.once(length: nil, pieces)
+        if !byInterceptor { #expect(try await client.post(site.url(), body: body).text() == "once") }
+        let error = await #expect(throws: BeelineError.self) { try await client.post(site.url(), body: body) }
+        #expect(error?.code == .bodyNotReplayable)
+        #expect(site.requests.map(\.text) == ["once"])
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test("a form is encoded as browsers encode it, and the caller's Content-Type replaces that of the body")
     func form() async throws {
         let site = try await LoopbackOrigin.start { .text("\($0.fields[.contentType] ?? "")|\($0.text)") }
@@ -334,6 +350,14 @@ private struct BodyKeeper: Interceptor {
         var response = try await next(request)
         response.body = .bytes(try await response.collect(upTo: 1 << 20))
         return response
+    }
+}
+
+/// Sends each request twice.
+private struct Repeater: Interceptor {
+    func intercept(_ request: ClientRequest, next: InterceptorNext) async throws -> Response {
+        await (try next(request)).body.discard()
+        return try await next(request)
     }
 }
 

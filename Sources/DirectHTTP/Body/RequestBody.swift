@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
 public import NIOCore
 
 /// The body of a request: nothing, bytes, a file, or an async sequence of buffers.
@@ -54,8 +55,8 @@ public struct RequestBody: Sendable {
         RequestBody(storage: .stream(StreamSource(length: length, isReplayable: true, make)))
     }
 
-    /// A sequence that can be read only once. A redirect or retry that needs it again fails with `bodyNotReplayable`. As for
-    /// ``stream(length:_:)``, it must not wait for the end of the response.
+    /// A sequence that can be read only once. A redirect, a retry or another request that needs it again fails with
+    /// `bodyNotReplayable`. As for ``stream(length:_:)``, it must not wait for the end of the response.
     ///
     /// - Parameter length: as for ``stream(length:_:)``.
     /// - Parameter sequence: the body; it is read at most once.
@@ -63,7 +64,20 @@ public struct RequestBody: Sendable {
         length: Int64?,
         _ sequence: Body
     ) -> RequestBody where Body.Element == ByteBuffer {
-        RequestBody(storage: .stream(StreamSource(length: length, isReplayable: false) { sequence }))
+        let isRead = NIOLockedValueBox(false)
+        let source = StreamSource(length: length, isReplayable: false) { () throws -> Body in
+            // A second reader of a stream would get none or a part of its bytes, and take them for the whole.
+            let wasRead = isRead.withLockedValue { isRead in
+                defer { isRead = true }
+                return isRead
+            }
+            guard !wasRead else {
+                let message = "the request's body was already read, and can be read only once: use RequestBody.stream"
+                throw DirectHTTPError(.bodyNotReplayable, message)
+            }
+            return sequence
+        }
+        return RequestBody(storage: .stream(source))
     }
 
     /// Whether the body is in memory, so that sending never waits for it.
