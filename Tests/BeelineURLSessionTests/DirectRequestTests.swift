@@ -49,6 +49,17 @@ struct DirectRequestTests {
         await resolver.shutDown()
     }
 
+    @Test("localhost, whose addresses no upstream returns, has a direct request")
+    func localhost() async throws {
+        let resolver = Self.resolver("192.0.2.1 www.a.test")
+        let request = URLRequest(url: try URL(fromTest: "http://localhost:8080/x"))
+        let direct = try await request.direct(via: resolver, cookies: HTTPDNSCookieManager())
+        let expected: Set = ["http://[::1]:8080/x", "http://127.0.0.1:8080/x"]
+        #expect(expected.contains(direct.request.url?.absoluteString ?? ""))
+        #expect(direct.request.value(forHTTPHeaderField: "Host") == "localhost:8080")
+        await resolver.shutDown()
+    }
+
     @Test("Host, method, body, additional fields and cookies are part of the direct request")
     func parts() async throws {
         let resolver = Self.resolver("192.0.2.1 www.a.test")

@@ -94,7 +94,8 @@ extension URLRequest {
             throw BeelineError(.malformedURL, "\(named.host) has no address")
         }
         let address = endpoint.address
-        if named.host.address == nil { _ = try resolver.onlyHost(of: address) }
+        // The resolver does not record the addresses of localhost.
+        if named.host.address == nil, !resolver.hosts(of: address).isEmpty { _ = try resolver.onlyHost(of: address) }
         var request = self
         request.url = url.replacingHost(
             with: Names.Host(address),
