@@ -77,9 +77,15 @@ public struct Response: Sendable {
         do {
             return try await body.collect(upTo: limit)
         } catch {
-            var error = BeelineError(error, hops: hops)
-            error.addOrigin(url.origin)
-            throw error
+            throw BeelineError(error, of: self)
         }
+    }
+}
+
+extension BeelineError {
+    /// Creates the error of a response whose body failed.
+    package init(_ error: DirectHTTPError, of response: Response) {
+        self.init(error, hops: response.hops)
+        addOrigin(response.url.origin)
     }
 }

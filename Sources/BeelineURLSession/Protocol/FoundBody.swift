@@ -24,7 +24,7 @@ extension RequestBody {
         if let task = task as? URLSessionUploadTask {
             switch insides?.body {
             case .data(let data): return .bytes(data)
-            case .file(let url): return try file(url)
+            case .file(let file): return try self.file(file, for: request.url)
             case .stream(let stream): return .once(stream, length)
             case Optional.some(.none): return .none
             case nil:
@@ -48,11 +48,11 @@ extension RequestBody {
         return .bytes(data)
     }
 
-    private static func file(_ url: URL) throws(URLError) -> RequestBody {
-        guard FileManager.default.isReadableFile(atPath: url.path) else {
-            throw URLError(.fileDoesNotExist, "\(url.path) cannot be read", for: nil)
+    private static func file(_ file: URL, for url: URL?) throws(URLError) -> RequestBody {
+        guard FileManager.default.isReadableFile(atPath: file.path) else {
+            throw URLError(.fileDoesNotExist, "\(file.path) cannot be read", for: url)
         }
-        return .file(url.path)
+        return .file(file.path)
     }
 
     /// Creates a body from a stream. It cannot be sent again.

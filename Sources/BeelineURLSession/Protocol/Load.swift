@@ -57,8 +57,6 @@ final class Load: Sendable {
             }
         } catch let error as BeelineError {
             await delivery.end(URLError(error, for: plan.original.url))
-        } catch let error as DirectHTTPError {
-            await delivery.end(URLError(BeelineError(error.code, error.message), for: plan.original.url))
         } catch {
             await delivery.end(error)
         }
@@ -93,12 +91,16 @@ final class Load: Sendable {
         #if canImport(Darwin)
         if let next = redirect.request { await delivery.redirect(to: next, head, cookies.mirror) }
         #endif
-        if plan.gathersBody {
-            await delivery.deliverWhole(head, data: try await gathered(response), mirror: cookies.mirror)
-        } else {
-            await delivery.head(head, cookies.mirror)
-            try await stream(response)
-            await delivery.end(nil)
+        do {
+            if plan.gathersBody {
+                await delivery.deliverWhole(head, data: try await gathered(response), mirror: cookies.mirror)
+            } else {
+                await delivery.head(head, cookies.mirror)
+                try await stream(response)
+                await delivery.end(nil)
+            }
+        } catch let error as DirectHTTPError {
+            throw BeelineError(error, of: response)
         }
     }
 
