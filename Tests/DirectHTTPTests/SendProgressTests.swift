@@ -198,6 +198,18 @@ struct SendProgressTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test("a close frame that was still on the way does not make the close of a WebSocket longer")
+    func closeFrameOnTheWay() throws {
+        let (channel, queue) = (try channel(), Queue())
+        let handler = try webSocket(channel, queue)
+        queue.hold(8)
+        handler.close(WebSocketClosure())
+        queue.hold(0)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+        #expect(!channel.isActive)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test("a message of 1 MiB leaves in frames that let an answer to a PING between them")
     func smallFrames() throws {
         #expect(WebSocketSettings().frameBytes <= 64 * 1024)

@@ -15,9 +15,9 @@ extension WebSocketHandler {
 
     private func closeTimerFired(_ time: TimeAmount) {
         guard let context else { return }
-        let (mark, now) = (progress.written, context.eventLoop.now)
+        let now = context.eventLoop.now
         guard closeExtensions < Self.maxCloseExtensions,
-            progress.move(before: mark, within: time, on: context.channel, now: now) != nil
+            progress.move(before: closeMark, within: time, on: context.channel, now: now) != nil
         else { return closeNow() }
         closeExtensions += 1
         armClose(time, context)

@@ -45,6 +45,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
     var closeTimer: Scheduled<Void>?
     /// How often the close timer was restarted because bytes still reached the peer.
     var closeExtensions = 0
+    /// The bytes that were written before our close frame.
+    private(set) var closeMark: Int64 = 0
     var silenceTimer: Scheduled<Void>?
     var liveness: PeerLiveness
     /// The payloads of the last PINGs without an answer, at most ``maxPongs``. An answer covers earlier PINGs too (RFC 6455 §5.5.3).
@@ -273,6 +275,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
         answerPings(context)
         hasSentClose = true
         sendQueued(context, all: true)
+        progress.update(from: context.channel, now: context.eventLoop.now)
+        closeMark = progress.written
         write(WebSocketFrame(opcode: .close, payload: closure.payload), context)
         armClose(TimeAmount(limit: settings.closeTimeout), context)
         // The peer's close frame must be read even if the reader is slow.
