@@ -295,6 +295,24 @@ struct TLSTests {
         await engine.shutDown()
     }
 
+    @Test("a maximum version of TLS below the minimum fails at once, without a handshake that never begins")
+    func noVersion() async throws {
+        let authority = try TestAuthority()
+        let origin = try await LoopbackOrigin.start(tls: ServerTLS(try authority.certificate(for: "a.test"))) { _ in
+            .text("ok")
+        }
+        var tls = settings(authority)
+        tls.minVersion = .tls13
+        tls.maxVersion = .tls12
+        let engine = Engine()
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await get(origin, tls: tls, engine: engine)
+        }
+        #expect(error?.code == .tlsFailed && error?.message.contains("maxVersion") == true)
+        await engine.shutDown()
+        await origin.stop()
+    }
+
     @Test(
         "a TLS error is explained in plain words, without BoringSSL's source lines",
         arguments: [

@@ -86,6 +86,10 @@ final class TLSContexts: Sendable {
     }
 
     static func configuration(_ settings: TLSSettings, _ checksName: Bool = true) throws -> TLSConfiguration {
+        // BoringSSL would not begin the handshake, and NIOSSL would not report that.
+        if let max = settings.maxVersion, max < settings.minVersion {
+            throw DirectHTTPError(.tlsFailed, "TLSSettings.maxVersion is lower than TLSSettings.minVersion")
+        }
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = settings.minVersion.library
         configuration.maximumTLSVersion = settings.maxVersion?.library

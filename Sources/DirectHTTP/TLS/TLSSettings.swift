@@ -26,7 +26,7 @@ public struct TLSSettings: Hashable, Sendable {
     public var verifiesCertificate = true
     /// The minimum TLS version. Default TLS 1.2.
     public var minVersion = Version.tls12
-    /// The maximum TLS version. Default nil: the latest.
+    /// The maximum TLS version. Default nil: the latest. If it is lower than ``minVersion``, connections fail with `tlsFailed`.
     public var maxVersion: Version?
     /// The cipher suites up to TLS 1.2, in order of preference; those of 1.3 are fixed. Default empty: NIOSSL's.
     package var cipherSuites: [CipherSuite] = []
