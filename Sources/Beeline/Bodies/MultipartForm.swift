@@ -8,7 +8,7 @@ public import DirectHTTP
 /// var form = MultipartForm()
 /// form.add("title", "Sunset")
 /// form.add("photo", file: "/tmp/photo.jpg")
-/// try await client.post("https://api.example.com/photos", body: form.body)
+/// let response = try await client.post("https://api.example.com/photos", body: form.body)
 /// ```
 ///
 /// Files are read while they are sent, not loaded into memory. The length is known if the lengths of all parts are. The form
