@@ -302,6 +302,14 @@ struct DialTests {
             _ = try await get("http://daemon.test/x", engine, from: source, route: .unixSocket(daemon.path + ".none"))
         }
         #expect(error?.code == .connectFailed)
+        // The message does not name the endpoint 0.0.0.0:0.
+        let place = "cannot connect to http://daemon.test: the socket \(daemon.path).none"
+        #expect(error?.message.hasPrefix("\(place) cannot be reached: ") == true)
+        let long = await #expect(throws: DirectHTTPError.self) {
+            let path = daemon.path + String(repeating: "x", count: 200)
+            _ = try await get("http://daemon.test/x", engine, from: source, route: .unixSocket(path))
+        }
+        #expect(long?.message.hasSuffix("xxx has a path that is too long") == true)
         await engine.shutDown()
         try await daemon.stop()
         await origin.stop()

@@ -52,11 +52,14 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The endpoint and the outcome in one line, for errors.
-    public var description: String {
+    public var description: String { "\(endpoint) \(result)" }
+
+    /// The outcome in words, for a message that names the endpoint.
+    var result: String {
         switch outcome {
-        case .connected: "\(endpoint) connected"
-        case .failed(_, let why): "\(endpoint) \(why)"
-        case .abandoned: "\(endpoint) abandoned"
+        case .connected: "connected"
+        case .failed(_, let why): why
+        case .abandoned: "abandoned"
         }
     }
 }

@@ -155,7 +155,7 @@ final class DialRace {
                 guard isUnderWay(index) else { return channel.close(promise: nil) }
                 next()
             case .failure(let error):
-                let why = binding.explain(error, to: endpoint, route: route)
+                let why = binding.explain(error, to: endpoint)
                 failed(index, with: DirectHTTPError(.connectFailed, why, underlyingError: error))
             }
         }
@@ -265,7 +265,7 @@ final class DialRace {
                 .pinMismatch, .certificateRejected, .echFailed, .tlsFailed, .proxyRefused, .malformedResponse,
                 .connectTimeout,
             ].first(where: codes.contains) ?? .connectFailed
-        let list = attempts.map(\.description).joined(separator: "; ")
+        let list = listed(attempts)
         // The reason of a refusal names the proxy.
         let place = code == .proxyRefused ? "\(target.key.origin)" : self.place
         let message = "cannot connect to \(place): \(list)\(remedy)"
@@ -286,8 +286,16 @@ final class DialRace {
             }
         }
         let attempts = attempts
-        let list = attempts.isEmpty ? "" : ": " + attempts.map(\.description).joined(separator: "; ")
+        let list = attempts.isEmpty ? "" : ": " + listed(attempts)
         finish(.failure(DirectHTTPError(code, message + list + remedy, attempts: attempts)))
+    }
+
+    /// The attempts for a message. That at a Unix domain socket has no endpoint of its own.
+    private func listed(_ attempts: [Attempt]) -> String {
+        guard case .unixSocket(let path) = target.key.route else {
+            return attempts.map(\.description).joined(separator: "; ")
+        }
+        return attempts.map { "the socket \(path) \($0.result)" }.joined(separator: "; ")
     }
 
     /// The origin for a message, and the proxy whose endpoints the message lists.
