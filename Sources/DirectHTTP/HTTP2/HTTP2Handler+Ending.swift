@@ -64,7 +64,10 @@ extension HTTP2Handler {
 
     /// Fails all streams. If this side has closed the connection, TLS reports that as a close by the peer.
     func connectionEnded(_ error: DirectHTTPError, isByServer: Bool) {
-        failAll(hasSaidGoAway ? .closedByClient : error, isByServer: isByServer && !hasSaidGoAway)
+        guard !hasSaidGoAway else { return failAll(.closedByClient) }
+        var error = error
+        if let goAwayError { error.message += "; its GOAWAY says \(goAwayError)" }
+        failAll(error, isByServer: isByServer)
     }
 
     /// Ends the connection because of an error of the peer (RFC 9113 §5.4.1).
@@ -87,6 +90,7 @@ extension HTTP2Handler {
             isDraining = true
             notify(.draining)
         }
+        if code != .noError { goAwayError = code }
         var error = DirectHTTPError.unprocessed("the server is going away: \(code)")
         error.requiresHTTP11 = code == .http11Required
         // Also for a request that was given this connection before it is closed.

@@ -30,6 +30,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     var ids: [ObjectIdentifier: UInt32] = [:]
     var isDraining = false
     var hasSaidGoAway = false
+    /// The error of the server's GOAWAY, which tells why the server then closes the connection; nil without an error.
+    var goAwayError: HTTP2ErrorCode?
     /// The error that ended the connection. It may be set before the first exchange starts.
     var connectionError: DirectHTTPError?
 

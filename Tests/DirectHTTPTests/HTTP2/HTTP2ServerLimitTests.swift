@@ -150,6 +150,20 @@ struct HTTP2ServerLimitTests {
         }
     }
 
+    @Test("if the server closes the connection after GOAWAY with an error, the failure of a request names that error")
+    func closeAfterGoAwayWithError() async throws {
+        try await withServer { _, connection in
+            try await connection.send(RawFrame(.settings).bytes)
+            guard let request = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
+            let last = RawFrame.big(request.stream)
+            try await connection.send(RawFrame(.goAway, payload: last + RawFrame.big(11)).bytes)
+        } _: { _, get in
+            let error = await #expect(throws: DirectHTTPError.self) { _ = try await get(.get) }
+            #expect(error?.code == .connectionLost)
+            #expect(error?.message.contains("ENHANCE_YOUR_CALM") == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test("a response with too many header fields fails its own request, and a download beside it continues")
     func tooManyFields() async throws {
         let download = Gate()
