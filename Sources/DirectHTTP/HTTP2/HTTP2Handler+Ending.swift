@@ -94,7 +94,7 @@ extension HTTP2Handler {
         var error = DirectHTTPError.unprocessed("the server is going away: \(code)")
         error.requiresHTTP11 = code == .http11Required
         // Also for a request that was given this connection before it is closed.
-        if error.requiresHTTP11 { connectionError = connectionError ?? error }
+        if error.requiresHTTP11 || connectionError == nil { connectionError = error }
         for id in streams.keys where id > last { fail(id, error, isByServer: true) }
         if streams.isEmpty { closeNow() }
     }

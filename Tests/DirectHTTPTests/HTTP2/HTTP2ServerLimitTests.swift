@@ -274,20 +274,24 @@ struct HTTP2ServerLimitTests {
         await server.stop()
     }
 
-    @Test("a request whose connection got GOAWAY with HTTP_1_1_REQUIRED before is repeated over HTTP/1.1")
-    func goAwayBeforeTheRequest() throws {
+    @Test(
+        "a request whose connection got GOAWAY before is repeated, after HTTP_1_1_REQUIRED over HTTP/1.1",
+        arguments: [(0, "NO_ERROR", false), (13, "HTTP_1_1_REQUIRED", true)] as [(UInt32, String, Bool)]
+    )
+    func goAwayBeforeTheRequest(code: UInt32, name: String, requiresHTTP11: Bool) throws {
         let channel = EmbeddedChannel()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
         let now = channel.eventLoop.now
         let handler = HTTP2Handler(.test(), now: now, wakes: WakeQueue(channel.embeddedEventLoop)) { _ in }
         try channel.pipeline.syncOperations.addHandler(handler)
-        let goAway = RawFrame(.goAway, payload: RawFrame.big(0) + RawFrame.big(13))
+        let goAway = RawFrame(.goAway, payload: RawFrame.big(0) + RawFrame.big(code))
         try channel.writeInbound(ByteBuffer(bytes: RawFrame(.settings).bytes + goAway.bytes))
         let request = try PreparedRequest(.get, HTTPURL("http://a.test/"))
         let exchange = Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024))
         handler.start(exchange, now: now)
         let error = exchange.ending?.error
-        #expect(error?.requiresHTTP11 == true && error?.isUnprocessed == true)
+        #expect(error?.requiresHTTP11 == requiresHTTP11 && error?.isUnprocessed == true)
+        #expect(error?.message.contains(name) == true, "\(error?.message ?? "")")
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
