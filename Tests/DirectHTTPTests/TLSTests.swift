@@ -361,6 +361,16 @@ struct TLSTests {
         await origin.stop()
     }
 
+    @Test("a server's wish to renegotiate, for a client certificate, is explained")
+    func renegotiation() {
+        struct LibraryError: Error, CustomStringConvertible {
+            let description = "error:100000b6:SSL routines:OPENSSL_internal:NO_RENEGOTIATION at ssl_lib.cc:1"
+        }
+        let text = TLSFault.explain(LibraryError())
+        #expect(text.contains("second handshake") && text.contains("client certificate"), "\(text)")
+        #expect(text.contains("(NO_RENEGOTIATION)"), "\(text)")
+    }
+
     enum Refusing: Sendable {
         case oldVersion
         case noTLS

@@ -71,6 +71,8 @@ package enum TLSFault {
             "the server does not accept the client certificate"
         case "TLSV1_ALERT_UNRECOGNIZED_NAME":
             "the server does not know the name"
+        case "NO_RENEGOTIATION":
+            "the server asked for a second handshake, which is not supported; it may require a client certificate here"
         default:
             nil
         }
