@@ -59,6 +59,20 @@ struct WebSocketTests {
         await lab.stop()
     }
 
+    @Test("a message above the limit is no fault of the server, and the error names the setting")
+    func largeMessage() async throws {
+        let lab = try await Lab { Routes.webSocketEcho($0) }
+        var settings = WebSocketSettings()
+        settings.maxMessageBytes = 200
+        let socket = try await open(lab, settings: settings)
+        try await socket.send(ByteBuffer(repeating: 1, count: 201))
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await socket.receive() }
+        #expect(error?.code == .responseTooLarge)
+        let words = "the server sent a message of more than 200 bytes: raise maxMessageBytes if it should"
+        #expect(error?.message == words)
+        await lab.stop()
+    }
+
     @Test("each kind of proxy receives the names of ws and wss URLs", arguments: [ProxyServer.Kind.http, .socks5])
     func proxies(kind: ProxyServer.Kind) async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { Routes.webSocketEcho($0) }

@@ -26,8 +26,14 @@ extension WebSocketHandler {
     /// Handles a protocol violation: sends a close frame and closes the socket without waiting for an answer (RFC 6455 §7.1.7).
     func fail(_ violation: WebSocketViolation) {
         isDone = true
-        let code: DirectHTTPError.Code = violation.code == .messageTooBig ? .responseTooLarge : .malformedResponse
-        inbox.finish(.failure(DirectHTTPError(code, "the server broke the WebSocket protocol: \(violation.what)")))
+        let error =
+            violation.code == .messageTooBig
+            ? DirectHTTPError(
+                .responseTooLarge,
+                "the server sent a message of more than \(settings.messageBound) bytes: raise maxMessageBytes if it should"
+            )
+            : DirectHTTPError(.malformedResponse, "the server broke the WebSocket protocol: \(violation.what)")
+        inbox.finish(.failure(error))
         guard let context, !isGone else { return }
         sendClose(WebSocketClosure(code: WebSocketCloseCode(rawValue: violation.code.rawValue)), context)
         closeNow()
