@@ -241,7 +241,7 @@ struct WebSocketTests {
         try await lab.origin.connections { $0.accepted == 2 && $0.open == 1 }
         await lab.engine.shutDown()
         let error = await #expect(throws: DirectHTTPError.self) { _ = try await socket.receive() }
-        #expect(error?.code == .shutDown)
+        #expect(error?.code == .shutDown && error?.message.contains("its client was shut down") == true)
         try await lab.origin.connections { $0.open == 0 }
         let late = await #expect(throws: DirectHTTPError.self) { _ = try await open(lab) }
         #expect(late?.code == .shutDown)

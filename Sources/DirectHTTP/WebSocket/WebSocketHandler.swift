@@ -205,7 +205,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event is ShutDownEvent else { return context.fireUserInboundEventTriggered(event) }
         isDone = true
-        inbox.finish(.failure(.shutDown))
+        let message = "the WebSocket was closed, because its client was shut down"
+        inbox.finish(.failure(DirectHTTPError(.shutDown, message)))
         closeNow()
     }
 
