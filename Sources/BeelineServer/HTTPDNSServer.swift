@@ -56,7 +56,8 @@ public final class HTTPDNSServer: Sendable {
     public var readiness: Readiness { service.readiness }
 
     /// Checks for changed zone files and for a changed certificate until its task is cancelled, then stops the server
-    /// as ``stop()`` does. A new certificate is used for new connections.
+    /// as ``stop()`` does. A new certificate is used for new connections. Call ``start()`` before: this method does not
+    /// listen.
     public func run() async {
         let clock = ContinuousClock()
         while (try? await clock.sleep(for: configuration.zoneInterval)) != nil {

@@ -80,7 +80,8 @@ public final class DNSServer: Sendable {
         }
     }
 
-    /// Checks for changed files until its task is cancelled, then stops the server as ``stop()`` does.
+    /// Checks for changed files until its task is cancelled, then stops the server as ``stop()`` does. Call ``start()`` before:
+    /// this method does not listen.
     public func run() async {
         let clock = ContinuousClock()
         while (try? await clock.sleep(for: Self.fileInterval)) != nil {
