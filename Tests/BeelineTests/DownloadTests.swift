@@ -420,10 +420,13 @@ struct DownloadTests {
         #expect(busy?.code == .fileFailed)
         gate.open()
         #expect(try await slow.size == 2)
-        let nowhere = await #expect(throws: BeelineError.self) {
-            try await client.download(site.url("/slow"), to: folder.path("no/such/folder"))
+        for path in [folder.path("no/such/folder"), ""] {
+            let nowhere = await #expect(throws: BeelineError.self) {
+                try await client.download(site.url("/slow"), to: path)
+            }
+            #expect(nowhere?.code == .fileFailed)
         }
-        #expect(nowhere?.code == .fileFailed)
+        #expect(site.requests.count == 2, "nothing is requested without a place for it")
         await client.shutDown()
         await site.stop()
     }

@@ -42,8 +42,9 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Throws if the path names anything but a regular file. A missing file is not an error.
+    /// Throws if the path is empty, or names anything but a regular file. A missing file is not an error.
     static func checkIsRegular(_ path: String) throws(BeelineError) {
+        guard !path.isEmpty else { throw BeelineError(.fileFailed, "the path of the file is empty") }
         var there = stat()
         guard stat(path, &there) == 0, there.st_mode & S_IFMT != S_IFREG else { return }
         throw irregular(path)
