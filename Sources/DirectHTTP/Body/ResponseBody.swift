@@ -43,7 +43,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
         fileprivate init(source: Source, decoder: ContentDecoder?) {
             self.source = source
             self.decoder = decoder
-            mistake = source.isRead ? .bodyWasRead : decoder != nil && source.isBegun ? .bodyIsBegun : nil
+            let isBegun = decoder != nil && source.exchange?.isBegun == true
+            mistake = source.isRead ? .bodyWasRead : isBegun ? .bodyIsBegun : nil
         }
 
         /// The next piece; nil at the end.
@@ -63,8 +64,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
             guard let decoder else { return try await source.nextPiece() }
             while true {
                 // The bytes at hand may expand to gigabytes. Decoding them must not outlast the request.
-                if !decoder.isFinished, let interruption = source.interruption {
-                    source.cancel()
+                if !decoder.isFinished, let exchange = source.exchange, let interruption = exchange.interruption {
+                    exchange.cancel()
                     throw interruption
                 }
                 if let plain = try decoder.next() { return plain }
@@ -133,7 +134,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
         // A server that announces more bytes than it sends must not delay a redirect or a retry.
         let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: Self.discardTime) { [source] in
-            if !source.isOnlyUploading { source.cancel() }
+            if let exchange = source.exchange, !exchange.isOnlyUploading { exchange.cancel() }
         }
         defer { timer.cancel() }
         while let piece = try? await source.nextPiece() {
@@ -150,8 +151,11 @@ private enum Source: Sendable {
     /// A body in memory.
     case bytes(NIOLockedValueBox<StoredBody>)
 
+    /// The exchange that receives the body; nil for a body in memory.
+    var exchange: Exchange? { if case .exchange(let owner) = self { owner.exchange } else { nil } }
+
     func nextPiece() async throws(DirectHTTPError) -> ByteBuffer? {
-        if case .exchange(let owner) = self { return try await owner.exchange.nextPiece() }
+        if let exchange { return try await exchange.nextPiece() }
         return try pieceIfReady()?.get()
     }
 
@@ -165,9 +169,6 @@ private enum Source: Sendable {
         }
     }
 
-    /// Whether a reader got a piece of a response's body.
-    var isBegun: Bool { if case .exchange(let owner) = self { owner.exchange.isBegun } else { false } }
-
     /// Whether a reader got the end of the body.
     var isRead: Bool {
         switch self {
@@ -176,22 +177,14 @@ private enum Source: Sendable {
         }
     }
 
-    /// Whether the body is complete, and only the request's body is not sent yet.
-    var isOnlyUploading: Bool { if case .exchange(let owner) = self { owner.exchange.isOnlyUploading } else { false } }
-
-    /// Why a reader must stop, even if it has received bytes that are not decoded yet.
-    var interruption: DirectHTTPError? {
-        if case .exchange(let owner) = self { owner.exchange.interruption } else { nil }
-    }
-
-    func cancel() { if case .exchange(let owner) = self { owner.exchange.cancel() } }
-
     /// Cancels the exchange after a part of the body was dropped. A later reader must not take the rest for the whole.
     func abandon() {
-        cancel()
         switch self {
-        case .exchange(let owner): owner.exchange.markRead()
-        case .bytes(let body): body.withLockedValue { $0.markRead() }
+        case .exchange(let owner):
+            owner.exchange.cancel()
+            owner.exchange.markRead()
+        case .bytes(let body):
+            body.withLockedValue { $0.markRead() }
         }
     }
 }
