@@ -88,9 +88,9 @@ struct SecondDialTests {
         let engine = Engine()
         let source = Source([slow, dead.endpoint]) { [slow, fast] }
         let taken = HedgeSide.Endpoints()
-        HedgeSide.first(taken).record(slow)
+        HedgeSide(recording: taken).record(slow)
         var request = try PreparedRequest(.get, HTTPURL("http://a.test:\(origin.port)/"))
-        request.hedgeSide = .second(taken)
+        request.hedgeSide = HedgeSide(avoiding: taken)
         let response = try await engine.exchange(request, from: source)
         #expect(response.connection.attempts.map(\.endpoint) == [dead.endpoint, fast])
         #expect(Set(source.failed.withLockedValue { $0 }) == [slow, dead.endpoint])

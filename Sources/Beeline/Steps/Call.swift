@@ -154,7 +154,7 @@ struct Call: Sendable {
             let endpoints = HedgeSide.Endpoints()
             var plan = HedgePlan()
             var results: [Int: Result<Response, BeelineError>] = [:]
-            group.addTask { .ended(0, await once(request, side: .first(endpoints))) }
+            group.addTask { .ended(0, await once(request, side: HedgeSide(recording: endpoints))) }
             group.addTask {
                 try? await clock.sleep(policy.delay)
                 return .delayPassed
@@ -173,7 +173,8 @@ struct Call: Sendable {
                 }
                 switch plan.event(event) {
                 case .wait: continue
-                case .send(let number): group.addTask { .ended(number, await once(request, side: .second(endpoints))) }
+                case .send(let number):
+                    group.addTask { .ended(number, await once(request, side: HedgeSide(avoiding: endpoints))) }
                 case .take(let number):
                     // Cancels the other request: an HTTP/2 stream is reset, an HTTP/1.1 connection is closed.
                     group.cancelAll()

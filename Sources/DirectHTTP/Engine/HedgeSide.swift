@@ -3,14 +3,19 @@
 import NIOConcurrencyHelpers
 import Names
 
-/// The role of a request in a hedge of two equal requests. The second request avoids the first one's endpoint if the origin has
-/// another, because a slow response is mostly due to the server or the path to it.
-package enum HedgeSide: Sendable {
-    case first(Endpoints)
-    /// Avoids the endpoints of the first.
-    case second(Endpoints)
-    /// Avoids the endpoints of earlier requests that failed, and records its own. It is no part of a hedge.
-    case next(avoiding: Endpoints, recording: Endpoints)
+/// The endpoints that a request avoids if the origin has others, and the list where its own endpoint is recorded.
+///
+/// The second request of a hedge avoids the endpoint of the first, because a slow response is mostly due to the server or
+/// the path to it. A request outside of a hedge may avoid the endpoints of earlier ones that failed.
+package struct HedgeSide: Sendable {
+    private let taken: Endpoints?
+    /// Where the endpoint of this request is recorded; nil: nowhere.
+    package let recorded: Endpoints?
+
+    package init(avoiding taken: Endpoints? = nil, recording recorded: Endpoints? = nil) {
+        self.taken = taken
+        self.recorded = recorded
+    }
 
     /// The endpoints that requests were sent to.
     package final class Endpoints: Sendable {
@@ -36,26 +41,14 @@ package enum HedgeSide: Sendable {
         }
     }
 
-    func record(_ endpoint: Endpoint) {
-        switch self {
-        case .first(let endpoints), .next(avoiding: _, recording: let endpoints): endpoints.insert(endpoint)
-        case .second: break
-        }
-    }
+    func record(_ endpoint: Endpoint) { recorded?.insert(endpoint) }
 
     /// Whether there are endpoints to avoid.
-    var avoids: Bool { !taken.isEmpty }
+    var avoids: Bool { taken.map { !$0.all.isEmpty } ?? false }
 
     /// The endpoints to avoid; empty if the list has no others.
     func avoided(of list: [Endpoint]) -> Set<Endpoint> {
-        let taken = taken
-        return list.allSatisfy(taken.contains) ? [] : taken
-    }
-
-    private var taken: Set<Endpoint> {
-        switch self {
-        case .first: []
-        case .second(let endpoints), .next(avoiding: let endpoints, recording: _): endpoints.all
-        }
+        let endpoints = taken?.all ?? []
+        return list.allSatisfy(endpoints.contains) ? [] : endpoints
     }
 }

@@ -112,7 +112,7 @@ final class UpstreamService: Sendable {
             let request = try request(make, isLast: tried == tries)
             do throws(UpstreamError) {
                 let result = try read(try await transport.exchange(request))
-                if case .next(avoiding: _, recording: let used)? = request.side { failed.remove(answered: used) }
+                if let used = request.side?.recorded { failed.remove(answered: used) }
                 return result
             } catch {
                 try moveOn(from: request, after: error, isLast: tried == tries)
@@ -136,7 +136,7 @@ final class UpstreamService: Sendable {
             target: "/"
         )
         if !isLast { request.timeLimit = Self.tryLimit }
-        if request.endpoints.count > 1 { request.side = .next(avoiding: failed, recording: HedgeSide.Endpoints()) }
+        if request.endpoints.count > 1 { request.side = HedgeSide(avoiding: failed, recording: HedgeSide.Endpoints()) }
         try make(&request)
         return request
     }
@@ -145,7 +145,7 @@ final class UpstreamService: Sendable {
     @inline(never)
     private func moveOn(from request: UpstreamRequest, after error: UpstreamError, isLast: Bool) throws(UpstreamError) {
         guard error.code.reaction == .tryElsewhere else { throw error }
-        if case .next(avoiding: _, recording: let used)? = request.side { failed.add(failed: used) }
+        if let used = request.side?.recorded { failed.add(failed: used) }
         state.withLockedValue { state in
             // Another question may have moved on already.
             guard state.endpoints[state.firstEndpoint] == request.endpoints[0] else { return }
