@@ -2,65 +2,52 @@
 
 import NIOCore
 
-/// Tracks when a connection is due: its exchange reaches its deadline, its peer is silent for too long, or its idle time ends.
+/// The time limits of an exchange: its deadline, and how long its peer may be silent.
 struct ActivityWatch {
-    enum Verdict: Equatable {
-        case wait
-        case silent(TimeAmount)
-        case late
-        case restedEnough
-    }
-
-    private enum Mode {
-        case exchange(idle: TimeAmount?, deadline: NIODeadline?)
-        case rest(until: NIODeadline)
-    }
-
-    /// The minimum time that a new connection waits for its first exchange. The task that opened it may run on another thread.
-    static let firstRest = TimeAmount.seconds(10)
-
-    private var mode = Mode.exchange(idle: nil, deadline: nil)
+    private var idle: TimeAmount?
+    private var deadline: NIODeadline?
     private var lastActivity = NIODeadline.uptimeNanoseconds(0)
-    /// When the timer fires; nil if none is set.
-    var scheduled: NIODeadline?
 
     mutating func begin(now: NIODeadline, idle: TimeAmount?, deadline: NIODeadline?) {
-        mode = .exchange(idle: idle, deadline: deadline)
+        self.idle = idle
+        self.deadline = deadline
         lastActivity = now
-    }
-
-    mutating func rest(now: NIODeadline, keep: TimeAmount) {
-        mode = .rest(until: now + keep)
     }
 
     mutating func recordActivity(now: NIODeadline) {
         lastActivity = now
     }
 
-    /// The earliest instant at which ``check(now:isStalled:)`` can return anything but `wait`.
+    /// The earliest instant at which a limit can be reached; nil: never.
     var due: NIODeadline? {
-        switch mode {
-        case .rest(let until): until
-        case .exchange(let idle, let deadline):
-            switch (idle, deadline) {
-            case (let idle?, let deadline?): min(lastActivity + idle, deadline)
-            case (let idle?, nil): lastActivity + idle
-            case (nil, let deadline): deadline
-            }
-        }
+        guard let idle else { return deadline }
+        return deadline.map { min(lastActivity + idle, $0) } ?? lastActivity + idle
     }
 
-    /// - Parameter isStalled: whether the caller causes the silence: it does not read, or has no next piece of the request's
-    ///   body.
-    mutating func check(now: NIODeadline, isStalled: Bool) -> Verdict {
-        switch mode {
-        case .rest(let until):
-            return until <= now ? .restedEnough : .wait
-        case .exchange(let idle, let deadline):
-            if let deadline, deadline <= now { return .late }
-            if isStalled { lastActivity = now }
-            if let idle, lastActivity + idle <= now { return .silent(idle) }
-            return .wait
+    /// The error of an exchange that has reached a limit; nil if it may go on.
+    ///
+    /// - Parameters:
+    ///   - isStalled: whether the caller does not read.
+    ///   - lacksPiece: whether the request waits for the next piece of its body.
+    ///   - isOnlyUploading: whether the response is complete, but not the request.
+    ///   - lastMove: returns when bytes of the request last reached the peer within this time, if some were still on the
+    ///     way. It needs a system call.
+    mutating func error(
+        now: NIODeadline,
+        isStalled: Bool,
+        lacksPiece: Bool,
+        isOnlyUploading: Bool,
+        lastMove: (TimeAmount) -> NIODeadline?
+    ) -> DirectHTTPError? {
+        if let deadline, deadline <= now { return .late }
+        // While the next piece of the request's body is missing, the peer's silence is not an error. After the response it is
+        // one: the source may wait for the end of the response, which waits for the source.
+        if isStalled || lacksPiece && !isOnlyUploading { lastActivity = now }
+        guard let idle, lastActivity + idle <= now else { return nil }
+        if let move = lastMove(idle) {
+            lastActivity = move
+            return nil
         }
+        return lacksPiece && isOnlyUploading ? .sourceSilent(for: idle) : .silent(for: idle)
     }
 }

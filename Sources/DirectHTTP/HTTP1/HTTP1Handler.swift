@@ -49,7 +49,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var hasHeldRead = false
     var sendWaiter: ((Bool) -> Void)?
     var watch = ActivityWatch()
+    /// When the connection closes if it has no exchange until then.
+    private(set) var restEnd = NIODeadline.uptimeNanoseconds(0)
     var timer: Scheduled<Void>?
+    var timerDue: NIODeadline?
     private let bursts = SocketBursts()
     var progress: SendProgress
 
@@ -152,7 +155,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         self.context = context
         // Otherwise NIO closes the socket in the same way when the peer ends its output and after a failed write.
         if !isSecured { try? context.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true) }
-        watch.rest(now: context.eventLoop.now, keep: max(keepIdle, ActivityWatch.firstRest))
+        restEnd = context.eventLoop.now + max(keepIdle, Self.firstRest)
         armTimer(context)
     }
 
@@ -359,7 +362,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private func becomeIdle(_ now: NIODeadline) {
         guard let context else { return }
-        watch.rest(now: now, keep: keepIdle)
+        restEnd = now + keepIdle
         armTimer(context)
         readOn()
         notify(.free(now))

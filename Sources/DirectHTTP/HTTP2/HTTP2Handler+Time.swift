@@ -7,8 +7,8 @@ import NIOCore
 /// The connection's one timer: the idle limits and deadlines of its streams, PINGs, and the idle time of the connection.
 extension HTTP2Handler {
     func becomeIdle(_ context: ChannelHandlerContext) {
-        rest.rest(now: now, keep: keepIdle)
-        arm(rest.due, context)
+        restEnd = now + keepIdle
+        arm(restEnd, context)
     }
 
     func arm(_ due: NIODeadline?, _ context: ChannelHandlerContext) {
@@ -50,30 +50,21 @@ extension HTTP2Handler {
         guard let context else { return }
         let now = context.eventLoop.now
         for stream in streams.values {
-            // While the next piece of the request's body is missing, the peer's silence is not an error. After the response it
-            // is one: the source may wait for the end of the response, which waits for the source.
-            let lacksPiece = waitsForBody(stream)
-            let isExcused = lacksPiece && !stream.isEndHeld
-            switch stream.watch.check(now: now, isStalled: stream.isStalled || isExcused) {
-            case .wait, .restedEnough:
+            let error = stream.watch.error(
+                now: now,
+                isStalled: stream.isStalled,
+                lacksPiece: waitsForBody(stream),
+                isOnlyUploading: stream.isEndHeld
+            ) { progress.move(before: stream.sentMark, within: $0, on: context.channel, now: now) }
+            if let error {
+                connection.reset(stream.id, .cancel)
+                fail(stream.id, error)
+            } else {
                 arm(stream.watch.due, context)
-            case .silent(let limit):
-                // The request, or the end of its body, may still be on the way.
-                if let move = progress.move(before: stream.sentMark, within: limit, on: context.channel, now: now) {
-                    stream.watch.recordActivity(now: move)
-                    arm(stream.watch.due, context)
-                    continue
-                }
-                let isSource = lacksPiece && stream.isEndHeld
-                connection.reset(stream.id, .cancel)
-                fail(stream.id, isSource ? .sourceSilent(for: limit) : .silent(for: limit))
-            case .late:
-                connection.reset(stream.id, .cancel)
-                fail(stream.id, .late)
             }
         }
         if streams.isEmpty {
-            if rest.check(now: now, isStalled: false) == .restedEnough { closeNow() } else { arm(rest.due, context) }
+            if restEnd <= now { closeNow() } else { arm(restEnd, context) }
         } else {
             check(now, context)
             arm(liveness.due, context)

@@ -54,7 +54,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     // MARK: Time
 
     var liveness: PeerLiveness
-    var rest = ActivityWatch()
+    /// When the connection closes if it has no stream until then.
+    var restEnd = NIODeadline.uptimeNanoseconds(0)
     var timer: Scheduled<Void>?
     var timerDue: NIODeadline?
 
@@ -184,8 +185,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         flush(context)
-        rest.rest(now: now, keep: max(keepIdle, ActivityWatch.firstRest))
-        arm(rest.due, context)
+        restEnd = now + max(keepIdle, Self.firstRest)
+        arm(restEnd, context)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

@@ -15,6 +15,11 @@ protocol ConnectionHandler: AnyObject {
     func drain()
 }
 
+extension ConnectionHandler {
+    /// The minimum time that a new connection waits for its first exchange. The task that opened it may run on another thread.
+    static var firstRest: TimeAmount { .seconds(10) }
+}
+
 /// An event that a connection reports to the pool, on the event loop.
 enum ConnectionNotice {
     /// An exchange ended at this time, and the connection can carry another.
