@@ -19,7 +19,6 @@ final class DialRace {
         var attempt: Attempt
         var channel: (any Channel)?
         var handshakeStart: NIODeadline?
-        var secured = Handshake.HandshakeResult(applicationProtocol: "http/1.1")
         /// The plan for the ClientHello. A rejection changes it.
         var ech: ECHPlan
         /// Whether this is the second connection, which answers a proxy's challenge.
@@ -120,7 +119,6 @@ final class DialRace {
             case .wake(let instant):
                 timer?.cancel()
                 timer = loop.assumeIsolated().scheduleTask(deadline: instant) { [self] in send(.timer) }
-            case .win(let index): win(index)
             case .giveUp: giveUp()
             }
         }
@@ -169,8 +167,7 @@ final class DialRace {
             switch result {
             case .success(let secured):
                 guard isUnderWay(index) else { return }
-                candidate.secured = secured
-                send(.ready(index))
+                win(index, secured)
             case .failure(let error):
                 failed(index, with: error)
             }
@@ -233,7 +230,7 @@ final class DialRace {
 
     // MARK: Ends
 
-    private func win(_ index: Int) {
+    private func win(_ index: Int, _ secured: Handshake.HandshakeResult) {
         let candidate = candidates[index]
         guard let channel = candidate.channel else { return }
         candidate.attempt.outcome = .connected
@@ -248,7 +245,7 @@ final class DialRace {
             .success(
                 RaceResult(
                     channel: channel,
-                    secured: candidate.secured,
+                    secured: secured,
                     attempts: attempts,
                     winner: candidate.attempt
                 )

@@ -7,14 +7,13 @@ import NIOCore
 /// The first endpoint is dialled at once, the next after each `stagger` or as soon as one fails. Only TCP connections are raced.
 /// One connected endpoint at a time does its handshake (TLS, or a proxy's CONNECT); the others stay in reserve. If the handshake
 /// fails or takes longer than `handshakeStagger`, the race continues. At `limit`, the oldest attempt ends before the next.
+/// The caller ends the race when a handshake is done.
 struct RacePlan {
     enum Event: Equatable {
         case start
         /// The instant of the last `.wake` has come.
         case timer
         case connected(Int)
-        /// The handshake is done.
-        case ready(Int)
         case failed(Int)
     }
 
@@ -25,8 +24,6 @@ struct RacePlan {
         case handshake(Int)
         /// Send `.timer` at this instant, and cancel the previous timer.
         case wake(NIODeadline)
-        /// This endpoint won; close the others.
-        case win(Int)
         /// All endpoints failed.
         case giveUp
     }
@@ -43,7 +40,6 @@ struct RacePlan {
     private let stagger: TimeAmount
     private let handshakeStagger: TimeAmount
     private var candidates: [CandidateState] = []
-    private var isOver = false
 
     init(count: Int, limit: Int? = nil, stagger: TimeAmount, handshakeStagger: TimeAmount) {
         self.count = count
@@ -53,7 +49,6 @@ struct RacePlan {
     }
 
     mutating func handle(_ event: Event, now: NIODeadline) -> [Action] {
-        guard !isOver else { return [] }
         switch event {
         case .start:
             return dialNext(now: now)
@@ -67,9 +62,6 @@ struct RacePlan {
             }
             candidates[index] = .handshaking(since: now)
             return [.handshake(index), .wake(now + handshakeStagger)]
-        case .ready(let index):
-            isOver = true
-            return [.win(index)]
         case .failed(let index):
             candidates[index] = .failed
             if let since = handshakeStart, now < since + handshakeStagger { return [] }
@@ -91,9 +83,7 @@ struct RacePlan {
 
     private mutating func dialNext(now: NIODeadline) -> [Action] {
         guard candidates.count < count else {
-            guard candidates.allSatisfy({ $0 == .failed }) else { return [] }
-            isOver = true
-            return [.giveUp]
+            return candidates.allSatisfy({ $0 == .failed }) ? [.giveUp] : []
         }
         var actions: [Action] = []
         if candidates.count(where: { $0 != .failed }) >= limit,
