@@ -98,7 +98,9 @@ extension Engine {
             dialer.target.onTunnelHead = exchange.request.options.onTunnelHead
             dialer.target.assumesHTTP2 = configuration.usesHTTP2PriorKnowledge(for: key)
             return try await onLoop { [dialer] () async throws(DirectHTTPError) in
-                let connection = try await open(by: dialer, from: source, epoch: epoch, clock: clock)
+                let connection = try await dial(by: dialer, from: source, clock: clock) { [self] won, info in
+                    self.connection(from: won, info, to: dialer.target, epoch: epoch)
+                }
                 return await send(exchange, on: connection, isReused: false)
             }
         } catch {
@@ -136,17 +138,6 @@ extension Engine {
             let executor = executors[ObjectIdentifier(group.next())] as? any TaskExecutor
         else { return try await body() }
         return try await withTaskExecutorPreference(executor, operation: body)
-    }
-
-    private func open(
-        by dialer: Dialer,
-        from source: some EndpointSource,
-        epoch: Int,
-        clock: ExchangeClock
-    ) async throws(DirectHTTPError) -> Connection {
-        try await dial(by: dialer, from: source, clock: clock) { [self] won, info in
-            connection(from: won, info, to: dialer.target, epoch: epoch)
-        }
     }
 
     /// Resolves the endpoints and returns a dialer for them.
