@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
@@ -8,10 +7,9 @@ import NIOPosix
 /// because old servers never send it. A final response closes the gate permanently.
 final class ContinueGate: Sendable {
     private let decision = OneShot<Bool>()
-    private let refused = NIOLockedValueBox(false)
 
     /// Whether the body is not sent and not read, because the response has come without it.
-    var isRefused: Bool { refused.withLockedValue { $0 } }
+    var isRefused: Bool { if case .success(false)? = decision.result { true } else { false } }
 
     /// Whether a task waits for the decision. For tests.
     var isAwaited: Bool { decision.isAwaited }
@@ -21,11 +19,7 @@ final class ContinueGate: Sendable {
 
     /// Forbids sending the body, because the response has come without it. Returns whether this call made the decision.
     @discardableResult
-    func refuse() -> Bool {
-        guard decision.resolve(.success(false)) else { return false }
-        refused.withLockedValue { $0 = true }
-        return true
-    }
+    func refuse() -> Bool { decision.resolve(.success(false)) }
 
     /// Waits for the decision. Returns false if the server does not want the body or the task was cancelled.
     func mayPass(within limit: Duration) async -> Bool {

@@ -8,7 +8,6 @@ final class OneShot<Value: Sendable>: Sendable {
         case open
         case waiting(UnsafeContinuation<Result<Value, DirectHTTPError>, Never>)
         case known(Result<Value, DirectHTTPError>)
-        case over
     }
 
     /// Guards the result and its waiter.
@@ -16,6 +15,11 @@ final class OneShot<Value: Sendable>: Sendable {
 
     /// Whether a task waits for the result.
     var isAwaited: Bool { state.withLockedValue { if case .waiting = $0 { true } else { false } } }
+
+    /// The result; nil until it is set.
+    var result: Result<Value, DirectHTTPError>? {
+        state.withLockedValue { if case .known(let result) = $0 { result } else { nil } }
+    }
 
     /// Sets the result. Returns false if it was already set.
     @discardableResult
@@ -27,9 +31,9 @@ final class OneShot<Value: Sendable>: Sendable {
                 state = .known(result)
                 return (true, nil)
             case .waiting(let waiter):
-                state = .over
+                state = .known(result)
                 return (true, waiter)
-            case .known, .over:
+            case .known:
                 return (false, nil)
             }
         }
@@ -41,10 +45,7 @@ final class OneShot<Value: Sendable>: Sendable {
     func value(orCancelled why: String) async throws(DirectHTTPError) -> Value {
         let result = await waitCancellably { (waiter: UnsafeContinuation<Result<Value, DirectHTTPError>, Never>) in
             let known = state.withLockedValue { state -> Result<Value, DirectHTTPError>? in
-                if case .known(let result) = state {
-                    state = .over
-                    return result
-                }
+                if case .known(let result) = state { return result }
                 state = .waiting(waiter)
                 return nil
             }
