@@ -45,6 +45,17 @@ final class Exchange: Sendable {
         var receivedBytes: Int64 = 0
         var ending: Ending?
         var observer: (@Sendable (Ending) -> Void)?
+
+        /// The next piece, or a nil piece at the end; nil if nothing is buffered.
+        mutating func take() -> PieceResult? {
+            if let piece = pieces.popFirst() {
+                isBegun = true
+                bufferedBytes -= piece.readableBytes
+                return .success(piece)
+            }
+            if case .success? = end { isRead = true }
+            return end?.map { _ in nil }
+        }
     }
 
     /// How and when an exchange ended.
@@ -183,27 +194,18 @@ final class Exchange: Sendable {
     /// The next piece, or a nil piece at the end; nil if nothing is buffered, and `waiter` is resumed later.
     func takePiece(orWait waiter: UnsafeContinuation<PieceResult, Never>? = nil) -> PieceResult? {
         let (result, carrier) = state.withLockedValue { state -> (PieceResult?, (any ExchangeCarrier)?) in
-            if let piece = state.pieces.popFirst() {
-                state.isBegun = true
-                state.bufferedBytes -= piece.readableBytes
-                guard state.isStalled, state.bufferedBytes <= limits.bufferedBytes / 2 else {
-                    return (.success(piece), nil)
-                }
+            if let result = state.take() {
+                guard state.isStalled, state.bufferedBytes <= limits.bufferedBytes / 2 else { return (result, nil) }
                 state.isStalled = false
-                return (.success(piece), state.carrier)
+                return (result, state.carrier)
             }
-            switch state.end {
-            case .success:
-                state.isRead = true
-                return (.success(nil), nil)
-            case .failure(let error): return (.failure(error), nil)
-            case nil where waiter != nil && state.pieceWaiter != nil:
+            guard let waiter else { return (nil, nil) }
+            guard state.pieceWaiter == nil else {
                 return (.failure(DirectHTTPError(.invalidRequest, "another task is reading the body")), nil)
-            case nil:
-                state.pieceWaiter = waiter ?? state.pieceWaiter
-                if waiter != nil { state.isCallerOnLoop = state.carrier?.isCallerOnLoop ?? false }
-                return (nil, nil)
             }
+            state.pieceWaiter = waiter
+            state.isCallerOnLoop = state.carrier?.isCallerOnLoop ?? false
+            return (nil, nil)
         }
         carrier?.resumeReading(self)
         return result
@@ -234,10 +236,8 @@ final class Exchange: Sendable {
         now: NIODeadline,
         wakes: WakeQueue?
     ) -> Bool {
-        var headWaiter: UnsafeContinuation<HeadResult, Never>?
-        var headResult: HeadResult?
-        var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
-        var piece: PieceResult?
+        var headWake: WakeQueue.Wake?
+        var pieceWake: WakeQueue.Wake?
         var upload: Task<Void, Never>?
         var isLater = false
         var told: (observer: @Sendable (Ending) -> Void, of: Ending)?
@@ -253,32 +253,25 @@ final class Exchange: Sendable {
                     return true
                 }
             }
-            if let head, state.head == nil { headResult = .success(head) }
             for piece in pieces {
                 state.pieces.append(piece)
                 state.bufferedBytes += piece.readableBytes
                 state.receivedBytes += Int64(piece.readableBytes)
             }
+            var headResult = head.map { HeadResult.success($0) }
             if let end {
                 state.end = end
                 upload = state.upload.take()
                 state.carrier = nil
-                if case .failure(let error) = end, state.head == nil, headResult == nil { headResult = .failure(error) }
+                if case .failure(let error) = end { headResult = headResult ?? .failure(error) }
             }
-            if headResult != nil {
+            if state.head == nil, let headResult {
                 state.head = headResult
-                headWaiter = state.headWaiter.take()
+                headWake = state.headWaiter.take().map { .head($0, headResult) }
             }
-            if state.pieceWaiter != nil {
-                if let first = state.pieces.popFirst() {
-                    state.isBegun = true
-                    state.bufferedBytes -= first.readableBytes
-                    piece = .success(first)
-                } else if let end = state.end {
-                    if case .success = end { state.isRead = true }
-                    piece = end.map { _ in nil }
-                }
-                if piece != nil { pieceWaiter = state.pieceWaiter.take() }
+            if let waiter = state.pieceWaiter, let piece = state.take() {
+                state.pieceWaiter = nil
+                pieceWake = .piece(waiter, piece)
             }
             isLater = !state.isCallerOnLoop
             state.isStalled = state.end == nil && state.bufferedBytes >= limits.bufferedBytes
@@ -291,12 +284,12 @@ final class Exchange: Sendable {
         }
         upload?.cancel()
         let queue = isLater ? wakes : nil
-        if let headWaiter, let headResult { Self.wake(.head(headWaiter, headResult), by: queue) }
-        if let pieceWaiter, let piece { Self.wake(.piece(pieceWaiter, piece), by: queue) }
+        if let headWake { Self.resume(headWake, by: queue) }
+        if let pieceWake { Self.resume(pieceWake, by: queue) }
         return wantsMore
     }
 
-    private static func wake(_ wake: WakeQueue.Wake, by queue: WakeQueue?) {
+    private static func resume(_ wake: WakeQueue.Wake, by queue: WakeQueue?) {
         if let queue { queue.append(wake) } else { wake.resume() }
     }
 
