@@ -11,7 +11,11 @@ import Testing
 struct SOCKSHandshakeTests {
     static func handshake(_ host: String = "a.test", user: String? = nil) throws -> SOCKSHandshake {
         let origin = Origin(scheme: .https, host: try Host(host), port: 443)
-        return try SOCKSHandshake(to: origin, user: user, password: user.map { _ in "pw" })
+        let proxy = Origin(scheme: .http, host: try Host("192.0.2.1"), port: 1080)
+        return try SOCKSHandshake(
+            to: origin,
+            by: Proxy(.socks5, origin: proxy, user: user, password: user.map { _ in "pw" })
+        )
     }
 
     @Test("names are sent as names, and addresses as addresses")

@@ -66,7 +66,10 @@ extension Fuzzer {
             seeds: [[5, 0, 5, 0, 0, 1, 1, 2, 3, 4, 0, 80], [5, 2, 1, 0, 5, 0, 0, 3, 2, 65, 66, 0, 80]]
         ) {
             let origin = Origin(scheme: .https, host: try Host("a.test"), port: 443)
-            var handshake = try SOCKSHandshake(to: origin, user: "me", password: "hi")
+            var handshake = try SOCKSHandshake(
+                to: origin,
+                by: Proxy(.socks5, origin: origin, user: "me", password: "hi")
+            )
             for byte in $0 { _ = try handshake.receive(ByteBuffer(bytes: [byte])) }
         },
         Fuzzer("hls", texts: [playlist]) { bytes in try mapped(bytes, as: .hls) },

@@ -52,46 +52,30 @@ final class Handshake {
         switch step {
         case .tls(let tls): secure(tls)
         case .connect(let proxy, let origin):
-            let handshake = ProxyTunnelHandshake(
-                to: origin,
-                proxy: proxy,
-                memory: target.proxies,
-                isAnswering: isAnswering,
-                allowsSurplus: allowsSurplus,
-                onHead: target.onTunnelHead
+            ask(
+                ProxyTunnelHandshake(
+                    to: origin,
+                    proxy: proxy,
+                    memory: target.proxies,
+                    isAnswering: isAnswering,
+                    allowsSurplus: allowsSurplus,
+                    onHead: target.onTunnelHead
+                )
             )
-            add([
-                HandshakeHandler(handshake) { [self] result in stepEnded(with: result.map { secured.surplus = $0 }) }
-            ])
         case .socks(let proxy, let origin):
-            ask(proxy, for: origin)
+            do throws(DirectHTTPError) {
+                ask(try SOCKSHandshake(to: origin, by: proxy, allowsSurplus: allowsSurplus))
+            } catch {
+                stepEnded(with: .failure(error))
+            }
         }
     }
 
     /// Whether bytes after a proxy's answer are the origin's. Before TLS or HTTP, in which the client sends first, they are not.
     private var allowsSurplus: Bool { target.isTunnel && rest.isEmpty }
 
-    private func ask(_ proxy: Proxy, for origin: Origin) {
-        let ended = { [self] (result: Result<ByteBuffer, DirectHTTPError>) in
-            stepEnded(
-                with: result.map { secured.surplus = $0 }.mapError { error in
-                    var error = error
-                    error.message = "the proxy \(proxy) \(error.message)"
-                    return error
-                }
-            )
-        }
-        do throws(DirectHTTPError) {
-            let handshake = try SOCKSHandshake(
-                to: origin,
-                user: proxy.user,
-                password: proxy.password,
-                allowsSurplus: allowsSurplus
-            )
-            add([HandshakeHandler(handshake, done: ended)])
-        } catch {
-            ended(.failure(error))
-        }
+    private func ask<Question: ByteHandshake>(_ question: Question) where Question.Outcome == ByteBuffer {
+        add([HandshakeHandler(question) { [self] result in stepEnded(with: result.map { secured.surplus = $0 }) }])
     }
 
     private func secure(_ step: TLSStep) {

@@ -13,32 +13,25 @@ struct SOCKSHandshake: ByteHandshake {
 
     private let host: Host
     private let port: UInt16
-    private let user: String?
-    private let password: String
+    private let proxy: Proxy
     private let allowsSurplus: Bool
     private var state = State.method
     private var buffer: [UInt8] = []
 
     /// - Parameter allowsSurplus: whether the origin may send first. Its bytes are the outcome.
     /// - Throws: `proxyRefused` if the name, user or password is longer than SOCKS5 allows (255 bytes).
-    init(
-        to origin: Origin,
-        user: String?,
-        password: String?,
-        allowsSurplus: Bool = false
-    ) throws(DirectHTTPError) {
+    init(to origin: Origin, by proxy: Proxy, allowsSurplus: Bool = false) throws(DirectHTTPError) {
         host = origin.host
         port = origin.port
-        self.user = user
-        self.password = password ?? ""
+        self.proxy = proxy
         self.allowsSurplus = allowsSurplus
-        guard host.text.utf8.count <= 255, (user ?? "").utf8.count <= 255, self.password.utf8.count <= 255 else {
-            throw DirectHTTPError(.proxyRefused, "SOCKS5 allows names and passwords of at most 255 bytes")
+        guard [host.text, proxy.user ?? "", proxy.password ?? ""].allSatisfy({ $0.utf8.count <= 255 }) else {
+            throw refused("SOCKS5 allows names and passwords of at most 255 bytes")
         }
     }
 
     /// The client's first message with the supported methods (RFC 1928 §3).
-    func begin() -> ByteBuffer { ByteBuffer(bytes: user == nil ? [5, 1, 0] : [5, 2, 0, 2]) }
+    func begin() -> ByteBuffer { ByteBuffer(bytes: proxy.user == nil ? [5, 1, 0] : [5, 2, 0, 2]) }
 
     /// Handles bytes from the proxy.
     ///
@@ -53,17 +46,18 @@ struct SOCKSHandshake: ByteHandshake {
             case 0:
                 state = .reply
                 return .send(request)
-            case 2 where user != nil:
+            case 2 where proxy.user != nil:
                 state = .authentication
-                let user = Array((user ?? "").utf8)
-                let message = [1, UInt8(user.count)] + user + [UInt8(password.utf8.count)] + Array(password.utf8)
+                let user = Array((proxy.user ?? "").utf8)
+                let password = Array((proxy.password ?? "").utf8)
+                let message = [1, UInt8(user.count)] + user + [UInt8(password.count)] + password
                 return .send(ByteBuffer(bytes: message))
             default:
-                throw .socks(user == nil ? "requires user and password" : "does not accept user and password")
+                throw refused(proxy.user == nil ? "requires user and password" : "does not accept user and password")
             }
         case .authentication:
             guard buffer.count >= 2 else { return .wait }
-            guard try takeAnswer(version: 1) == 0 else { throw .socks("rejected the user or password") }
+            guard try takeAnswer(version: 1) == 0 else { throw refused("rejected the user or password") }
             state = .reply
             return .send(request)
         case .reply:
@@ -72,11 +66,15 @@ struct SOCKSHandshake: ByteHandshake {
     }
 
     func lost(_ cause: (any Error)?) -> DirectHTTPError {
-        DirectHTTPError(.proxyRefused, cause.map { "failed: \($0)" } ?? "closed the connection", underlyingError: cause)
+        refused(cause.map { "failed: \($0)" } ?? "closed the connection", cause)
+    }
+
+    private func refused(_ what: String, _ cause: (any Error)? = nil) -> DirectHTTPError {
+        DirectHTTPError(.proxyRefused, "the proxy \(proxy) \(what)", underlyingError: cause)
     }
 
     private mutating func takeAnswer(version: UInt8) throws(DirectHTTPError) -> UInt8 {
-        guard buffer[0] == version else { throw .socks("is not a SOCKS5 proxy") }
+        guard buffer[0] == version else { throw refused("is not a SOCKS5 proxy") }
         defer { buffer.removeFirst(2) }
         return buffer[1]
     }
@@ -84,20 +82,20 @@ struct SOCKSHandshake: ByteHandshake {
     /// RFC 1928 §6: version, reply, a zero, and the proxy's bound address, which is not used.
     private func readReply() throws(DirectHTTPError) -> HandshakeAction<ByteBuffer> {
         guard let version = buffer.first else { return .wait }
-        guard version == 5 else { throw .socks("is not a SOCKS5 proxy") }
+        guard version == 5 else { throw refused("is not a SOCKS5 proxy") }
         guard buffer.count >= 2 else { return .wait }
-        guard buffer[1] == 0 else { throw .socks(Self.reason(buffer[1])) }
+        guard buffer[1] == 0 else { throw refused(Self.reason(buffer[1])) }
         guard buffer.count >= 5 else { return .wait }
         let length: Int
         switch buffer[3] {
         case 1: length = 4 + 4 + 2
         case 3: length = 4 + 1 + Int(buffer[4]) + 2
         case 4: length = 4 + 16 + 2
-        default: throw .socks("answered with a malformed address")
+        default: throw refused("answered with a malformed address")
         }
         guard buffer.count >= length else { return .wait }
         // In TLS and HTTP the client sends first, so bytes that arrive now are not from the origin. A tunnel may carry anything.
-        guard buffer.count == length || allowsSurplus else { throw .socks("sent bytes before the tunnel was used") }
+        guard buffer.count == length || allowsSurplus else { throw refused("sent bytes before the tunnel was used") }
         return .done(ByteBuffer(bytes: buffer.dropFirst(length)))
     }
 
@@ -124,8 +122,4 @@ struct SOCKSHandshake: ByteHandshake {
         default: "answered \(code)"
         }
     }
-}
-
-extension DirectHTTPError {
-    fileprivate static func socks(_ what: String) -> DirectHTTPError { DirectHTTPError(.proxyRefused, what) }
 }
