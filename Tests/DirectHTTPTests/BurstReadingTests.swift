@@ -81,9 +81,7 @@ struct BurstReadingTests {
         var bursts = BurstReading()
         for arrival in testCase.arrivals {
             let now = NIODeadline.uptimeNanoseconds(UInt64(arrival.time) * 1_000_000)
-            let before = bursts.isOn
-            let change = bursts.received(arrival.bytes, rest: arrival.rest, now: now)
-            #expect(change == (bursts.isOn == before ? nil : bursts.isOn ? .begin : .end))
+            bursts.received(arrival.bytes, rest: arrival.rest, now: now)
         }
         #expect(bursts.isOn == testCase.isOn)
     }
@@ -92,11 +90,13 @@ struct BurstReadingTests {
     func ends() {
         var bursts = BurstReading()
         let now = NIODeadline.uptimeNanoseconds(1_000_000)
-        #expect(bursts.received(BurstReading.threshold, rest: 1 << 30, now: now) == .begin)
-        #expect(bursts.received(BurstReading.threshold, rest: 1 << 30, now: now) == nil)
-        #expect(bursts.check() == nil)
-        #expect(bursts.received(BurstReading.threshold - 1, rest: 1 << 30, now: now) == nil)
-        #expect(bursts.check() == .end)
+        bursts.received(BurstReading.threshold, rest: 1 << 30, now: now)
+        #expect(bursts.isOn)
+        bursts.received(BurstReading.threshold, rest: 1 << 30, now: now)
+        bursts.check()
+        #expect(bursts.isOn)
+        bursts.received(BurstReading.threshold - 1, rest: 1 << 30, now: now)
+        bursts.check()
         #expect(!bursts.isOn)
     }
 
@@ -106,8 +106,8 @@ struct BurstReadingTests {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(to: SocketAddress(try #require(origin.endpoints.first))).get()
         let lowWater = ChannelOptions.socketOption(NIOBSDSocket.Option(rawValue: SO_RCVLOWAT))
-        for (change, bytes) in [(BurstReading.Change.begin, BurstReading.size), (.end, 1)] {
-            try await channel.eventLoop.submit { SocketBursts.apply(change, to: channel) }.get()
+        for (isOn, bytes) in [(true, BurstReading.size), (false, 1)] {
+            try await channel.eventLoop.submit { SocketBursts.setBursts(isOn, on: channel) }.get()
             #expect(try await channel.getOption(lowWater).get() == .init(bytes))
         }
         try await channel.close()

@@ -8,14 +8,6 @@ import NIOCore
 /// Measured side by side with bodies of 32 MB on loopback: 5 to 15 % less CPU time, over TLS 16 % more bodies a second. Bodies
 /// of 100 KB gain nothing.
 struct BurstReading {
-    /// A change to how the socket is read.
-    enum Change: Equatable {
-        /// Read only when ``size`` bytes are there, and call ``check()`` after each ``period``.
-        case begin
-        /// Read normally again.
-        case end
-    }
-
     static let size = 256 * 1024
     /// The time between two checks of the rate, and so the longest time that the kernel may hold bytes back.
     static let period = TimeAmount.milliseconds(10)
@@ -27,6 +19,7 @@ struct BurstReading {
     /// Whether a buffer limit has room for two bursts: one is read while the reader takes the other.
     static func fits(_ bufferedBytes: Int) -> Bool { bufferedBytes >= 2 * size }
 
+    /// Whether to read only when ``size`` bytes are there, and to call ``check()`` after each ``period``.
     private(set) var isOn = false
     private var count = 0
     private var since = NIODeadline.uptimeNanoseconds(0)
@@ -34,34 +27,24 @@ struct BurstReading {
     /// Records bytes of a body.
     ///
     /// - Parameter rest: how many bytes are still to come; nil if unknown, which turns bursts off.
-    mutating func received(_ bytes: Int, rest: @autoclosure () -> Int64?, now: NIODeadline) -> Change? {
-        guard bytes >= Self.smallest || isOn else { return nil }
+    mutating func received(_ bytes: Int, rest: @autoclosure () -> Int64?, now: NIODeadline) {
+        guard bytes >= Self.smallest || isOn else { return }
         // Twice the size, because TLS may already hold some of these bytes.
-        guard let rest = rest(), rest >= 2 * Int64(Self.size) else { return end() }
+        guard let rest = rest(), rest >= 2 * Int64(Self.size) else {
+            (isOn, count) = (false, 0)
+            return
+        }
         if !isOn, now - since > Self.period {
             since = now
             count = 0
         }
         count += bytes
-        guard !isOn, count >= Self.threshold else { return nil }
-        isOn = true
-        count = 0
-        return .begin
+        if !isOn, count >= Self.threshold { (isOn, count) = (true, 0) }
     }
 
     /// Ends a period.
-    mutating func check() -> Change? {
-        guard count < Self.threshold else {
-            count = 0
-            return nil
-        }
-        return end()
-    }
-
-    private mutating func end() -> Change? {
+    mutating func check() {
+        isOn = count >= Self.threshold
         count = 0
-        guard isOn else { return nil }
-        isOn = false
-        return .end
     }
 }

@@ -10,37 +10,38 @@ final class SocketBursts {
 
     /// Records bytes of a body.
     func received(_ bytes: Int, rest: @autoclosure () -> Int64?, now: NIODeadline, _ context: ChannelHandlerContext) {
-        guard let change = reading.received(bytes, rest: rest(), now: now) else { return }
-        make(change, on: context.channel)
+        let wasOn = reading.isOn
+        reading.received(bytes, rest: rest(), now: now)
+        if reading.isOn != wasOn { change(context.channel) }
     }
 
     func stop() { check?.cancel() }
 
-    private func make(_ change: BurstReading.Change, on channel: any Channel) {
-        Self.apply(change, to: channel)
+    private func change(_ channel: any Channel) {
+        Self.setBursts(reading.isOn, on: channel)
         check?.cancel()
-        if change == .begin { planCheck(channel) }
+        if reading.isOn { planCheck(channel) }
     }
 
     private func planCheck(_ channel: any Channel) {
         check = channel.eventLoop.assumeIsolated().scheduleTask(in: BurstReading.period) { [weak self] in
             guard let self else { return }
-            if let change = reading.check() { make(change, on: channel) } else { planCheck(channel) }
+            reading.check()
+            if reading.isOn { planCheck(channel) } else { change(channel) }
         }
     }
 
-    static func apply(_ change: BurstReading.Change, to channel: any Channel) {
+    static func setBursts(_ isOn: Bool, on channel: any Channel) {
         guard let options = channel.syncOptions else { return }
         let lowWater = ChannelOptions.socketOption(NIOBSDSocket.Option(rawValue: SO_RCVLOWAT))
         let size = BurstReading.size
-        switch change {
-        case .begin:
+        if isOn {
             try? options.setOption(lowWater, value: .init(size))
             // Two buffers alternate. More would not stay in the processor's cache.
             try? options.setOption(.maxMessagesPerRead, value: 2)
             let buffers = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: size, maximum: size)
             try? options.setOption(.recvAllocator, value: buffers)
-        case .end:
+        } else {
             try? options.setOption(lowWater, value: 1)
             try? options.setOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator())
             // The channel caches as many buffers as it reads at a time. Setting 1 frees all large buffers but one.
