@@ -175,19 +175,23 @@ struct ChurnTests {
 
         mutating func take(_ wakes: [Pool.Wake], _ origin: Int) {
             for wake in wakes {
-                let id: Int
-                switch wake {
-                case .reuse(let waiter, let line):
-                    id = waiter
-                    #expect(!lent.contains { $0.line === line })
-                    lent.append((origin, line))
-                case .open(let waiter):
-                    id = waiter
-                    openings.append(origin)
-                }
-                let place = waiting.firstIndex { $0.waiter == id && $0.origin == origin }
+                take(wake.lease, origin)
+                let place = waiting.firstIndex { $0.waiter == wake.waiter && $0.origin == origin }
                 #expect(place != nil, "woken twice, or after it left")
                 if let place { waiting.remove(at: place) }
+            }
+        }
+
+        mutating func take(_ lease: Pool.Lease, _ origin: Int) {
+            switch lease {
+            case .reuse(let line):
+                #expect(!lent.contains { $0.line === line })
+                lent.append((origin, line))
+            case .open: openings.append(origin)
+            case .wait(let waiter): waiting.append((origin, waiter))
+            case .full:
+                let waiters = waiting.count { $0.origin == origin }
+                #expect(waiters == 5)
             }
         }
     }
@@ -207,14 +211,7 @@ struct ChurnTests {
                     mayShare: false,
                     isPreferred: { _ in true }
                 )
-                switch lease {
-                case .reuse(let line):
-                    #expect(!play.lent.contains { $0.line === line })
-                    play.lent.append((origin, line))
-                case .open: play.openings.append(origin)
-                case .wait(let waiter): play.waiting.append((origin, waiter))
-                case .full: #expect(play.waiting.count { $0.origin == origin } == 5)
-                }
+                play.take(lease, origin)
             case 4, 5:
                 guard !play.openings.isEmpty else { break }
                 let opened = play.openings.remove(at: Int.random(in: 0..<play.openings.count, using: &random))

@@ -50,16 +50,11 @@ final class ConnectionPool: Sendable {
         /// Removes the woken waiters and returns them with their results.
         mutating func take(_ wakes: [State.Wake]) -> [(Waiter, Turn)] {
             wakes.compactMap { wake in
-                let (id, turn): (State.WaiterID, Turn) =
-                    switch wake {
-                    case .reuse(let waiter, let connection): (waiter, .success(.reuse(connection)))
-                    case .open(let waiter): (waiter, .success(.open))
-                    }
-                guard let waiter = waiters.removeValue(forKey: id) else {
-                    early[id] = turn
+                guard let waiter = waiters.removeValue(forKey: wake.waiter) else {
+                    early[wake.waiter] = .success(wake.lease)
                     return nil
                 }
-                return (waiter, turn)
+                return (waiter, .success(wake.lease))
             }
         }
     }

@@ -20,10 +20,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     }
 
     /// Tells a waiter to use a connection or to open one.
-    enum Wake {
-        case reuse(WaiterID, Connection)
-        case open(WaiterID)
-    }
+    typealias Wake = (waiter: WaiterID, lease: Lease)
 
     /// A connection that is lent to several callers.
     private struct SharedConnection: Sendable {
@@ -84,14 +81,14 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
             for index in shared.indices {
                 while shared[index].lent < shared[index].capacity, let waiter = waiters.popFirst() {
                     shared[index].lent += 1
-                    wakes.append(.reuse(waiter, shared[index].connection))
+                    wakes.append((waiter: waiter, lease: .reuse(shared[index].connection)))
                 }
             }
             // If connections may be shared, open one at a time; otherwise as many as there is room for.
             while count < limit, shares == false || opening == 0, let waiter = waiters.popFirst() {
                 busy += 1
                 opening += 1
-                wakes.append(.open(waiter))
+                wakes.append((waiter: waiter, lease: .open))
             }
             return wakes
         }
@@ -199,7 +196,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
             }
             // A withdrawn shared connection finishes its exchanges and accepts no more.
             if isShared { return ([], true) }
-            if let waiter = origin.waiters.popFirst() { return ([.reuse(waiter, connection)], true) }
+            if let waiter = origin.waiters.popFirst() { return ([(waiter: waiter, lease: .reuse(connection))], true) }
             // A connection that is not kept counts as busy until it reports that it is closed.
             guard hasRoom else { return ([], false) }
             origin.busy -= 1

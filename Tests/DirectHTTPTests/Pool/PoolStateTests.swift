@@ -19,7 +19,10 @@ struct PoolStateTests {
     }
 
     private func lease(_ pool: inout Pool, fresh: Bool = false, isAvoided: ((Line) -> Bool)? = nil) -> String {
-        let lease = pool.lease("a", fresh: fresh, mayShare: true, isPreferred: { _ in true }, isAvoided: isAvoided)
+        text(pool.lease("a", fresh: fresh, mayShare: true, isPreferred: { _ in true }, isAvoided: isAvoided))
+    }
+
+    private func text(_ lease: Pool.Lease) -> String {
         switch lease {
         case .reuse: return "reuse"
         case .open: return "open"
@@ -29,12 +32,7 @@ struct PoolStateTests {
     }
 
     private func texts(_ wakes: [Pool.Wake]) -> [String] {
-        wakes.map { wake in
-            switch wake {
-            case .reuse(let waiter, _): "reuse \(waiter)"
-            case .open(let waiter): "open \(waiter)"
-            }
-        }
+        wakes.map { "\(text($0.lease)) \($0.waiter)" }
     }
 
     @Test("a withdrawn shared connection is not lent again when its requests return it")
