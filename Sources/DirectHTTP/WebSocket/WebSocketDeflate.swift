@@ -12,8 +12,6 @@ final class WebSocketDeflate {
         var serverForgets = false
         /// `client_no_context_takeover`: the client does so.
         var clientForgets = false
-        /// The size of the server's window, as a power of two.
-        var serverWindowBits = 15
 
         /// The offered extension. It does not include a smaller client window: zlib does not support windows of 8 bits.
         static let offer = "permessage-deflate"
@@ -30,9 +28,9 @@ final class WebSocketDeflate {
                 case ("server_no_context_takeover", 1): serverForgets = true
                 case ("client_no_context_takeover", 1): clientForgets = true
                 case ("server_max_window_bits", 2):
+                    // The size is not used: a window larger than the server's can decode its data too.
                     let digits = pair[1].filter { $0 != "\"" }
                     guard let bits = Int(digits), (8...15).contains(bits), digits.first != "0" else { return nil }
-                    serverWindowBits = bits
                 default: return nil
                 }
             }
@@ -64,7 +62,7 @@ final class WebSocketDeflate {
     /// Decompresses a message in pieces of bounded size.
     func decompress(_ message: ByteBuffer) throws(WebSocketViolation) -> ByteBuffer {
         if !canInflate {
-            // Raw deflate without a zlib header. A window larger than the server's can decode its data too.
+            // Raw deflate without a zlib header, with the largest window.
             guard CZlib_inflateInit2(&inflating, -15) == Z_OK else { throw Self.noMemory }
             canInflate = true
         }
