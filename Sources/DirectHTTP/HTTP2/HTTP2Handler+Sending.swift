@@ -27,7 +27,7 @@ extension HTTP2Handler {
 
     /// Writes the buffered frames at the end of this event loop turn, so that requests of several tasks share one write.
     func planFlush(_ context: ChannelHandlerContext) {
-        guard !isReading, !isFlushPlanned, connection.out.readableBytes > 0 else { return }
+        guard readTime == nil, !isFlushPlanned, connection.out.readableBytes > 0 else { return }
         isFlushPlanned = true
         context.eventLoop.executeAfterJobs { [self] in
             isFlushPlanned = false

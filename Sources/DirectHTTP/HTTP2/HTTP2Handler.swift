@@ -39,9 +39,9 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     /// The streams with data to deliver at the end of this read.
     var touched: [HTTP2Stream] = []
-    var isReading = false
-    /// The time of the current read. Cached because reading the clock costs more than most of the work of a delivery.
-    private var readTime: NIODeadline?
+    /// The time of the current read; nil outside of one. Cached because reading the clock costs more than most of the work of a
+    /// delivery.
+    private(set) var readTime: NIODeadline?
     var now: NIODeadline { readTime ?? context?.eventLoop.now ?? .now() }
     private let bursts = SocketBursts()
 
@@ -196,7 +196,6 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        isReading = true
         let now = context.eventLoop.now
         readTime = now
         liveness.recordReceived(now: now)
@@ -214,7 +213,6 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        isReading = false
         deliverTouched()
         readTime = nil
         sendQueued(context)
