@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
 import NIOConcurrencyHelpers
 import NIOCore
 import Names
@@ -45,10 +44,8 @@ final class DialRace {
     private var timer: Scheduled<Void>?
     private var limit: Scheduled<Void>?
     private var isOver = false
-    /// The response of the last proxy that refused.
-    private var refusal: HTTPResponse?
-    /// Whether the body of ``refusal`` is malformed.
-    private var isRefusalBroken = false
+    /// The error of the last proxy that refused with a response.
+    private var refusal: DirectHTTPError?
 
     /// - Parameters:
     ///   - earlier: the attempts of earlier races for the same connection. They are part of the result and of the errors.
@@ -194,7 +191,7 @@ final class DialRace {
             case .fail(let reason): error.message = reason
             }
         }
-        if let response = error.response { (refusal, isRefusalBroken) = (response, error.hasBrokenBody) }
+        if error.response != nil { refusal = error }
         close(candidate, for: .failed(error.code, error.message))
         send(.failed(index))
     }
@@ -267,7 +264,9 @@ final class DialRace {
         let place = code == .proxyRefused ? "\(target.key.origin)" : self.place
         let message = "cannot connect to \(place): \(list)\(remedy)"
         var error = DirectHTTPError(code, message, attempts: attempts)
-        if code == .proxyRefused { (error.response, error.hasBrokenBody) = (refusal, isRefusalBroken) }
+        if code == .proxyRefused, let refusal {
+            (error.response, error.hasBrokenBody) = (refusal.response, refusal.hasBrokenBody)
+        }
         finish(.failure(error))
     }
 
