@@ -118,7 +118,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         set { values.echRejection = newValue }
     }
 
-    /// Whether the connection was lost before the first byte of a response. False if ``isUnprocessed`` is true.
+    /// Whether the connection was lost before the first byte of a response, so that an idempotent request may be sent again
+    /// (RFC 9110 §9.2.2). False if ``isUnprocessed`` is true.
     var isBeforeResponse = false
     /// Whether the peer reported that it did not process the request.
     var isUnprocessed = false

@@ -7,11 +7,6 @@ import NIOSSL
 
 // Errors shared by HTTP/1.1 and HTTP/2.
 extension DirectHTTPError {
-    /// The connection was lost before the response. An idempotent request may be sent again (RFC 9110 §9.2.2).
-    static func lostBeforeResponse(_ message: String, _ cause: (any Error)? = nil) -> DirectHTTPError {
-        DirectHTTPError(.connectionLost, message, underlyingError: cause).with(\.isBeforeResponse)
-    }
-
     /// The peer did not process the request. A request of any method may be sent again (RFC 9113 §8.7).
     static func unprocessed(_ message: String) -> DirectHTTPError {
         DirectHTTPError(.streamReset, message).with(\.isUnprocessed)

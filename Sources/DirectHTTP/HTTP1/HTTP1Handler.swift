@@ -235,9 +235,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 }
             } catch {
                 reportBrokenHead()
-                var isLoss = false
-                if case .endedEarly = error { isLoss = !hasReadResponse }
-                pendingEnd = .failure(isLoss ? .lostBeforeResponse(error.message) : .unreadable(error))
+                var failure = DirectHTTPError.unreadable(error)
+                failure.isBeforeResponse = failure.code == .connectionLost && !hasReadResponse
+                pendingEnd = .failure(failure)
             }
         }
         keepAlive = false
