@@ -53,7 +53,7 @@ public struct PreparedRequest: Sendable {
     /// must not block. Default nil.
     public var onHead: (@Sendable (ReceivedHead) -> Void)?
 
-    /// The role of the request in a hedge; nil if there is none.
+    /// The endpoints that the request avoids, and where its own is recorded; nil if neither.
     package var hedgeSide: HedgeSide? {
         get { parts.value.hedgeSide }
         set { change { $0.hedgeSide = newValue } }
