@@ -27,7 +27,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     private init(_ bytes: ByteBuffer) {
-        source = .bytes(NIOLockedValueBox(StoredBody(rest: bytes)))
+        source = .bytes(NIOLockedValueBox<ByteBuffer?>(bytes))
         codings = []
     }
 
@@ -148,8 +148,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
 private enum Source: Sendable {
     case exchange(BodyOwner)
-    /// A body in memory.
-    case bytes(NIOLockedValueBox<StoredBody>)
+    /// The rest of a body in memory; nil after a reader got the end.
+    case bytes(NIOLockedValueBox<ByteBuffer?>)
 
     /// The exchange that receives the body; nil for a body in memory.
     var exchange: Exchange? { if case .exchange(let owner) = self { owner.exchange } else { nil } }
@@ -165,7 +165,15 @@ private enum Source: Sendable {
         case .exchange(let owner):
             return owner.exchange.takePiece()
         case .bytes(let body):
-            return .success(body.withLockedValue { $0.take() })
+            let piece = body.withLockedValue { rest -> ByteBuffer? in
+                guard let piece = rest, piece.readableBytes > 0 else {
+                    rest = nil
+                    return nil
+                }
+                rest = ByteBuffer()
+                return piece
+            }
+            return .success(piece)
         }
     }
 
@@ -173,7 +181,7 @@ private enum Source: Sendable {
     var isRead: Bool {
         switch self {
         case .exchange(let owner): owner.exchange.isRead
-        case .bytes(let body): body.withLockedValue { $0.isRead }
+        case .bytes(let body): body.withLockedValue { $0 == nil }
         }
     }
 
@@ -184,29 +192,9 @@ private enum Source: Sendable {
             owner.exchange.cancel()
             owner.exchange.markRead()
         case .bytes(let body):
-            body.withLockedValue { $0.markRead() }
+            body.withLockedValue { $0 = nil }
         }
     }
-}
-
-private struct StoredBody: Sendable {
-    /// The bytes that were not read.
-    var rest: ByteBuffer
-    /// Whether a reader got the end.
-    private(set) var isRead = false
-
-    init(rest: ByteBuffer) { self.rest = rest }
-
-    mutating func take() -> ByteBuffer? {
-        guard rest.readableBytes > 0 else {
-            isRead = true
-            return nil
-        }
-        defer { rest = ByteBuffer() }
-        return rest
-    }
-
-    mutating func markRead() { (rest, isRead) = (ByteBuffer(), true) }
 }
 
 /// Cancels the exchange when the last reference to its body is gone.
