@@ -11,7 +11,7 @@ enum FileBody {
 
     /// The size of a readable regular file.
     static func length(of path: String) throws(DirectHTTPError) -> Int64 {
-        let descriptor = try open(path)
+        let descriptor = try Self.descriptor(of: path)
         defer { _ = close(descriptor) }
         let kind = FileKind(descriptor: descriptor)
         guard kind != .none else { throw failed(path, "cannot be examined") }
@@ -24,7 +24,7 @@ enum FileBody {
     /// Passes the file to `body` piece by piece, until `length` bytes or the end of the file.
     static func forEachPiece(of path: String, length: Int64, _ body: (ByteBuffer) async throws -> Void) async throws {
         let pool = NIOThreadPool.singleton
-        let descriptor = try await pool.runIfActive { try open(path) }
+        let descriptor = try await pool.runIfActive { try Self.descriptor(of: path) }
         defer { _ = close(descriptor) }
         var offset: Int64 = 0
         while offset < length {
@@ -45,8 +45,9 @@ enum FileBody {
         }
     }
 
-    private static func open(_ path: String) throws(DirectHTTPError) -> CInt {
-        let descriptor = sysOpen(path)
+    private static func descriptor(of path: String) throws(DirectHTTPError) -> CInt {
+        // Without O_NONBLOCK, opening a FIFO would wait for a writer. The flag does not affect regular files.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failed(path, "cannot be opened") }
         return descriptor
     }
@@ -59,9 +60,4 @@ enum FileBody {
             underlyingError: cause
         )
     }
-}
-
-private func sysOpen(_ path: String) -> CInt {
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer. The flag does not affect regular files.
-    open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 }
