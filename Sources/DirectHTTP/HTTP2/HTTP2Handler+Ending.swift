@@ -86,17 +86,13 @@ extension HTTP2Handler {
 
     /// Fails the streams after `last`, which were not processed (RFC 9113 §6.8).
     func refuse(after last: UInt32, _ code: HTTP2ErrorCode) {
-        if !isDraining {
-            isDraining = true
-            notify(.draining)
-        }
         if code != .noError { goAwayError = code }
         var error = DirectHTTPError.unprocessed("the server is going away: \(code)")
         error.requiresHTTP11 = code == .http11Required
         // Also for a request that was given this connection before it is closed.
         if error.requiresHTTP11 || connectionError == nil { connectionError = error }
+        drain()
         for id in streams.keys where id > last { fail(id, error, isByServer: true) }
-        if streams.isEmpty { closeNow() }
     }
 
     func remove(_ stream: HTTP2Stream) {

@@ -28,7 +28,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     var connection: HTTP2Connection
     var streams: [UInt32: HTTP2Stream] = [:]
     var ids: [ObjectIdentifier: UInt32] = [:]
-    var isDraining = false
+    private(set) var isDraining = false
     var hasSaidGoAway = false
     /// The error of the server's GOAWAY, which tells why the server then closes the connection; nil without an error.
     var goAwayError: HTTP2ErrorCode?
