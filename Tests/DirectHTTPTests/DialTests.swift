@@ -111,20 +111,19 @@ struct DialTests {
         let engine = Engine()
         let (kept, keep) = AsyncStream.makeStream(of: Bool.self)
         let dialed = loop.makePromise(of: Void.self)
-        let bound = NIOLoopBoundBox<(waiting: () -> Waiting?, dial: ChannelDial?)?>.makeEmptyBox(
-            valueType: (waiting: () -> Waiting?, dial: ChannelDial?).self,
+        let bound = NIOLoopBoundBox<(waiting: () -> Waiting?, dial: DialRace?)?>.makeEmptyBox(
+            valueType: (waiting: () -> Waiting?, dial: DialRace?).self,
             eventLoop: loop
         )
         loop.execute {
             let waiting = Waiting()
-            let dial = ChannelDial(
+            let dial = engine.race(
                 to: EndpointList([endpoint]),
                 for: Origin(scheme: .http, host: Host(endpoint.address), port: endpoint.port),
                 route: .direct,
                 on: loop,
                 settings: DialSettings(),
                 tls: TLSSettings(),
-                engine: engine,
                 isTunnel: false,
                 attempted: { _ in }
             ) { result in
@@ -134,7 +133,7 @@ struct DialTests {
                 dialed.succeed()
             }
             bound.value = ({ [weak waiting] in waiting }, dial)
-            dial.start()
+            dial?.start()
         }
         try await dialed.futureResult.get()
         // The dial's own work ends after some turns of the loop; its handshake stagger is two seconds.

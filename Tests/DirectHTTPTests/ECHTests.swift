@@ -261,20 +261,20 @@ struct ECHTests {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let dialed = loop.makePromise(of: Void.self)
         loop.execute {
-            ChannelDial(
+            let dial = site.engine.race(
                 to: list,
                 for: origin,
                 route: .direct,
                 on: loop,
                 settings: DialSettings(),
                 tls: site.tls(),
-                engine: site.engine,
                 isTunnel: false,
                 attempted: { _ in }
             ) { result in
                 if case .success(let won) = result { won.channel.close(promise: nil) }
                 dialed.completeWith(result.map { _ in }.mapError { $0 as any Error })
-            }.start()
+            }
+            dial?.start()
         }
         try await dialed.futureResult.get()
         let offered = try ECHConfigList(site.keys.configurations)

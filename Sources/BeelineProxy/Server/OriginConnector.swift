@@ -45,7 +45,7 @@ final class OriginConnector {
     private let epoch: Int
     private var done: ((Result<Connection, Refusal>) -> Void)?
     private var task: Task<Void, Never>?
-    private var dial: ChannelDial?
+    private var dial: DialRace?
     /// The failure of all endpoints of the first list, while waiting for another list.
     private var firstFailure: Refusal?
 
@@ -130,7 +130,7 @@ final class OriginConnector {
         var settings = server.client.configuration.engine.dial
         let attempts = server.beginDial(to: min(list.endpoints.count, settings.maxAttempts))
         settings.maxConcurrentAttempts = attempts
-        let dial = ChannelDial(
+        let dial = server.client.engine.race(
             to: list,
             for: origin,
             after: earlier,
@@ -138,7 +138,6 @@ final class OriginConnector {
             on: server.loop,
             settings: settings,
             tls: server.client.configuration.tls,
-            engine: server.client.engine,
             isTunnel: isTunnel,
             attempted: { [source, origin] in source.attempted($0, for: origin) },
             done: { [self] result in
@@ -161,10 +160,10 @@ final class OriginConnector {
             }
         )
         self.dial = dial
-        dial.start()
+        dial?.start()
     }
 
-    private func connected(_ dialed: ChannelDial.DialResult) {
+    private func connected(_ dialed: DialedChannel) {
         do {
             let wire = try server.wire(on: dialed.channel, halfCloses: dialed.halfCloses)
             wire.epoch = epoch

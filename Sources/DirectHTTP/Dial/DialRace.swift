@@ -5,7 +5,7 @@ import NIOCore
 import Names
 
 /// Runs a ``RacePlan`` on one event loop. It ends exactly once and closes all sockets but the winner's.
-final class DialRace {
+package final class DialRace {
     /// The result of a race: a connected and secured channel, and all attempts.
     struct RaceResult {
         var channel: any Channel
@@ -84,7 +84,7 @@ final class DialRace {
         )
     }
 
-    func start() {
+    package func start() {
         if let deadline {
             // Dial no endpoint, so that none counts as failed.
             guard deadline > loop.now else {
@@ -95,10 +95,11 @@ final class DialRace {
         perform(plan.handle(.start, now: loop.now))
     }
 
-    /// Ends the race because its time is over.
-    func expire() { end(with: .connectTimeout, "no connection to \(place) in time") }
+    /// Ends the race because its time is over, with code `connectTimeout`, unless it has ended.
+    package func expire() { end(with: .connectTimeout, "no connection to \(place) in time") }
 
-    func cancel() { end(with: .cancelled, "connecting to \(target.key.origin) was cancelled") }
+    /// Ends the race with code `cancelled`, unless it has ended.
+    package func cancel() { end(with: .cancelled, "connecting to \(target.key.origin) was cancelled") }
 
     private func send(_ event: RacePlan.Event) {
         guard !isOver else { return }
