@@ -244,6 +244,17 @@ struct TLSTests {
         await origin.stop()
     }
 
+    @Test("a server's certificate may have an Ed25519 or P-521 key", arguments: [TestKeyKind.ed25519, .p521])
+    func kindsOfKeys(kind: TestKeyKind) async throws {
+        let authority = try TestAuthority()
+        let certificate = try authority.certificate(for: ["a.test"], key: kind)
+        let origin = try await LoopbackOrigin.start(tls: ServerTLS(certificate)) { _ in .text("ok") }
+        let engine = Engine()
+        #expect(try await get(origin, tls: settings(authority), engine: engine) == "ok")
+        await engine.shutDown()
+        await origin.stop()
+    }
+
     @Test("an error for an unreadable identity or root names the part, the file and the remedy")
     func unreadableFiles() async throws {
         let authority = try TestAuthority()

@@ -22,7 +22,7 @@ import Foundation
 /// let impostor = try TestAuthority()                // the client does not trust this one
 /// ```
 ///
-/// Keys are P-256. Creating an authority or a certificate takes well under a millisecond.
+/// Keys are P-256, unless another kind is requested. Creating an authority or a certificate takes well under a millisecond.
 public final class TestAuthority: Sendable {
     /// The root certificate in PEM, for clients that read a file (`--cacert`).
     public let rootPEM: String
@@ -61,7 +61,18 @@ public final class TestAuthority: Sendable {
     ///
     /// - Throws: The error of the certificate library, for a name that a certificate cannot have.
     public func certificate(for names: [String], flaw: CertificateFlaw = .none) throws -> TestCertificate {
-        let key = P256.Signing.PrivateKey()
+        try certificate(for: names, flaw: flaw, key: .p256)
+    }
+
+    /// Signs a certificate with a key of the given kind for an array of server names.
+    ///
+    /// - Throws: The error of the certificate library, for a name that a certificate cannot have.
+    package func certificate(
+        for names: [String],
+        flaw: CertificateFlaw = .none,
+        key kind: TestKeyKind
+    ) throws -> TestCertificate {
+        let key = kind.makeKey()
         let subject = try DistinguishedName { CommonName(names.first ?? "no name") }
         let now = Date()
         let day: Double = 86_400
@@ -77,7 +88,7 @@ public final class TestAuthority: Sendable {
         let certificate = try Certificate(
             version: .v3,
             serialNumber: Certificate.SerialNumber(),
-            publicKey: Certificate.PublicKey(key.publicKey),
+            publicKey: key.publicKey,
             notValidBefore: validity.0,
             notValidAfter: validity.1,
             issuer: selfSigned ? subject : issuer.subject,
@@ -88,7 +99,7 @@ public final class TestAuthority: Sendable {
                 try ExtendedKeyUsage([.serverAuth, .clientAuth])
                 SubjectAlternativeNames(names.map(Self.alternativeName))
             },
-            issuerPrivateKey: Certificate.PrivateKey(selfSigned ? key : issuer.key)
+            issuerPrivateKey: selfSigned ? key : Certificate.PrivateKey(issuer.key)
         )
         return try TestCertificate(names: names, certificate: certificate, key: key)
     }

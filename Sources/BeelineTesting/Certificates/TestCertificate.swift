@@ -26,13 +26,13 @@ public struct TestCertificate: Sendable {
     /// The SHA-256 hash of the DER-encoded public key (SubjectPublicKeyInfo), as used in pins (RFC 7469 §2.4).
     package let publicKeyHash: [UInt8]
 
-    init(names: [String], certificate: Certificate, key: P256.Signing.PrivateKey) throws {
+    init(names: [String], certificate: Certificate, key: Certificate.PrivateKey) throws {
         self.names = names
         chainPEM = try certificate.serializeAsPEM().pemString + "\n"
-        keyPEM = key.pemRepresentation + "\n"
+        keyPEM = try key.serializeAsPEM().pemString + "\n"
         chain = [try NIOSSLCertificate(bytes: Array(chainPEM.utf8), format: .pem)]
         self.key = try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem)
-        publicKeyHash = Array(SHA256.hash(data: key.publicKey.derRepresentation))
+        publicKeyHash = Array(SHA256.hash(data: try chain[0].extractPublicKey().toSPKIBytes()))
     }
 
     /// Whether the certificate covers a server name, exactly or by a wildcard in the first label (RFC 9525 §6.3).

@@ -85,6 +85,14 @@ final class TLSContexts: Sendable {
         }
     }
 
+    /// BoringSSL's own list, which is made for the public web, and those of P-521 and Ed25519 keys.
+    private static let signatureAlgorithms: [SignatureAlgorithm] = [
+        .ecdsaSecp256R1Sha256, .rsaPssRsaeSha256, .rsaPkcs1Sha256,
+        .ecdsaSecp384R1Sha384, .rsaPssRsaeSha384, .rsaPkcs1Sha384,
+        .ecdsaSecp521R1Sha512, .rsaPssRsaeSha512, .rsaPkcs1Sha512,
+        .ed25519, .rsaPkcs1Sha1,
+    ]
+
     static func configuration(_ settings: TLSSettings, _ checksName: Bool = true) throws -> TLSConfiguration {
         // BoringSSL would not begin the handshake, and NIOSSL would not report that.
         if let max = settings.maxVersion, max < settings.minVersion {
@@ -96,6 +104,7 @@ final class TLSContexts: Sendable {
         if !settings.cipherSuites.isEmpty {
             configuration.cipherSuites = settings.cipherSuites.map(\.rawValue).joined(separator: ":")
         }
+        configuration.verifySignatureAlgorithms = signatureAlgorithms
         if !settings.groups.isEmpty { configuration.curves = settings.groups.map(\.library) }
         configuration.certificateVerification =
             !settings.verifiesCertificate ? .none : checksName ? .fullVerification : .noHostnameVerification
