@@ -372,14 +372,21 @@ struct TLSTests {
         await origin.stop()
     }
 
-    @Test("a server's wish to renegotiate, for a client certificate, is explained")
-    func renegotiation() {
+    @Test(
+        "what a server demands in the handshake or after it is explained",
+        arguments: [
+            ("NO_RENEGOTIATION", "second handshake"),
+            ("NO_RENEGOTIATION", "client certificate"),
+            ("SSLV3_ALERT_HANDSHAKE_FAILURE", "ciphers or groups"),
+        ]
+    )
+    func demands(reason: String, words: String) {
         struct LibraryError: Error, CustomStringConvertible {
-            let description = "error:100000b6:SSL routines:OPENSSL_internal:NO_RENEGOTIATION at ssl_lib.cc:1"
+            let description: String
         }
-        let text = TLSFault.explain(LibraryError())
-        #expect(text.contains("second handshake") && text.contains("client certificate"), "\(text)")
-        #expect(text.contains("(NO_RENEGOTIATION)"), "\(text)")
+        let error = LibraryError(description: "error:100000b6:SSL routines:OPENSSL_internal:\(reason) at ssl_lib.cc:1")
+        let text = TLSFault.explain(error)
+        #expect(text.contains(words) && text.hasSuffix("(\(reason))"), "\(text)")
     }
 
     enum Refusing: Sendable {

@@ -56,7 +56,7 @@ package enum TLSFault {
         case "TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL":
             "no version of TLS is accepted by both sides, see TLSSettings.minVersion"
         case "SSLV3_ALERT_HANDSHAKE_FAILURE":
-            "the server requires other ciphers, or a client certificate: set TLSSettings.identity"
+            "the server requires other ciphers or groups, or a client certificate: set TLSSettings.identity"
         case "TLSV1_ALERT_CERTIFICATE_REQUIRED":
             "the server requires a client certificate: set TLSSettings.identity"
         case "SSLV3_ALERT_BAD_CERTIFICATE":
