@@ -123,6 +123,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     var isBeforeResponse = false
     /// Whether the peer reported that it did not process the request.
     var isUnprocessed = false
+    /// Whether the server processed other requests of the connection. If this one is sent again, it comes nearer to its turn.
+    var servedOthers = false
     /// Whether the server requires HTTP/1.1 for this request (HTTP_1_1_REQUIRED, RFC 9113 §7).
     var requiresHTTP11 = false
     /// Whether the response has more fields than the limit.

@@ -14,6 +14,8 @@ extension Engine {
         /// Whether the next attempt needs a new connection.
         var fresh = false
         var refusals = 0
+        /// How many refusals came from a connection on which the server processed other requests. They are not in `refusals`.
+        var passes = 0
         /// Whether a 408 was taken for the end of a connection's idle time.
         var hadIdleTimeout = false
         /// The credentials sent to the proxy.
@@ -32,6 +34,8 @@ extension Engine {
 
     /// How often a request is sent again because its connection was closed or its server did not process it.
     private static let maxRefusals = 8
+    /// The same if the server processed others instead: it may allow a few requests for each connection, and many may wait.
+    private static let maxPasses = 100
 
     /// The response to return after an attempt; nil to send the request of the changed course again.
     func response(
@@ -113,7 +117,7 @@ extension Engine {
             return
         }
         // RFC 9113 §8.7: the server did not process the request.
-        guard course.refusals < Self.maxRefusals,
+        guard course.refusals < Self.maxRefusals, course.passes < Self.maxPasses,
             error.isUnprocessed || mayRepeat(course.request, after: error, isReused: sent.isReused)
         else { throw error }
         guard isReplayable else {
@@ -121,7 +125,7 @@ extension Engine {
             error.message = DirectHTTPError.withBodyGone(error.message)
             throw error
         }
-        course.refusals += 1
+        if error.servedOthers { course.passes += 1 } else { course.refusals += 1 }
         course.fresh = true
     }
 

@@ -89,8 +89,9 @@ extension HTTP2Handler {
         if code != .noError { goAwayError = code }
         var error = DirectHTTPError.unprocessed("the server is going away: \(code)")
         error.requiresHTTP11 = code == .http11Required
+        error.servedOthers = code == .noError && (1..<connection.nextID).contains(last)
         // Also for a request that was given this connection before it is closed.
-        if error.requiresHTTP11 || connectionError == nil { connectionError = error }
+        if connectionError?.requiresHTTP11 != true { connectionError = error }
         drain()
         for id in streams.keys where id > last { fail(id, error, isByServer: true) }
     }

@@ -150,6 +150,27 @@ struct HTTP2ServerLimitTests {
         }
     }
 
+    @Test("a burst of requests succeeds at a server that sends GOAWAY after one request of each connection")
+    func oneRequestPerConnection() async throws {
+        try await withServer(connections: 1) { _, connection in
+            try await connection.send(RawFrame(.settings).bytes)
+            guard let first = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
+            let leave = RawFrame(.goAway, payload: RawFrame.big(first.stream) + RawFrame.big(0)).bytes
+            try await connection.send(leave + Self.response(first.stream, "ok"))
+            while try await connection.receiveFrame() != nil {}
+        } _: { _, get in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let text = try await get(.get)
+                        #expect(text == "ok")
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test("if the server closes the connection after GOAWAY with an error, the failure of a request names that error")
     func closeAfterGoAwayWithError() async throws {
         try await withServer { _, connection in
