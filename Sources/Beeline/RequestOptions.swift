@@ -19,7 +19,8 @@ public struct RequestOptions: Sendable {
     /// `Cookie`, as in curl's `--location-trusted`. Default false. A user in the URL, and cookies of the jar, never follow.
     public var credentialsFollowRedirects = false
     /// How long the body waits for the server's permission (`Expect: 100-continue`, RFC 9110 §10.1.1); `nil` sends the body at
-    /// once. If the server refuses the expectation (417), the client sends the request again without it.
+    /// once. It is not sent if the response is complete before, or is neither 1xx nor 2xx. If the server refuses the expectation
+    /// (417), the client sends the request again without it.
     public var expectContinue: Duration?
     /// The redirect policy. With ``RedirectPolicy/off``, a redirect is the response.
     public var redirects: RedirectPolicy?

@@ -79,6 +79,26 @@ struct SlowSourceTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test("a 2xx response without 100 Continue stops the body only when it is complete", arguments: [false, true])
+    func begunResponse(http2: Bool) throws {
+        let (channel, handler, _) = try start(http2: http2)
+        let exchange = try exchange(fields: [.expect: "100-continue"])
+        handler.start(exchange, now: channel.eventLoop.now)
+        let head =
+            http2
+            ? RawFrame(.settings).bytes + RawFrame.headers([(":status", "200")], stream: 1).bytes
+            : Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n".utf8)
+        try channel.writeInbound(ByteBuffer(bytes: head))
+        let gate = try #require(exchange.gate)
+        #expect(!gate.isRefused, "the server may answer while it reads the body")
+        let content = Array("abc".utf8)
+        let rest =
+            http2 ? RawFrame(.data, flags: RawFrame.endStream, stream: 1, payload: content).bytes : content
+        try channel.writeInbound(ByteBuffer(bytes: rest))
+        #expect(gate.isRefused)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test("a request on a lost connection counts as not sent, so any method may be repeated", arguments: [false, true])
     func gone(http2: Bool) throws {
         let (channel, handler, exchange) = try start(http2: http2)

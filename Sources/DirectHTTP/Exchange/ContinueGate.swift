@@ -4,7 +4,8 @@ import NIOCore
 import NIOPosix
 
 /// Delays a request's body for `Expect: 100-continue` (RFC 9110 §10.1.1). `100 Continue` opens the gate, and so does a timeout,
-/// because old servers never send it. A final response closes the gate permanently.
+/// because old servers never send it. A response that is complete, or that refuses or redirects the request, closes the gate
+/// permanently. A server that has only begun a 2xx response may still read the body.
 final class ContinueGate: Sendable {
     private let decision = OneShot<Bool>()
 
@@ -17,7 +18,7 @@ final class ContinueGate: Sendable {
     /// Allows the body to be sent.
     func open() { decision.resolve(.success(true)) }
 
-    /// Forbids sending the body, because the response has come without it. Returns whether this call made the decision.
+    /// Forbids sending the body, because the response needs none. Returns whether this call made the decision.
     @discardableResult
     func refuse() -> Bool { decision.resolve(.success(false)) }
 

@@ -285,8 +285,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             // A server that refuses a request may not have read its body, and some servers, such as squid, do not read the rest
             // of it before the next request. A proxy shares its connections to servers with other clients.
             self.keepAlive = self.keepAlive && keepAlive && !(upload.mayStayUnread && status >= 400)
-            if exchange?.gate?.refuse() == true { upload.isRefused = true }
-            mayReadBody = keepAlive && status < 300 && !upload.isRefused
+            mayReadBody = keepAlive && status < 300
+            if status >= 300 { refuseBody() }
             pendingHead = Shared(
                 Exchange.ExchangeHead(
                     response: response,
@@ -298,11 +298,19 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         case .body(let piece):
             pendingPieces.append(piece)
         case .end(let trailers, let isClear):
+            refuseBody()
             if !isClear { keepAlive = false }
             pendingEnd = .success(trailers)
             isEndHeld = isClear && mayReadBody && !isRequestWritten
             if isEndHeld { exchange?.markOnlyUploading() }
         }
+    }
+
+    /// Does not send a body that still waits for 100 Continue.
+    private func refuseBody() {
+        guard exchange?.gate?.refuse() == true else { return }
+        upload.isRefused = true
+        mayReadBody = false
     }
 
     /// Whether the socket has taken the whole request. Assumed of a small body, which is written together with the head.

@@ -11,7 +11,7 @@ struct HTTP1Upload {
     private(set) var isSent = true
     /// Whether the server may refuse the request without reading its body: the body is not sent with its head, or a proxy gets it.
     private(set) var mayStayUnread = false
-    /// Whether the final response arrived instead of `100 Continue`. The body is not sent; only the response is awaited.
+    /// Whether the response arrived instead of `100 Continue`. The body is not sent; only the response is awaited.
     var isRefused = false
     /// The unsent bytes of a body of known length. The last byte ends the request, because the response may arrive before the
     /// task that reads the body reports its end.

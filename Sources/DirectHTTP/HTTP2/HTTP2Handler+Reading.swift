@@ -58,6 +58,7 @@ extension HTTP2Handler {
         if stream.pendingEnd == nil {
             stream.watch.recordActivity(now: now)
             body(stream)
+            if case .success? = stream.pendingEnd { stream.refuseBody() }
             stream.isEndHeld = awaitsBody(stream)
             if stream.isEndHeld { stream.exchange.markOnlyUploading() }
         } else {

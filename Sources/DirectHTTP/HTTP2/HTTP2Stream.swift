@@ -14,7 +14,7 @@ final class HTTP2Stream {
 
     // MARK: The request
 
-    /// Whether the final response arrived instead of `100 Continue`. The body is not sent.
+    /// Whether the response arrived instead of `100 Continue`. The body is not sent.
     private(set) var isBodyRefused = false
     /// Resumes the task that sends the body. When the stream ends, it is called after the exchange was notified.
     var sendWaiter: ((Bool) -> Void)?
@@ -49,8 +49,8 @@ final class HTTP2Stream {
 
     func take(_ response: HTTPResponse, endStream: Bool, now: NIODeadline) {
         hasHead = true
-        if exchange.gate?.refuse() == true { isBodyRefused = true }
-        mayReadBody = response.status.code < 300 && !isBodyRefused
+        mayReadBody = response.status.code < 300
+        if response.status.code >= 300 { refuseBody() }
         pendingHead = Shared(Exchange.ExchangeHead(response: response, firstByte: now))
         if endStream { pendingEnd = .success(nil) }
     }
@@ -58,6 +58,13 @@ final class HTTP2Stream {
     func take(_ piece: ByteBuffer, endStream: Bool) {
         if piece.readableBytes > 0 { pendingPieces.append(piece) }
         if endStream { pendingEnd = .success(nil) }
+    }
+
+    /// Does not send a body that still waits for 100 Continue.
+    func refuseBody() {
+        guard exchange.gate?.refuse() == true else { return }
+        isBodyRefused = true
+        mayReadBody = false
     }
 
     /// Delivers the pending parts of the response to the exchange.
