@@ -34,6 +34,21 @@ struct GatewayConnectionTests {
         await lab.stop()
     }
 
+    @Test("a player that ends its connection with a request is told that it ends")
+    func closing() async throws {
+        let lab = try await Self.lab()
+        let gateway = try #require(lab.proxy.gateway)
+        for path in ["/bytes/3", "/chunked/2"] {
+            let connection = try await lab.connect()
+            let target = try gateway.localURL(for: HTTPURL("http://a.test:\(lab.plain.port)\(path)")).target
+            try await connection.send("GET \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            let response = try await connection.receiveAll()
+            #expect(response.hasPrefix("HTTP/1.1 200 ") && response.contains("\r\nConnection: close\r\n"))
+            await connection.close()
+        }
+        await lab.stop()
+    }
+
     @Test("a player that ends its input after its requests gets all responses, and a 400 for an incomplete request")
     func halfClosed() async throws {
         let lab = try await Self.lab()

@@ -19,8 +19,8 @@ struct GatewayCarrier: Sendable {
     let body: RequestBody
     /// Whether the player uses HTTP/1.0.
     let isHTTP10: Bool
-    /// Whether to say that the connection is kept, as HTTP/1.0 requires (RFC 9112 §9.3).
-    let saysKeepAlive: Bool
+    /// Whether the player's connection can be kept for its next request.
+    let keepsAlive: Bool
     /// Restricts the endpoints that may be dialled.
     let screen: EndpointScreen
 
@@ -145,9 +145,10 @@ struct GatewayCarrier: Sendable {
             head.writeField(field)
         }
         head.writeString(framing)
-        if closes {
+        // RFC 9112 §9.3, §9.6.
+        if closes || !keepsAlive {
             head.writeStaticString("Connection: close\r\n")
-        } else if saysKeepAlive {
+        } else if isHTTP10 {
             head.writeStaticString("Connection: keep-alive\r\n")
         }
         head.writeStaticString("\r\n")

@@ -73,7 +73,7 @@ final class GatewayExchange: WireOwner {
             request: HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields),
             body: body,
             isHTTP10: head.isHTTP10,
-            saysKeepAlive: head.isHTTP10 && head.keepsAlive,
+            keepsAlive: head.keepsAlive && server.keepsConnections,
             screen: server.screen(for: Destination(url.host, port: url.origin.port))
         )
         task = Task {
