@@ -301,6 +301,27 @@ struct ForwardTests {
         await lab.stop()
     }
 
+    @Test("a response with too many fields or too large a head is called that, and not another protocol")
+    func largeResponses() async throws {
+        let lab = try await ProxyLab()
+        let many = String(repeating: "X: a\r\n", count: 1_025)
+        let large = "X: \(String(repeating: "a", count: 256 * 1024))\r\n"
+        for (fields, reason) in [(many, "more than 1024 header fields"), (large, "larger than 262144 bytes")] {
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send("HTTP/1.1 200 OK\r\n\(fields)\r\n")
+            }
+            let connection = try await lab.connect()
+            try await connection.send("GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\r\n")
+            let (head, body) = try await connection.receiveResponse()
+            #expect(head.hasPrefix("HTTP/1.1 502 ") && body.contains(reason), "\(head)\(body)")
+            #expect(!body.contains("not HTTP"), "\(body)")
+            await connection.close()
+            await server.stop()
+        }
+        await lab.stop()
+    }
+
     @Test("a truncated body reaches the client as an error")
     func truncated() async throws {
         let lab = try await ProxyLab()

@@ -3,6 +3,7 @@
 import Beeline
 import DirectHTTP
 import HTTPDNS
+import HTTPWire
 
 extension Refusal {
     /// The refusal that a client gets for an error of the policy, the resolver, the dial or the exchange.
@@ -23,6 +24,16 @@ extension Refusal {
                 self.init(slow.contains(error.code) ? 504 : 502, error.message)
             }
         default: self.init(502, "\(place): \(error)")
+        }
+    }
+
+    /// The refusal for a response that cannot be forwarded.
+    init(reading error: HTTP1Error) {
+        switch error {
+        case .tooLarge, .tooManyFields, .trailersTooLarge, .unsupportedCoding:
+            self.init(502, "the server's response cannot be read: \(error.message)")
+        case .malformed, .malformedTrailers, .lengthTooLarge, .unsupportedVersion, .endedEarly:
+            self = .badOrigin(error.message)
         }
     }
 

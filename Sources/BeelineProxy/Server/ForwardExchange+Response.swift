@@ -27,7 +27,7 @@ extension ForwardExchange {
                     output = ByteBuffer()
                     responded(with: try ResponseHead(head, to: self.head.method), rest: &bytes)
                 } catch {
-                    return fail(.badOrigin(error.message))
+                    return fail(Refusal(reading: error))
                 }
             case .body(var body):
                 do throws(HTTP1Error) {
@@ -40,7 +40,7 @@ extension ForwardExchange {
                     if body.isEnded { return endResponse(bytes) }
                     if piece == nil { return }
                 } catch {
-                    return fail(.badOrigin(error.message))
+                    return fail(Refusal(reading: error))
                 }
             case .ended:
                 // Bytes after the response, which belong to no request.

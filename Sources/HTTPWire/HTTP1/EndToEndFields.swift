@@ -33,7 +33,7 @@ package struct EndToEndFields {
     ) throws(HTTP1Error) {
         var all: [(name: Bytes, value: Bytes)] = []
         while let line = head.next() {
-            guard all.count < fieldLimit else { throw .malformed("it has more than \(fieldLimit) fields") }
+            guard all.count < fieldLimit else { throw .tooManyFields(fieldLimit) }
             let field = try HTTP1Lines.field(line, removesBlankBeforeColon: isResponse)
             guard field.name.allSatisfy(HTTPCharacters.isToken), field.value.allSatisfy(HTTPCharacters.isFieldValue)
             else { throw .malformed("a field line is malformed") }
