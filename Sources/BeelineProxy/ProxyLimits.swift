@@ -19,7 +19,8 @@ public struct ProxyLimits: Hashable, Sendable {
     package var reply: Duration? = .seconds(600)
     /// The time from a request to a connection to its origin, including name resolution and all attempts. Default 20 s.
     public var connect: Duration? = .seconds(20)
-    /// The maximum idle time of a tunnel or an exchange. Default 1 hour.
+    /// The maximum idle time of a tunnel or an exchange. Default 1 hour. A request at the gateway ends earlier if its origin is
+    /// silent for the `idle` of the client's limits, 60 s by default.
     public var idle: Duration? = .seconds(3600)
     /// The maximum idle time of a tunnel after one side has ended, or of an exchange whose client has ended its input. While a peer
     /// still receives buffered bytes, this limit starts again, for at most 31 times its length. Default 2 min.
