@@ -390,8 +390,36 @@ struct DNSTransportTests {
         }
         let error = await #expect(throws: UpstreamError.self) { try await lab.upstream().answer(Self.www) }
         #expect(error?.code == .untrusted)
+        #expect(error?.message.hasSuffix("its certificate is for another name") == true)
         #expect(queries.withLockedValue { $0 } == 0)
         await lab.server.stop()
+    }
+
+    @Test("a certificate without a trusted issuer is explained in words")
+    func untrustedIssuer() async throws {
+        let lab = try await TLSLab { try await $0.hold() }
+        var tls = lab.settings
+        tls.rootPEMs = [try TestAuthority().rootPEM]
+        let place = lab.server.endpoint
+        let upstream = try DoTUpstream(host("dns.test"), at: [place.address], port: place.port, tls: tls)
+        let error = await #expect(throws: UpstreamError.self) { try await upstream.answer(Self.www) }
+        #expect(error?.code == .untrusted)
+        #expect(error?.message.contains("no trusted issuer signed it") == true, "\(error?.message ?? "")")
+        await lab.server.stop()
+    }
+
+    @Test("a connection that is reset during a query is explained in words")
+    func reset() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(count: 2)
+            await connection.reset()
+        }
+        let stream = DNSStream([server.endpoint])
+        let error = await #expect(throws: UpstreamError.self) {
+            try await stream.ask { DNSMessage.query(Self.question, id: $0) }
+        }
+        #expect(error?.message.hasSuffix("Connection reset by peer") == true)
+        await server.stop()
     }
 
     @Test("a server that accepts the connection but never starts TLS is followed by the next, which then comes first")

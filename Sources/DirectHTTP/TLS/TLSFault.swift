@@ -16,6 +16,12 @@ package enum TLSFault {
     /// The words for an error that is not of BoringSSL.
     private static func words(for error: any Error) -> String {
         if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
+        if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
+            return "its certificate is for another name"
+        }
+        if case NIOSSLError.uncleanShutdown = error {
+            return "the server closed the connection without TLS's close_notify"
+        }
         guard case NIOSSLError.handshakeFailed(let cause) = error else { return String(describing: error) }
         return cause == .sslError([.eofDuringHandshake])
             ? "the server closed the connection; it may not use TLS on this port" : String(describing: cause)
@@ -44,6 +50,8 @@ package enum TLSFault {
     /// BoringSSL's reason, such as `WRONG_VERSION_NUMBER`, which NIOSSL provides only as text; nil for other errors.
     private static func reason(of error: any Error) -> Substring? {
         let text = String(describing: error)
+        // Before it, there may be the reason why a signature is wrong.
+        if text.contains("CERTIFICATE_VERIFY_FAILED") { return "CERTIFICATE_VERIFY_FAILED" }
         guard let mark = text.firstRange(of: "OPENSSL_internal:") else { return nil }
         return text[mark.upperBound...].prefix { $0.isUppercase || $0.isNumber || $0 == "_" }
     }
@@ -51,6 +59,8 @@ package enum TLSFault {
     /// Reasons with `ALERT` come from the server (RFC 8446 §6.2). Its alerts about certificates concern the client's certificate.
     private static func meaning(of reason: Substring) -> String? {
         switch reason {
+        case "CERTIFICATE_VERIFY_FAILED":
+            "its certificate has expired, or no trusted issuer signed it"
         case "WRONG_VERSION_NUMBER":
             "the server does not use TLS on this port"
         case "TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL":

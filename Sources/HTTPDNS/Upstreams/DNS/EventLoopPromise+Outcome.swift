@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOCore
 
 extension EventLoopPromise where Value: Sendable {
@@ -14,7 +15,7 @@ extension EventLoopPromise where Value: Sendable {
         } catch let error as UpstreamError {
             throw error
         } catch {
-            throw UpstreamError(.unreachable, "\(error)")
+            throw UpstreamError(.unreachable, "the connection broke: \(TLSFault.explain(error))")
         }
     }
 }
