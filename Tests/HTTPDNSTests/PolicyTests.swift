@@ -230,6 +230,8 @@ struct EndpointRankingTests {
             ("192.0.2.1", "2002:c000:201::1", "192.0.2.1 2002:c000:201::1"),
             ("192.0.2.1", "2001::1", "192.0.2.1 2001::1"), ("192.0.2.1", "fd00::1", "192.0.2.1 fd00::1"),
             ("192.0.2.1", "fd00::1 2001:db8::1", "2001:db8::1 192.0.2.1 fd00::1"),
+            // A socket for an IPv4-mapped address uses IPv4, so it does not come before the IPv4 addresses.
+            ("192.0.2.1", "::ffff:192.0.2.7", "192.0.2.1 ::ffff:c000:207"),
         ]
     )
     func policyTable(_ v4: String, _ v6: String, _ expected: String) {

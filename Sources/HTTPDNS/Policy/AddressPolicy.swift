@@ -6,8 +6,8 @@ import Names
 /// address for each.
 enum AddressPolicy {
     private static let table: [(network: IPNetwork, precedence: Int)] = [
-        ("::1/128", 50), ("2002::/16", 30), ("2001::/32", 5), ("fc00::/7", 3), ("::/96", 1), ("fec0::/10", 1),
-        ("3ffe::/16", 1),
+        ("::1/128", 50), ("::ffff:0:0/96", 35), ("2002::/16", 30), ("2001::/32", 5), ("fc00::/7", 3), ("::/96", 1),
+        ("fec0::/10", 1), ("3ffe::/16", 1),
     ].compactMap { text, precedence in IPNetwork(text).map { ($0, precedence) } }
 
     /// The precedence of a destination: native IPv6 before IPv4, and both before tunnelled or local addresses.
