@@ -13,8 +13,9 @@ extension CommandFailure {
 
     /// Makes a failure from a request without a response.
     init(_ error: BeelineError) {
-        // The resolver's message explains why there is no address.
-        let message = (error.underlyingError as? ResolutionError)?.message ?? error.message
+        // The resolver's message explains why there is no address, unless a time limit of the request cancelled it.
+        let cause = (error.underlyingError as? ResolutionError).flatMap { $0.code == .cancelled ? nil : $0 }
+        let message = cause?.message ?? error.message
         self.init(CommandStatus(error), Self.withOptions(message) + Self.advice(error.code, message))
     }
 

@@ -167,6 +167,17 @@ extension ProcessTests {
             hole.close()
         }
 
+        @Test("a resolution that a time limit ends is late, not cancelled", arguments: ["--connect-timeout", "-m"])
+        func lateResolution(option: String) async throws {
+            let folder = try Folder()
+            let silent = try await RawServer.start { try await $0.hold() }
+            let line = ["--dns", "dnspod:\(silent.endpoint)", option, "0.4", "http://a.test/"]
+            let run = try await CommandRun.run(CommandRun.beeline, line, in: folder)
+            #expect(run.status == 28 && run.errors.contains("a.test was not resolved in time"), "\(run.errors)")
+            #expect(run.errors.contains("; \(option) allows more time"), "\(run.errors)")
+            await silent.stop()
+        }
+
         @Test("an error of the library names no setting that the command does not have")
         func noSettingsOfTheLibrary() async throws {
             let lab = try await CommandLab { request in
