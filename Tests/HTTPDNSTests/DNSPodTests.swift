@@ -131,6 +131,14 @@ struct DNSPodTests {
         }
     }
 
+    @Test("a negative TTL is quoted, not taken for the mark between two families")
+    func signOfTTL() {
+        let error = #expect(throws: UpstreamError.self) {
+            try DNSPodAnswer.parse("192.0.2.1,-5", families: .both)
+        }
+        #expect(error?.message.hasPrefix("\"-5\" is neither") == true)
+    }
+
     @Test("no text makes the reader trap")
     func fuzz() {
         var fuzz = Fuzz(seed: 119)

@@ -52,11 +52,13 @@ struct DNSPodAnswer: Hashable {
             answer.clientAddress = IPAddress(String(rest[rest.index(after: bar)...]))
             rest = rest[..<bar]
         }
-        let lists = rest.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-        if families == .both, lists.count == 2 {
+        // A dash after a comma is the sign of a TTL, which is refused.
+        let dash = rest.indices.first { rest[$0] == "-" && !rest[..<$0].hasSuffix(",") }
+        if families == .both, let dash {
+            let (v4, v6) = (rest[..<dash], rest[rest.index(after: dash)...])
             // An empty list, without even "0", means that the service could not look it up.
-            if !lists[0].isEmpty { answer.v4 = try records(lists[0], family: .v4) }
-            if !lists[1].isEmpty { answer.v6 = try records(lists[1], family: .v6) }
+            if !v4.isEmpty { answer.v4 = try records(v4, family: .v4) }
+            if !v6.isEmpty { answer.v6 = try records(v6, family: .v6) }
         } else if families == .both {
             // Servers that do not support `type=addrs` answer for IPv4 only.
             answer.v4 = try records(rest, family: .v4)
