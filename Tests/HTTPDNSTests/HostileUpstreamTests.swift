@@ -28,6 +28,19 @@ struct HostileUpstreamTests {
         await server.stop()
     }
 
+    @Test("a server whose datagrams are all broken is not called silent")
+    func brokenDatagrams() async throws {
+        let server = try await DNSServer.start(udp: { query in
+            [DNSServer.Datagram(octets: Array(DNSServer.answer(query, "192.0.2.1").octets.dropLast()))]
+        })
+        let error = await #expect(throws: UpstreamError.self) {
+            try await DNSUpstream(at: [server.endpoint]).answer(Self.www)
+        }
+        #expect(error?.code == .timeLimit)
+        #expect(error?.message.contains("what arrived was broken") == true)
+        await server.stop()
+    }
+
     @Test("a question after a change of network does not wait for the old network's connection attempt")
     func dialAcrossNetworks() async throws {
         let hole = try await RawServer.start { connection in try await connection.hold() }

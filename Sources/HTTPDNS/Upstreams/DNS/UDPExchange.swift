@@ -34,6 +34,8 @@ final class UDPExchange {
     private var channels: [any Channel] = []
     private var tries = 0
     private var failures = 0
+    /// Whether a datagram was not accepted.
+    private var hasIgnored = false
     private var isOver = false
     private var timer: Scheduled<Void>?
 
@@ -64,7 +66,9 @@ final class UDPExchange {
         guard !isOver else { return }
         if let inexact, tries >= min(Self.maxTries, servers.count) { return promise.succeed(inexact) }
         guard tries < Self.maxTries else {
-            return promise.fail(UpstreamError(.timeLimit, "no DNS server answered \(tries) queries"))
+            // Forged and broken datagrams look alike here.
+            let others = hasIgnored ? "; what arrived was broken or answered another question" : ""
+            return promise.fail(UpstreamError(.timeLimit, "no DNS server answered \(tries) queries\(others)"))
         }
         let server = servers[tries % servers.count]
         tries += 1
@@ -101,7 +105,11 @@ final class UDPExchange {
     }
 
     private func received(_ octets: [UInt8], from server: Endpoint) {
-        guard !isOver, let message = try? DNSMessage(octets: octets), isAnswer(message) else { return }
+        guard !isOver else { return }
+        guard let message = try? DNSMessage(octets: octets), isAnswer(message) else {
+            hasIgnored = true
+            return
+        }
         let reply = Reply(message: message, octets: octets, server: server)
         if let name, let own = message.questions.first?.name, own.wire != name.wire {
             inexact = inexact ?? reply
