@@ -128,6 +128,7 @@ struct UpstreamSpecTests {
         let error = #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: text) }
         #expect(error?.code == .misconfigured)
         #expect(error?.message.hasPrefix("upstream \(text.prefix { $0 != ":" }): ") == true)
+        #expect(error?.message.hasSuffix("cannot be read: No such file or directory") == true)
         #expect(error?.message.contains("s3cret") == false)
     }
 }

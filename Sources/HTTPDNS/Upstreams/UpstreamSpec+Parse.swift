@@ -201,7 +201,8 @@ private struct SpecReader {
             return try String(contentsOfFile: path, encoding: .utf8)
         } catch {
             // Do not show the SPEC or the path, because some users write the secret there by mistake.
-            let reason = "a file that it names cannot be read; write \(Self.forms)"
+            let cause = String.reasonNotToRead(path) ?? "it is not a text in UTF-8"
+            let reason = "the file that holds a secret cannot be read: \(cause)"
             throw UpstreamError(.misconfigured, "upstream \(kind): \(reason)")
         }
     }
