@@ -66,7 +66,8 @@ public struct Resolution: Hashable, Sendable {
     /// The time since the upstream gave the answer.
     public var age: Duration { .nanoseconds(ageNanoseconds) }
 
-    /// The remaining TTL; negative for a ``Source/stale`` resolution.
+    /// The remaining TTL; negative for a ``Source/stale`` resolution. If the name has no addresses of a requested family, the
+    /// TTL of that denial limits it.
     public var ttl: Duration { .nanoseconds(ttlNanoseconds) }
 
     /// The network in which the answer was received; empty if unknown.
