@@ -39,6 +39,30 @@ struct ListFilesTests {
         #expect(try ListFiles([one.path, two.path], blockedAnswer: .noSuchName, maxNames: 4).rules?.count == 3)
     }
 
+    @Test(
+        "a list for other programs is an error, because none of its names would be blocked",
+        arguments: ["||ads.example^", "! Title: Ads\n||ads.example^\n", "*.ads.example", "# Ads\r\nads.example\r\n"]
+    )
+    func foreignList(_ text: String) throws {
+        let folder = try ListFolder(text)
+        let error = #expect(throws: ServerError.self) {
+            try ListFiles([folder.path], blockedAnswer: .noSuchName)
+        }
+        #expect(error?.code == .badList && error?.message.contains("such as 0.0.0.0 ads.example") == true)
+    }
+
+    @Test(
+        "a list without rules, or with lines for other programs beside rules, is accepted",
+        arguments: [
+            "", "# ads.example\n", "0.0.0.0 a.example\n||ads.example^\n", "local=/a.example/\nads.example",
+            "no-resolv\nserver=/corp.example/192.0.2.1\n", "[/corp.example/]192.0.2.53:53\n192.0.2.1\ntls://a.test\n",
+        ]
+    )
+    func listWithoutRules(_ text: String) throws {
+        let folder = try ListFolder(text)
+        #expect(throws: Never.self) { try ListFiles([folder.path], blockedAnswer: .noSuchName) }
+    }
+
     @Test("a list above the bound is an error, and its first part is not used")
     func tooLarge() throws {
         let folder = try ListFolder(String(repeating: "#", count: ZoneFile.maxOctets + 1))

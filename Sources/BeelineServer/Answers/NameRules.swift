@@ -30,8 +30,12 @@ struct NameRules: Sendable {
 
     /// Adds the lines of a list. Ignores comments, other lines of dnsmasq, and lines that cannot be read. A table has
     /// at most 1,000,000 names.
-    mutating func add(parsing text: String) {
+    ///
+    /// - Returns: Whether the list has a line that is a rule.
+    @discardableResult
+    mutating func add(parsing text: String) -> Bool {
         let table = HostsTable(parsing: text)
+        var hasRule = table.count > 0
         for (name, addresses) in table.entries where !addresses.allSatisfy(\.isUnspecified) { addParents(of: name) }
         names.merge(table)
         for line in text.octetLines {
@@ -45,13 +49,26 @@ struct NameRules: Sendable {
             // `server=/domain/address` is about upstreams.
             guard last.isEmpty || prefix == prefixes[0] else { continue }
             if prefix != prefixes[0] {
+                hasRule = true
                 for domain in parts.dropLast() where !domain.isEmpty { add(nil, toDomain: String(domain)) }
                 continue
             }
             let address = last.isEmpty || last == "#" ? IPAddress(v4: 0) : IPAddress(String(last))
             guard let address else { continue }
+            hasRule = true
             for domain in parts.dropLast() where !domain.isEmpty { add(address, toDomain: String(domain)) }
         }
+        return hasRule
+    }
+
+    /// Whether a line is of a list for other programs: `||ads.example^`, `*.ads.example` or `ads.example`.
+    static func isForeign(_ line: some Collection<UInt8>) -> Bool {
+        let words = String(decoding: line, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard let word = words.first, words.count == 1 else { return false }
+        if word.hasPrefix("||") { return true }
+        let domain = word.hasPrefix("*.") ? word.dropFirst(2) : word
+        return domain.contains(".") && IPAddress(String(domain)) == nil
+            && domain.allSatisfy { $0.isLetter || $0.isNumber || "-_.".contains($0) }
     }
 
     private mutating func add(_ address: IPAddress?, toDomain domain: String) {

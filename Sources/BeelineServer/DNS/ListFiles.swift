@@ -6,7 +6,8 @@ import HTTPDNS
 typealias ListFiles = ReloadedFiles<NameRules?>
 
 extension ReloadedFiles where Content == NameRules? {
-    /// - Throws: ``ServerError`` with code `badList` for a file that cannot be read, and for too many names.
+    /// - Throws: ``ServerError`` with code `badList` for a file that cannot be read, a list for other programs, and too
+    ///   many names.
     convenience init(
         _ paths: [String],
         blockedAnswer: DNSServerConfiguration.BlockedAnswer,
@@ -32,10 +33,18 @@ extension NameRules {
         self.init()
         self.blockedAnswer = blockedAnswer
         for path in paths {
+            let text: String
             do throws(UnreadableFile) {
-                add(parsing: String(decoding: try content(ofFileAt: path).get(), as: UTF8.self))
+                text = String(decoding: try content(ofFileAt: path).get(), as: UTF8.self)
             } catch {
                 throw ServerError(.badList, "the list \(path) \(error.reason)")
+            }
+            // Nothing would be blocked, although a list is given.
+            guard add(parsing: text) || !text.octetLines.contains(where: { NameRules.isForeign($0) }) else {
+                throw ServerError(
+                    .badList,
+                    "the list \(path) has none of the known lines, such as 0.0.0.0 ads.example or address=/ads.example/"
+                )
             }
             // The table ignores further names.
             guard nameCount < maxNames else {
