@@ -43,7 +43,7 @@ package enum ContentCoding: String, Sendable, CaseIterable {
     var name: String { rawValue == "br" ? "brotli" : rawValue }
 
     /// The error for a body that is not in this coding.
-    var mismatch: String { "Content-Encoding is \(name), but the body is not in that coding" }
+    var mismatch: String { "Content-Encoding is \(name), but the body is damaged or not in that coding" }
 
     func makeCodec() -> any ContentCodec {
         switch self {
