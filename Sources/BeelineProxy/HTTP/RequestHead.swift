@@ -95,10 +95,13 @@ struct RequestHead {
         if bytes.first == UInt8(ascii: "/") || bytes.elementsEqual([UInt8(ascii: "*")]) {
             return .own(path: text(bytes))
         }
-        let scheme = Array("http://".utf8)
-        guard bytes.count > scheme.count,
-            bytes.prefix(scheme.count).elementsEqual(scheme, by: { HTTPCharacters.lowercased($0) == $1 })
-        else { throw .malformed("the target is not an http:// URL: use CONNECT for https") }
+        let matching = schemes.first { scheme in
+            bytes.count > scheme.count
+                && bytes.prefix(scheme.count).elementsEqual(scheme, by: { HTTPCharacters.lowercased($0) == $1 })
+        }
+        guard let scheme = matching else {
+            throw .malformed("the target is not an http:// URL: use CONNECT for https")
+        }
         let rest = bytes.dropFirst(scheme.count)
         guard !rest.contains(UInt8(ascii: "#")) else { throw .malformed("the target has a fragment") }
         let written = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
@@ -112,6 +115,9 @@ struct RequestHead {
         let path = tail.isEmpty && method == "OPTIONS" ? "*" : (hasSlash ? "" : "/") + text(tail)
         return .resource(destination, authority: canonical(authority, host: destination.host), path: path)
     }
+
+    /// The schemes without TLS. RFC 6455 §4.1 wants CONNECT for `ws`, but aiohttp sends the URL as it is.
+    private static let schemes = [Array("http://".utf8), Array("ws://".utf8)]
 
     /// The characters of a user and password (RFC 3986 §3.2.1).
     private static let userCharacters = PercentEncoding.Allowed("-._~!$&'()*+,;=:%")
