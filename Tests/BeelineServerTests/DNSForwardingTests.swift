@@ -128,6 +128,16 @@ struct DNSForwardingTests {
         #expect(double.questions.isEmpty)
     }
 
+    @Test(
+        "a name that a list both blocks and gives an address has this address alone",
+        arguments: ["0.0.0.0 a.example\n192.0.2.9 a.example\n", "address=/example/#\naddress=/example/192.0.2.9\n"]
+    )
+    func blockedWithAddress(rules: String) async throws {
+        let lab = try DNSLab([MessageDouble { MessageDouble.text($0) }], rules: rules)
+        let answers = try await lab.ask(DNSLab.query("a.example", .a)).answers
+        #expect(answers.map(\.data) == [.address(IPAddress(v4: 0xc000_0209))])
+    }
+
     // MARK: Answers
 
     @Test("hints of HTTPS records are checked as addresses are", arguments: ["127.0.0.1", "198.51.100.1"])

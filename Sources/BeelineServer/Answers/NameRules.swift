@@ -114,10 +114,12 @@ struct NameRules: Sendable {
             errors: isBlocked ? [.blocked] : []
         )
         if isAbsent { return answer }
+        // A name with a line that blocks it and an address is not blocked: programs would connect to 0.0.0.0.
+        let usable = addresses.filter { !$0.isUnspecified }
         let found: [IPAddress] =
             switch type {
-            case .a: isBlocked ? [IPAddress(v4: 0)] : addresses.filter { $0.family == .v4 }
-            case .aaaa: isBlocked ? [IPAddress(v6: 0, 0)] : addresses.filter { $0.family == .v6 }
+            case .a: isBlocked ? [IPAddress(v4: 0)] : usable.filter { $0.family == .v4 }
+            case .aaaa: isBlocked ? [IPAddress(v6: 0, 0)] : usable.filter { $0.family == .v6 }
             default: []
             }
         answer.answers = found.map { DNSRecord(name, ttl: Self.ttl, .address($0)) }
