@@ -137,6 +137,13 @@ struct DNSAnswerTests {
             bits: 0x8183,
             says: .success(.absent(.noName, ttl: .seconds(10)))
         ),
+        Row(
+            what: "no such name, with addresses of it: they are not used",
+            answers: [a("www.example.com", "192.0.2.1", ttl: 300)],
+            authorities: [soa("example.com", ttl: 900, minimum: 60)],
+            bits: 0x8183,
+            says: .success(.absent(.noName, ttl: .seconds(60)))
+        ),
         Row(what: "SERVFAIL", bits: 0x8182, says: .failure(.lookupFailed)),
         Row(what: "REFUSED", bits: 0x8185, says: .failure(.questionRefused)),
         Row(what: "FORMERR", bits: 0x8181, says: .failure(.questionRefused)),

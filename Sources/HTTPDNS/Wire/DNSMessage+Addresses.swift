@@ -21,7 +21,8 @@ extension DNSMessage {
     func records(answering question: DNSQuestion) throws(UpstreamError) -> Answer.Records {
         try check(answering: question)
         let found = try follow(question)
-        if !found.addresses.isEmpty {
+        // As in the system's resolvers, the addresses of a name that does not exist are not used.
+        if !found.addresses.isEmpty, flags.responseCode != .noSuchName {
             return .addresses(found.addresses, ttl: .seconds(found.ttl))
         }
         let absence = flags.responseCode == .noSuchName ? Answer.Absence.noName : .noRecord
