@@ -75,6 +75,8 @@ struct DialectTests {
         #expect(version1.flags.responseCode == .noError && version1.answers.isEmpty)
         // BADVERS is 16: its lower bits are in the header, the others in OPT.
         #expect(version1.additionals.map(\.ttl) == [1 << 24])
+        // The label of the metrics.
+        #expect(DNSResponseCode.badVersion.description == "BADVERS")
         #expect(try await said([option(0), option(0)]).flags.responseCode == .formatError)
         await lab.stop()
     }

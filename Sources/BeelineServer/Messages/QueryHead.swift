@@ -76,11 +76,6 @@ struct QueryHead: Sendable {
     }
 }
 
-extension DNSResponseCode {
-    /// The EDNS version of the query is not supported.
-    fileprivate static let badVersion = DNSResponseCode(rawValue: 16)
-}
-
 /// Steps over the parts of a message without reading names.
 private struct Walk {
     struct Record {

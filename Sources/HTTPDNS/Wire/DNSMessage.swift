@@ -98,6 +98,8 @@ package struct DNSResponseCode: RawRepresentable, Hashable, Sendable, CustomStri
     package static let notImplemented = DNSResponseCode(rawValue: 4)
     /// The server refuses to answer.
     package static let refused = DNSResponseCode(rawValue: 5)
+    /// The server does not support the query's version of EDNS (RFC 6891 §9).
+    package static let badVersion = DNSResponseCode(rawValue: 16)
 
     /// The standard mnemonic.
     package var description: String {
@@ -108,6 +110,7 @@ package struct DNSResponseCode: RawRepresentable, Hashable, Sendable, CustomStri
         case .noSuchName: "NXDOMAIN"
         case .notImplemented: "NOTIMP"
         case .refused: "REFUSED"
+        case .badVersion: "BADVERS"
         default: "RCODE \(rawValue)"
         }
     }
