@@ -150,6 +150,18 @@ struct NetworkOptionTests {
         #expect(proxy.allowsBasic == allowsBasic && proxy.waitsForChallenge == waits)
     }
 
+    @Test(
+        "as in curl, the login of a proxy's URL comes before that of -U",
+        arguments: [
+            ("http://you:own@proxy.test", "you", "own"), ("http://you@proxy.test", "you", nil),
+            ("socks5h://you:own@proxy.test", "you", "own"), ("http://proxy.test", "me", "pw"),
+        ] as [(String, String, String?)]
+    )
+    func loginOfTheProxy(url: String, user: String, password: String?) throws {
+        let proxy = try #require(try plan("-x", url, "-U", "me:pw").client.proxies.http)
+        #expect(proxy.user == user && proxy.password == password)
+    }
+
     @Test func socksOptionsAreProxies() throws {
         for option in ["--socks5", "--socks5-hostname"] {
             let proxy = try #require(try plan(option, "s.test").client.proxies.https)

@@ -38,7 +38,8 @@ extension ClientConfiguration {
             ? nil : TLSSettings(options.tls, over: self.tls.withoutIdentity, option: "proxy-", files)
         func complete(_ proxy: Proxy) throws(CommandFailure) -> Proxy {
             var proxy = proxy
-            if let login { (proxy.user, proxy.password) = (login.user, login.password) }
+            // As in curl, the login of the proxy's URL comes first.
+            if let login, proxy.user == nil { (proxy.user, proxy.password) = (login.user, login.password) }
             let scheme = AuthScheme(basic: options.basic, digest: options.digest, anyauth: options.anyauth)
             proxy.allowsBasic = scheme != .digest
             proxy.waitsForChallenge = scheme == .any
