@@ -30,10 +30,12 @@ package enum FileKind: Hashable, Sendable {
         return fstat(descriptor, &status) == 0 && status.st_uid == geteuid()
     }
 
-    /// Whether there is a file at a path that belongs to another user.
+    /// Whether there is a file at a path that belongs to another user. This is assumed of a path in a folder that this user may
+    /// not search.
     package static func isOfOtherUser(_ path: String) -> Bool {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_uid != geteuid()
+        guard stat(path, &status) == 0 else { return errno == EACCES }
+        return status.st_uid != geteuid()
     }
 
     /// The permissions of a file without the special bits; nil unless it has the owner and group of an open file.
