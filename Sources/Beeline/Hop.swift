@@ -27,6 +27,8 @@ public struct Hop: Sendable {
     /// The proxy; `nil` if the connection was direct.
     public var proxy: Proxy? { route.proxy }
     let route: Route
+    /// The path of the Unix domain socket; `nil` for other connections.
+    package var unixSocket: String? { if case .unixSocket(let path) = route { path } else { nil } }
     /// All connection attempts of the dial.
     public let attempts: [Attempt]
     /// Whether an earlier request had used the connection.

@@ -58,6 +58,19 @@ extension ProcessTests {
             await proxy.stop()
         }
 
+        @Test("%{remote_ip} and -v have the path of a Unix socket, which has no address")
+        func placeOfUnixSocket() async throws {
+            let daemon = try await UnixSocketServer.start()
+            let lab = try await CommandLab()
+            let run = try await lab.beeline(
+                ["-s", "-v", "--unix-socket", daemon.path, "-o", "out", "-w", "%{remote_ip}", "http://daemon.test/x"]
+            )
+            #expect(run.status == 0 && run.text == daemon.path, "\(run.text)")
+            #expect(run.errors.contains("Connected to \(daemon.path) for http://daemon.test,"), "\(run.errors)")
+            await lab.stop()
+            try await daemon.stop()
+        }
+
         @Test("a name that DNS cannot encode has code 6; a SOCKS5 proxy gets it up to 255 octets, and more has code 97")
         func longNames() async throws {
             let proxy = try await ProxyServer.start(.socks5) { _, port in

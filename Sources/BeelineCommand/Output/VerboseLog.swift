@@ -39,7 +39,8 @@ enum VerboseLog {
 
     private static func connection(_ hop: Hop) -> [String] {
         let origin = hop.url.origin
-        guard !hop.isReused else { return ["Reusing the connection to \(hop.endpoint) for \(origin)"] }
+        let peer = hop.unixSocket ?? "\(hop.endpoint)"
+        guard !hop.isReused else { return ["Reusing the connection to \(peer) for \(origin)"] }
         var lines: [String] = []
         if let resolution = hop.resolution {
             let addresses = resolution.addresses.map(\.description).joined(separator: ", ")
@@ -53,9 +54,7 @@ enum VerboseLog {
         let timings = hop.timings
         let phases = [("resolved", timings.resolve), ("connected", timings.connect), ("secured", hop.tlsTime)]
         let times = phases.compactMap { name, time in time.map { "\(name) in \($0.milliseconds) ms" } }
-        lines.append(
-            "Connected to \(hop.endpoint) for \(origin), \(hop.applicationProtocol); " + times.joined(separator: ", ")
-        )
+        lines.append("Connected to \(peer) for \(origin), \(hop.applicationProtocol); " + times.joined(separator: ", "))
         if let name = hop.ech.publicName { lines.append("ECH \(hop.ech), with the public name \(name)") }
         return lines
     }
