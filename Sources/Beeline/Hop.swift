@@ -28,7 +28,7 @@ public struct Hop: Sendable {
     public var proxy: Proxy? { route.proxy }
     let route: Route
     /// The path of the Unix domain socket; `nil` for other connections.
-    package var unixSocket: String? { if case .unixSocket(let path) = route { path } else { nil } }
+    package var socketPath: String? { route.socketPath }
     /// All connection attempts of the dial.
     public let attempts: [Attempt]
     /// Whether an earlier request had used the connection.

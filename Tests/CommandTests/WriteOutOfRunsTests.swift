@@ -58,7 +58,7 @@ extension ProcessTests {
             await proxy.stop()
         }
 
-        @Test("%{remote_ip} and -v have the path of a Unix socket, which has no address")
+        @Test("%{remote_ip}, -v and --report have the path of a Unix socket, which has no address")
         func placeOfUnixSocket() async throws {
             let daemon = try await UnixSocketServer.start()
             let lab = try await CommandLab()
@@ -67,6 +67,11 @@ extension ProcessTests {
             )
             #expect(run.status == 0 && run.text == daemon.path, "\(run.text)")
             #expect(run.errors.contains("Connected to \(daemon.path) for http://daemon.test,"), "\(run.errors)")
+            let reported = try await lab.beeline(
+                ["--report", "--unix-socket", daemon.path, "-o", "out", "http://daemon.test/x"]
+            )
+            let place = "\"endpoint\":\"\(daemon.path)\""
+            #expect(reported.errors.split(separator: place).count == 3, "\(reported.errors)")
             await lab.stop()
             try await daemon.stop()
         }

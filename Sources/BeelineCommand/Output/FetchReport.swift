@@ -92,7 +92,7 @@ struct HopReport: Encodable {
         self.protocol = hop.applicationProtocol
         ech = hop.ech.description
         echPublicName = hop.ech.publicName
-        endpoint = "\(hop.endpoint)"
+        endpoint = hop.socketPath ?? "\(hop.endpoint)"
         reused = hop.isReused
         proxy = hop.proxy.map { "\($0)" }
         resolution = hop.proxy == nil ? ResolutionReport(hop.resolution) : nil

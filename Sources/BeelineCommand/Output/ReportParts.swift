@@ -19,7 +19,7 @@ struct AttemptReport: Encodable {
     @OrNull var tlsMS: Double?
 
     init(_ attempt: Attempt) {
-        endpoint = "\(attempt.endpoint)"
+        endpoint = attempt.socketPath ?? "\(attempt.endpoint)"
         switch attempt.outcome {
         case .connected: outcome = "connected"
         case .abandoned: outcome = "abandoned"

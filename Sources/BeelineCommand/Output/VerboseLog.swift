@@ -39,7 +39,7 @@ enum VerboseLog {
 
     private static func connection(_ hop: Hop) -> [String] {
         let origin = hop.url.origin
-        let peer = hop.unixSocket ?? "\(hop.endpoint)"
+        let peer = hop.socketPath ?? "\(hop.endpoint)"
         guard !hop.isReused else { return ["Reusing the connection to \(peer) for \(origin)"] }
         var lines: [String] = []
         if let resolution = hop.resolution {

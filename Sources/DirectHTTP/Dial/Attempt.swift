@@ -16,6 +16,8 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
 
     /// The endpoint that the socket connected to.
     public var endpoint: Endpoint
+    /// The path of the Unix domain socket, which has no address; nil for other endpoints.
+    package var socketPath: String?
     /// How the attempt ended.
     public var outcome: Outcome
     /// When the attempt began, counted from the start of the dial.
@@ -52,14 +54,12 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The endpoint and the outcome in one line, for errors.
-    public var description: String { "\(endpoint) \(result)" }
-
-    /// The outcome in words, for a message that names the endpoint.
-    var result: String {
-        switch outcome {
-        case .connected: "connected"
-        case .failed(_, let why): why
-        case .abandoned: "abandoned"
+    public var description: String {
+        let place = socketPath.map { "the socket \($0)" } ?? "\(endpoint)"
+        return switch outcome {
+        case .connected: "\(place) connected"
+        case .failed(_, let why): "\(place) \(why)"
+        case .abandoned: "\(place) abandoned"
         }
     }
 }

@@ -126,8 +126,10 @@ package final class DialRace {
 
     private func dial(_ index: Int) {
         let endpoint = endpoints[index]
+        var attempt = Attempt(endpoint: endpoint, outcome: .abandoned, start: elapsed)
+        attempt.socketPath = target.key.route.socketPath
         let candidate = Candidate(
-            Attempt(endpoint: endpoint, outcome: .abandoned, start: elapsed),
+            attempt,
             target.echPlan(for: services.isEmpty ? nil : services[endpoint], now: loop.now)
         )
         candidates.append(candidate)
@@ -151,7 +153,7 @@ package final class DialRace {
                 guard isUnderWay(index) else { return channel.close(promise: nil) }
                 next()
             case .failure(let error):
-                let why = binding.explain(error, to: endpoint)
+                let why = binding.explain(error, to: endpoint, route: route)
                 failed(index, with: DirectHTTPError(.connectFailed, why, underlyingError: error))
             }
         }
@@ -260,7 +262,7 @@ package final class DialRace {
                 .pinMismatch, .certificateRejected, .echFailed, .tlsFailed, .proxyRefused, .malformedResponse,
                 .connectTimeout,
             ].first(where: codes.contains) ?? .connectFailed
-        let list = listed(attempts)
+        let list = attempts.map(\.description).joined(separator: "; ")
         // The reason of a refusal names the proxy.
         let place = code == .proxyRefused ? "\(target.key.origin)" : self.place
         let message = "cannot connect to \(place): \(list)\(remedy)"
@@ -283,16 +285,8 @@ package final class DialRace {
             }
         }
         let attempts = attempts
-        let list = attempts.isEmpty ? "" : ": " + listed(attempts)
+        let list = attempts.isEmpty ? "" : ": " + attempts.map(\.description).joined(separator: "; ")
         finish(.failure(DirectHTTPError(code, message + list + remedy, attempts: attempts)))
-    }
-
-    /// The attempts for a message. That at a Unix domain socket has no endpoint of its own.
-    private func listed(_ attempts: [Attempt]) -> String {
-        guard case .unixSocket(let path) = target.key.route else {
-            return attempts.map(\.description).joined(separator: "; ")
-        }
-        return attempts.map { "the socket \(path) \($0.result)" }.joined(separator: "; ")
     }
 
     /// The origin for a message, and the proxy whose endpoints the message lists.

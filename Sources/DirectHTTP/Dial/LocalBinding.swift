@@ -110,13 +110,14 @@ struct LocalBinding {
     }
 
     /// The reason why the connection failed, as one line for an error.
-    func explain(_ error: any Error, to endpoint: Endpoint) -> String {
+    func explain(_ error: any Error, to endpoint: Endpoint, route: Route) -> String {
         guard let error = error as? IOError else {
             if case ChannelError.connectTimeout = error { return "did not answer" }
             if case SocketAddressError.unixDomainSocketPathTooLong = error { return "has a path that is too long" }
             return "cannot be reached: \(error)"
         }
         let words = String(cString: strerror(error.errnoCode))
+        if route.socketPath != nil { return "cannot be reached: \(words)" }
         if let ports = settings.localPorts, [EADDRINUSE, EACCES].contains(error.errnoCode) {
             let text = ports.count == 1 ? "port \(ports.lowerBound)" : "ports \(ports.lowerBound)-\(ports.upperBound)"
             return "cannot be reached from the local \(text): \(words)"

@@ -16,6 +16,9 @@ public enum Route: Hashable, Sendable {
     /// The proxy; nil if there is none.
     package var proxy: Proxy? { if case .proxy(let proxy) = self { proxy } else { nil } }
 
+    /// The path of the Unix domain socket; nil if there is none.
+    package var socketPath: String? { if case .unixSocket(let path) = self { path } else { nil } }
+
     /// The proxy that forwards the requests for an origin, which then carry the whole URL; nil if there is none.
     package func forwarder(for origin: Origin) -> Proxy? {
         guard case .proxy(let proxy) = self, proxy.kind == .http, !proxy.tunnelsPlainHTTP, origin.scheme == .http else {

@@ -30,7 +30,7 @@ extension WriteOutVariable {
         case .proxyVerifyResult, .earlyData: return .number(0)
         case .referer: return Value((hop?.request ?? record.transfer.request).headerFields[.referer])
         case .redirectURL: return Self.redirectURL(hop)
-        case .remoteIP: return Value(hop.map { $0.unixSocket ?? "\($0.endpoint.address)" })
+        case .remoteIP: return Value(hop.map { $0.socketPath ?? "\($0.endpoint.address)" })
         case .remotePort: return .number(Int64(hop?.endpoint.port ?? 0))
         case .retries: return .number(Int64(record.retries))
         case .scheme: return Value(hop.map { $0.url.origin.scheme.name } ?? URLParts(record.transfer.text).scheme)
