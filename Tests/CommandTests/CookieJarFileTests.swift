@@ -252,6 +252,18 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test("a part without --jar does not replace the jar of another part by that of the environment")
+        func jarOfAnotherPart() async throws {
+            let lab = try await CommandLab()
+            let environment = ["BEELINE_JAR": "\(lab.folder.path)/env.txt"]
+            let (set, other) = (lab.plainURL("/set-cookie?value=a%3Db"), lab.plainURL("/status/200"))
+            let line = ["--jar", "own.txt", set, "--next", other]
+            #expect(try await lab.beeline(line, environment: environment).status == 0)
+            #expect(try lab.folder.text("own.txt").contains("\ta\tb"))
+            #expect(throws: (any Error).self) { try lab.folder.text("env.txt") }
+            await lab.stop()
+        }
+
         @Test func aJarThatCannotBeWrittenIsTold() async throws {
             let lab = try await CommandLab()
             let run = try await lab.beeline(["--jar", "no/where.txt", lab.plainURL("/status/200")])

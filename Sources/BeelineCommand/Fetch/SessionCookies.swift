@@ -12,7 +12,8 @@ struct SessionCookies: Sendable {
     let messages: [String]
     private let file: OpenJar?
 
-    /// Opens the jar, which is the file of the last `--jar` or in memory. Adds the cookies of the first part's files.
+    /// Opens the jar: the file of the last `--jar`, the default file, or one in memory. Adds the cookies of the first part's
+    /// files.
     ///
     /// - Throws: ``CommandFailure`` for cookies that cannot be read.
     init(_ parts: [FetchPlan]) async throws(CommandFailure) {
@@ -24,7 +25,9 @@ struct SessionCookies: Sendable {
         let cookies = try await Self.cookies(parts[0])
         let memory: CookieJar
         var messages: [String] = []
-        if let path = parts.compactMap(\.jar).last {
+        // A part without --jar has the jar of the environment or the configuration file.
+        let named = parts.last { $0.command.cookies.jar != nil && $0.jar != nil }
+        if let path = named?.jar ?? parts.compactMap(\.jar).last {
             let open = try await OpenJar(path, bounds: bounds)
             (file, memory, messages) = (open, open.jar, open.messages)
         } else {
