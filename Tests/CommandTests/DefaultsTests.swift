@@ -133,6 +133,20 @@ struct DefaultsTests {
         }
     }
 
+    @Test("a folder in the place of the configuration file is an error, not a missing file")
+    func folder() throws {
+        let files = InputFiles(
+            contents: { _ in [] },
+            size: { _ in nil },
+            askPassword: { _ in nil },
+            isFolder: { _ in true }
+        )
+        let failure = #expect(throws: CommandFailure.self) {
+            try Defaults.load(environment: ["XDG_CONFIG_HOME": "/x"], files: files)
+        }
+        #expect(failure?.message == "the configuration file /x/beeline/config.json is a folder")
+    }
+
     @Test(arguments: [
         ("{\"dsn\": []}", "unknown key \"dsn\""), ("{\"dns\": 5}", "dns: write a SPEC or an array of them"),
         ("{\"dns\": [5]}", "dns: write a SPEC"), ("{\"httpdns\": \"no\"}", "httpdns: write true or false"),

@@ -46,6 +46,8 @@ struct Defaults: Hashable, Sendable {
         if let path = path("config.json", environment) {
             if files.size(path) != nil {
                 defaults = try ConfigurationFile(parsing: files.read(path), path: path).defaults
+            } else if files.isFolder(path) {
+                throw CommandFailure(.readFailed, "the configuration file \(path) is a folder")
             } else if files.isHidden(path), !isOfOtherUser(environment, files) {
                 throw CommandFailure(
                     .readFailed,
