@@ -56,7 +56,9 @@ enum GatewayFields {
             if dropped.contains(name) || listed.contains(name) { continue }
             var field = field
             if name == "location" || name == "content-location" {
-                field.value = location(field.value, of: target, links: links)
+                // Octets that are not UTF-8 are percent-encoded, because U+FFFD would lead to another URL.
+                let reference = PercentEncoding.urlText(field.withUnsafeBytesOfValue { Array($0) })
+                field.value = location(reference, of: target, links: links)
             } else if name == "set-cookie" {
                 field.value = setCookie(field.value, of: url, links: links)
             }
