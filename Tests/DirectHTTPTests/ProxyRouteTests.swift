@@ -265,6 +265,26 @@ struct ProxyRouteTests {
         await engine.shutDown()
     }
 
+    @Test("the error of a proxy that resets the connection has only the system's words", arguments: [false, true])
+    func resets(isSOCKS: Bool) async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive()
+            await connection.reset()
+        }
+        let engine = Engine()
+        let origin = Origin(scheme: .http, host: try Host("proxy.test"), port: server.port)
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await engine.exchange(
+                PreparedRequest(.get, HTTPURL("https://a.test/")),
+                from: EndpointList([server.endpoint]),
+                route: .proxy(Proxy(isSOCKS ? .socks5 : .http, origin: origin))
+            )
+        }
+        #expect(error?.message.hasSuffix("failed: Connection reset by peer") == true, "\(error?.message ?? "")")
+        await engine.shutDown()
+        await server.stop()
+    }
+
     @Test("a refusal by a proxy is an error with its cause", arguments: [ProxyServer.Kind.http, .socks5])
     func refuses(kind: ProxyServer.Kind) async throws {
         let blocked = try await ProxyLab(kind, reaches: false)

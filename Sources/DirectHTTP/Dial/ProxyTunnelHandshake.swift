@@ -91,7 +91,7 @@ struct ProxyTunnelHandshake: ByteHandshake {
     /// A proxy may close the connection after a challenge without announcing that; a new connection may then succeed.
     func lost(_ cause: (any Error)?) -> DirectHTTPError {
         if let refusal { return refusal }
-        let reason = cause.map { "failed: \($0)" } ?? "closed the connection"
+        let reason = cause.map { "failed: \(TLSFault.explain($0))" } ?? "closed the connection"
         var error = DirectHTTPError(.proxyRefused, "the proxy \(proxy) \(reason)", underlyingError: cause)
         if let challenge { (error.response, error.isChallenge) = (challenge, true) }
         return error

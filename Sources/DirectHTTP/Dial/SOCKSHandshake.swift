@@ -66,7 +66,7 @@ struct SOCKSHandshake: ByteHandshake {
     }
 
     func lost(_ cause: (any Error)?) -> DirectHTTPError {
-        refused(cause.map { "failed: \($0)" } ?? "closed the connection", cause)
+        refused(cause.map { "failed: \(TLSFault.explain($0))" } ?? "closed the connection", cause)
     }
 
     private func refused(_ what: String, _ cause: (any Error)? = nil) -> DirectHTTPError {
