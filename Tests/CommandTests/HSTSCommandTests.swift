@@ -55,6 +55,19 @@ struct HSTSCommandTests {
         await lab.stop()
     }
 
+    @Test("a message says that an SQLite file is damaged and where it is kept")
+    func damagedDatabase() async throws {
+        let lab = try await CommandLab(handler: Self.handler)
+        let line = ["--hsts", "hsts.sqlite", lab.plainURL()]
+        #expect(try await lab.beeline(line).errors.isEmpty)
+        try lab.folder.write(lab.folder.data("hsts.sqlite").prefix(5_000), to: "hsts.sqlite")
+        let run = try await lab.beeline(line)
+        let start = "beeline: --hsts: hsts.sqlite is damaged; it is kept as "
+        #expect(run.status == 0 && run.errors.hasPrefix(start), "\(run.errors)")
+        #expect(try await lab.beeline(line).errors.isEmpty)
+        await lab.stop()
+    }
+
     @Test("a file that cannot be read leaves no SQLite jar open")
     func unreadableFileClosesTheJar() async throws {
         let lab = try await CommandLab(handler: Self.handler)

@@ -14,6 +14,8 @@ struct FetchRunner: Sendable {
     /// The hosts that require TLS, for all clients.
     private let hosts = HSTSStore()
     private let hstsFiles: HSTSFiles
+    /// Messages about the files of `--hsts` for the user.
+    private let hstsMessages: [String]
     private let board: ProgressBoard
 
     /// Runs the parts of a command line and returns the exit status: that of the last transfer, as in curl.
@@ -36,7 +38,7 @@ struct FetchRunner: Sendable {
         cookies = try await SessionCookies(session.parts)
         hstsFiles = HSTSFiles(session.parts.flatMap(\.command.cookies.hsts))
         do throws(CommandFailure) {
-            try await hstsFiles.read(into: hosts)
+            hstsMessages = try await hstsFiles.read(into: hosts)
             (clients, clientOfPart) = try Self.clients(session, hosts: hosts, jar: cookies.jar)
         } catch {
             await cookies.abandon()
@@ -66,7 +68,7 @@ struct FetchRunner: Sendable {
 
     private func run() async -> CommandStatus {
         if !session.settings.report { session.settings.warnings.map { "Warning: \($0)" }.forEach(warn) }
-        for message in cookies.messages + session.parts.flatMap(\.messages) { note(message) }
+        for message in cookies.messages + hstsMessages + session.parts.flatMap(\.messages) { note(message) }
         if session.settings.printsNotes { session.parts.flatMap(\.warnings).forEach(warn) }
         for client in clients { await client.resolver.discoverNAT64() }
         var status: CommandStatus

@@ -14,12 +14,16 @@ struct HSTSFiles: Hashable, Sendable {
 
     /// Adds the hosts of all files that exist.
     ///
+    /// - Returns: messages about damaged files for the user, one line each.
     /// - Throws: ``CommandFailure`` if a file cannot be read, or if writing it would destroy other data.
-    func read(into hosts: HSTSStore) async throws(CommandFailure) {
+    func read(into hosts: HSTSStore) async throws(CommandFailure) -> [String] {
+        var messages: [String] = []
         for path in paths where FileDescriptor.exists(path) {
             if path.hasSuffix(".sqlite") {
                 do throws(StoreError) {
-                    hosts.add(try await HSTSDatabase(path: path).load())
+                    let (entries, message) = try await HSTSDatabase(path: path).loadWithMessage()
+                    hosts.add(entries)
+                    if let message { messages.append("--hsts: \(message)") }
                 } catch {
                     throw CommandFailure(.readFailed, "--hsts: \(error.message)")
                 }
@@ -34,6 +38,7 @@ struct HSTSFiles: Hashable, Sendable {
                 hosts.add(entries)
             }
         }
+        return messages
     }
 
     /// Writes the hosts to the last file. A text file is replaced atomically, like a jar.

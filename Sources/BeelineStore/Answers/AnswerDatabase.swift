@@ -54,7 +54,7 @@ public struct AnswerDatabase: AnswerStore {
     ///
     /// - Throws: ``StoreError``: `.notOurs`, `.newerSchema`, `.notAccessible`, `.busy`.
     public func load() async throws -> [StoredAnswer] {
-        try await file.read("ORDER BY said DESC LIMIT ?", limit: maxAnswers) { StoredAnswer(&$0) }
+        try await file.read("ORDER BY said DESC LIMIT ?", limit: maxAnswers) { StoredAnswer(&$0) }.items
     }
 
     /// Replaces the saved answers.

@@ -25,7 +25,8 @@ struct SnapshotFile: Sendable {
     /// The number of columns.
     let width: Int
 
-    /// Reads the rows that a query returns; empty if the file does not exist or was damaged.
+    /// Reads the rows that a query returns; empty if the file does not exist or was damaged. A message for the user says that it
+    /// was damaged.
     ///
     /// - Parameters:
     ///   - end: The end of the query, after the name of the table.
@@ -36,7 +37,7 @@ struct SnapshotFile: Sendable {
         _ end: String,
         limit: Int,
         make: @escaping @Sendable (inout RowReader) -> Item?
-    ) async throws(StoreError) -> [Item] {
+    ) async throws(StoreError) -> (items: [Item], message: String?) {
         try await FileConnection.offPool { () throws(StoreError) in
             try locked { file throws(StoreError) in try rows(of: file, end, limit: limit, make: make) }
         }
@@ -47,20 +48,24 @@ struct SnapshotFile: Sendable {
         _ end: String,
         limit: Int,
         make: (inout RowReader) -> Item?
-    ) throws(StoreError) -> [Item] {
-        let items = try checked(file) { db in
+    ) throws(StoreError) -> (items: [Item], message: String?) {
+        var message: String?
+        let items = try checked(file, onDamage: { message = $0 }) { db in
             var items: [Item] = []
             try db.forEachRow("SELECT * FROM \(table) \(end)", arguments: [limit]) { row in
                 if let item = make(&row) { items.append(item) }
             }
             return items
         }
-        return items ?? []
+        return (items ?? [], message)
     }
 
     /// Opens and checks the file, and runs `body`. Nil if the file does not exist or is damaged. A damaged file is renamed.
+    ///
+    /// - Parameter onDamage: Receives a message for the user about a file that was damaged.
     private func checked<Result>(
         _ file: DatabaseFile,
+        onDamage: (String) -> Void = { _ in },
         _ body: (Database) throws -> Result
     ) throws(StoreError) -> Result? {
         do {
@@ -74,7 +79,8 @@ struct SnapshotFile: Sendable {
         } catch {
             // The header identifies our file, so a missing table means damage.
             guard error.code == .damaged || error.isOfSchema else { throw error }
-            _ = try file.setAside(at: Int64(time(nil)))
+            let place = try file.setAside(at: Int64(time(nil)))
+            onDamage("\(path) is damaged; it is kept as \(place)")
             return nil
         }
     }

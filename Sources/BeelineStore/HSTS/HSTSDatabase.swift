@@ -56,7 +56,10 @@ public struct HSTSDatabase: Sendable {
     /// is renamed.
     ///
     /// - Throws: ``StoreError``: `.notOurs`, `.newerSchema`, `.notAccessible`, `.busy`.
-    public func load() async throws(StoreError) -> [HSTSEntry] {
+    public func load() async throws(StoreError) -> [HSTSEntry] { try await loadWithMessage().items }
+
+    /// Returns what ``load()`` returns, and a message for the user if the file was damaged.
+    package func loadWithMessage() async throws(StoreError) -> (items: [HSTSEntry], message: String?) {
         try await file.read("ORDER BY number LIMIT ?", limit: maxEntries) { row in
             guard row.integer() != nil, let name = row.text(), let subdomains = row.boolean(),
                 let expiry = row.integer(), let host = try? Host(name)
