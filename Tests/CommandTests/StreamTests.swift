@@ -91,5 +91,14 @@ extension ProcessTests {
                 #expect(run.status == 26 && run.errors.contains("not a regular file"), "\(run.errors)")
             }
         }
+
+        @Test("an SQLite jar that cannot be reached is not called a pipe")
+        func aLoopOfLinksAsSQLiteJar() async throws {
+            let folder = try Folder()
+            let jar = "\(folder.path)/jar.sqlite"
+            try FileManager.default.createSymbolicLink(atPath: jar, withDestinationPath: "jar.sqlite")
+            let run = try await CommandRun.run(CommandRun.beeline, ["cookies", "list", "--jar", jar], in: folder)
+            #expect(run.status == 26 && run.errors.contains("symbolic links"), "\(run.errors)")
+        }
     }
 }

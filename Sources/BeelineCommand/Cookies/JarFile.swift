@@ -43,9 +43,12 @@ struct JarFile: Hashable, Sendable {
 
     /// Throws if the path is not a regular file. SQLite would wait for a pipe forever.
     func requireRegular() throws(CommandFailure) {
-        guard FileDescriptor.isRegular(path) || !FileDescriptor.exists(path) else {
-            throw CommandFailure(.readFailed, "the jar \(path) is not a regular file, which an SQLite jar must be")
+        if FileDescriptor.isRegular(path) || !FileDescriptor.exists(path) { return }
+        guard access(path, F_OK) == 0 else {
+            let failure = FileDescriptor.Failure(code: errno)
+            throw CommandFailure(.readFailed, "the cookies in \(path) cannot be read: \(failure)")
         }
+        throw CommandFailure(.readFailed, "the jar \(path) is not a regular file, which an SQLite jar must be")
     }
 
     /// Throws if the text file could not be written now. A command that runs for long must not find that out at its end.
