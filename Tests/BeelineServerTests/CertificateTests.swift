@@ -96,6 +96,17 @@ struct CertificateTests {
         #expect(certificate.context !== first)
     }
 
+    @Test("a file without a key is not called the key of another certificate")
+    func fileWithoutAKey() throws {
+        let pair = try FilePair()
+        defer { pair.remove() }
+        for text in ["", "no key\n", pair.next.chainPEM] {
+            try Self.write(text, to: pair.files.key)
+            let error = #expect(throws: ServerError.self) { try pair.certificate.read() }
+            #expect(error?.code == .badCertificate && error?.message.contains("has no private key in PEM") == true)
+        }
+    }
+
     @Test("a failure of the system is reported once, and a pair whose files stay the same is tried again")
     func passingFailure() throws {
         let pair = try FilePair()

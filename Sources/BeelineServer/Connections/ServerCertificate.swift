@@ -28,7 +28,7 @@ private func serverContext(
     guard let files else { return nil }
     do {
         let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
-        let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
+        let key = try privateKey(in: files.key)
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
             privateKey: .privateKey(key)
@@ -38,6 +38,8 @@ private func serverContext(
         configuration.shutdownTimeout = .seconds(1)
         configuration.applicationProtocols = protocols
         return try NIOSSLContext(configuration: configuration)
+    } catch let error as ServerError {
+        throw error
     } catch NIOSSLError.failedToLoadPrivateKey {
         throw ServerError(
             .badCertificate,
@@ -48,5 +50,14 @@ private func serverContext(
             .badCertificate,
             "\(files.certificate) and \(files.key) are not a certificate and its key in PEM: \(error)"
         )
+    }
+}
+
+/// Reads a key. The error of a file without a key would be that of a key for another certificate.
+private func privateKey(in path: String) throws -> NIOSSLPrivateKey {
+    do {
+        return try NIOSSLPrivateKey(file: path, format: .pem)
+    } catch NIOSSLError.failedToLoadPrivateKey {
+        throw ServerError(.badCertificate, "\(path) has no private key in PEM without a passphrase")
     }
 }
