@@ -226,6 +226,18 @@ struct RefusalTests {
         await lab.stop()
     }
 
+    @Test("pipelined requests are all answered, although a turn of the event loop answers only some of them")
+    func pipelined() async throws {
+        let lab = try await ProxyLab()
+        let connection = try await lab.connect()
+        try await connection.send(String(repeating: "GET /x HTTP/1.1\r\nHost: a\r\n\r\n", count: 1_000))
+        try await connection.finishSending()
+        for _ in 0..<1_000 { #expect(try await connection.receiveResponse().head.hasPrefix("HTTP/1.1 404 ")) }
+        #expect(try await connection.receive() == nil)
+        await connection.close()
+        await lab.stop()
+    }
+
     @Test("SOCKS4 and TLS are refused at their first bytes, and not when the time for a head has passed")
     func otherProtocols() async throws {
         let lab = try await ProxyLab(configure: { $0.limits.head = nil })

@@ -239,4 +239,19 @@ struct DNSFloodTests {
         await server.stop()
         await resolver.shutDown()
     }
+
+    @Test("a read takes only some of the pipelined questions, so that other connections soon have their turn")
+    func shortReads() async throws {
+        let lab = try DNSLab([MessageDouble { _ in nil }]) { $0.listen = [Endpoint(DNSLab.loopback, port: 0)] }
+        let listeners = try DNSListeners(lab.service.configuration, lab.service)
+        let connection = try await RawConnection.connect(to: try await listeners.start().plain[0])
+        try await eventually("the connection") { !lab.service.connections.channels.isEmpty }
+        let channel = try #require(lab.service.connections.channels.first)
+        #expect(try await channel.getOption(.maxMessagesPerRead).get() == 1)
+        let buffers = try await channel.getOption(.recvAllocator).get() as? AdaptiveRecvByteBufferAllocator
+        #expect(buffers?.maximum == 16_384)
+        await connection.close()
+        await listeners.stop()
+        await lab.resolver.shutDown()
+    }
 }

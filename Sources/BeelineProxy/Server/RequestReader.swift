@@ -20,6 +20,8 @@ final class RequestReader: WireOwner {
 
     /// The maximum number of bytes buffered from a client before its request is answered.
     private static let aheadLimit = 64 * 1024
+    /// How many steps are processed before other connections get their turn.
+    private static let stepsInARow = 64
 
     let server: ProxyLoop
     let client: Wire
@@ -32,6 +34,8 @@ final class RequestReader: WireOwner {
     /// Whether no response was sent on this connection.
     private(set) var isFirst = true
     private var isProceeding = false
+    /// Whether pipelined requests wait for their next turn. No input is read meanwhile.
+    private var isYielding = false
     /// Whether the kernel has accepted the last response.
     private var isFlushed = false
 
@@ -102,7 +106,7 @@ final class RequestReader: WireOwner {
     /// Closes the connection if the client has ended its input and no request is in progress.
     private func endInput() {
         switch state {
-        case .resting where input.readableBytes > 0 && !client.isWritable: break
+        case .resting where input.readableBytes > 0 && (isYielding || !client.isWritable): break
         case .resting, .head, .socks: client.closeAfterFlush()
         // A client that asks for a tunnel may end its input before the tunnel is open.
         case .connecting, .lingering: break
@@ -153,11 +157,28 @@ final class RequestReader: WireOwner {
 
     /// Processes input as far as possible. A loop instead of recursion handles pipelined requests that are answered at once.
     private func proceed() {
-        guard !isProceeding else { return }
+        guard !isProceeding, !isYielding else { return }
         isProceeding = true
-        while step() {}
+        var steps = 0
+        while steps < Self.stepsInARow, step() { steps += 1 }
         isProceeding = false
-        if client.isInputEnded { endInput() }
+        if steps == Self.stepsInARow, client.owner === self, case .resting = state, input.readableBytes > 0 {
+            waitForTurn()
+        } else if client.isInputEnded {
+            endInput()
+        }
+    }
+
+    /// Continues in a later turn of the event loop.
+    private func waitForTurn() {
+        isYielding = true
+        client.pause()
+        // A task without a delay would run in this turn.
+        server.loop.assumeIsolated().scheduleTask(in: .milliseconds(1)) { [self] in
+            isYielding = false
+            client.resume()
+            proceed()
+        }
     }
 
     /// Processes one step. Returns whether to continue.

@@ -27,6 +27,8 @@ final class ConnectionTable: Sendable {
     private let headerLimit: TimeAmount
     private let state = NIOLockedValueBox(State())
 
+    /// The maximum size of a read, in bytes: some hundred pipelined requests.
+    private static let maxRead = 16_384
     private static let tooMany = ServerError(.cannotListen, "more connections than allowed")
 
     /// - Parameters:
@@ -80,6 +82,12 @@ final class ConnectionTable: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // A reply of several packets must not wait for the acknowledgement of the first packet.
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            // The requests of one read are handled in one turn of the event loop, and other connections wait meanwhile.
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2_048, maximum: Self.maxRead)
+            )
             .childChannelInitializer { [self] channel in
                 channel.eventLoop.makeCompletedFuture { try accept(channel, addHandlers: addHandlers) }
             }
