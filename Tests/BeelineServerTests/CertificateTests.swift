@@ -107,6 +107,19 @@ struct CertificateTests {
         }
     }
 
+    @Test("a certificate's file that cannot be read, and one without a certificate, are named with the reason")
+    func unusableFile() throws {
+        let pair = try FilePair()
+        defer { pair.remove() }
+        let path = pair.files.chain
+        try Self.write("no certificate\n", to: path)
+        let empty = #expect(throws: ServerError.self) { try pair.certificate.read() }
+        #expect(empty?.code == .badCertificate && empty?.message == "\(path) has no certificate in PEM")
+        try FileManager.default.removeItem(atPath: path)
+        let missing = #expect(throws: ServerError.self) { try pair.certificate.read() }
+        #expect(missing?.message == "\(path) cannot be read: No such file or directory")
+    }
+
     @Test("a failure of the system is reported once, and a pair whose files stay the same is tried again")
     func passingFailure() throws {
         let pair = try FilePair()

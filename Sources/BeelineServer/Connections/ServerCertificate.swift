@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPDNS
 import NIOCore
 import NIOSSL
 
@@ -26,38 +27,43 @@ private func serverContext(
     protocols: [String]
 ) throws(ServerError) -> NIOSSLContext? {
     guard let files else { return nil }
+    let chain = try content(of: files.certificate, expecting: "certificate in PEM") {
+        try NIOSSLCertificate.fromPEMFile($0)
+    }
+    let key = try content(of: files.key, expecting: "private key in PEM without a passphrase") {
+        try NIOSSLPrivateKey(file: $0, format: .pem)
+    }
+    var configuration = TLSConfiguration.makeServerConfiguration(
+        certificateChain: chain.map { .certificate($0) },
+        privateKey: .privateKey(key)
+    )
+    configuration.minimumTLSVersion = .tlsv12
+    // Waits only briefly for the close_notify of a client that was too slow.
+    configuration.shutdownTimeout = .seconds(1)
+    configuration.applicationProtocols = protocols
     do {
-        let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
-        let key = try privateKey(in: files.key)
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) },
-            privateKey: .privateKey(key)
-        )
-        configuration.minimumTLSVersion = .tlsv12
-        // Waits only briefly for the close_notify of a client that was too slow.
-        configuration.shutdownTimeout = .seconds(1)
-        configuration.applicationProtocols = protocols
         return try NIOSSLContext(configuration: configuration)
-    } catch let error as ServerError {
-        throw error
     } catch NIOSSLError.failedToLoadPrivateKey {
         throw ServerError(
             .badCertificate,
             "the key in \(files.key) does not belong to the first certificate in \(files.certificate)"
         )
     } catch {
-        throw ServerError(
-            .badCertificate,
-            "\(files.certificate) and \(files.key) are not a certificate and its key in PEM: \(error)"
-        )
+        throw ServerError(.badCertificate, "\(files.certificate) and \(files.key) cannot be used: \(error)")
     }
 }
 
-/// Reads a key. The error of a file without a key would be that of a key for another certificate.
-private func privateKey(in path: String) throws -> NIOSSLPrivateKey {
+/// Reads a certificate or a key. NIOSSL's errors name neither the file nor the reason, and that of a file without a key would be
+/// that of a key for another certificate.
+private func content<Value>(
+    of path: String,
+    expecting what: String,
+    read: (String) throws -> Value
+) throws(ServerError) -> Value {
     do {
-        return try NIOSSLPrivateKey(file: path, format: .pem)
-    } catch NIOSSLError.failedToLoadPrivateKey {
-        throw ServerError(.badCertificate, "\(path) has no private key in PEM without a passphrase")
+        return try read(path)
+    } catch {
+        let reason = String.reasonNotToRead(path).map { "cannot be read: \($0)" } ?? "has no \(what)"
+        throw ServerError(.badCertificate, "\(path) \(reason)")
     }
 }

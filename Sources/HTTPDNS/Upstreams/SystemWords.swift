@@ -10,7 +10,7 @@ extension String {
     }
 
     /// The system's reason why the file at a path cannot be read; nil if it can be read.
-    static func reasonNotToRead(_ path: String) -> String? {
+    package static func reasonNotToRead(_ path: String) -> String? {
         unsafe access(path, R_OK) == 0 ? nil : words(forError: errno)
     }
 }
