@@ -59,7 +59,7 @@ struct BeelineCommand: AsyncParsableCommand {
     @concurrent
     private static func fetch(_ arguments: [String]) async throws {
         let environment = ProcessInfo.processInfo.environment
-        let optionFile = Defaults.path("fetch.conf", environment)
+        let optionFile = Defaults.usablePath("fetch.conf", environment)
         switch try FetchParser.parse(arguments, defaultFile: optionFile) {
         case .help: try StandardOutput.writeLine(helpMessage(for: FetchCommand.self))
         case .version: try StandardOutput.writeLine(configuration.version)

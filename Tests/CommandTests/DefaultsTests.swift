@@ -133,6 +133,25 @@ struct DefaultsTests {
         }
     }
 
+    @Test("a file of settings that this user may not read in the HOME of another is no error")
+    func unreadableFileOfOther() throws {
+        let files = InputFiles(
+            contents: { _ in throw CancellationError() },
+            size: { _ in 2 },
+            askPassword: { _ in nil },
+            isHidden: { _ in true },
+            isOfOtherUser: { $0 == "/root" }
+        )
+        #expect(try Defaults.load(environment: ["HOME": "/root"], files: files).dns.isEmpty)
+        #expect(Defaults.usablePath("fetch.conf", ["HOME": "/root"], files: files) == nil)
+        let own = Defaults.usablePath("fetch.conf", ["HOME": "/own"], files: files)
+        #expect(own == "/own/.config/beeline/fetch.conf")
+        let failure = #expect(throws: CommandFailure.self) {
+            try Defaults.load(environment: ["HOME": "/own"], files: files)
+        }
+        #expect(failure?.status == .readFailed)
+    }
+
     @Test("a folder in the place of the configuration file is an error, not a missing file")
     func folder() throws {
         let files = InputFiles(

@@ -43,12 +43,12 @@ struct Defaults: Hashable, Sendable {
         files: InputFiles = .real
     ) throws(CommandFailure) -> Defaults {
         var defaults = Defaults()
-        if let path = path("config.json", environment) {
+        if let path = usablePath("config.json", environment, files: files) {
             if files.size(path) != nil {
                 defaults = try ConfigurationFile(parsing: files.read(path), path: path).defaults
             } else if files.isFolder(path) {
                 throw CommandFailure(.readFailed, "the configuration file \(path) is a folder")
-            } else if files.isHidden(path), !isOfOtherUser(environment, files) {
+            } else if files.isHidden(path) {
                 throw CommandFailure(
                     .readFailed,
                     "the configuration file \(path) cannot be reached: you may not search its folder; change the folder's "
@@ -65,11 +65,17 @@ struct Defaults: Hashable, Sendable {
         return defaults
     }
 
-    /// Whether the folder is below the `HOME` of another user, which programs such as setpriv keep. It has no settings of this
-    /// user.
-    private static func isOfOtherUser(_ environment: [String: String], _ files: InputFiles) -> Bool {
+    /// The path of a file in the command's configuration folder; nil if this user may not read it below the `HOME` of another
+    /// user, which programs such as setpriv keep. It has no settings of this user.
+    static func usablePath(
+        _ name: String,
+        _ environment: [String: String],
+        files: InputFiles = .real
+    ) -> String? {
+        guard let path = path(name, environment) else { return nil }
         let isChosen = environment["XDG_CONFIG_HOME"]?.hasPrefix("/") ?? false
-        return !isChosen && environment["HOME"].map(files.isOfOtherUser) ?? false
+        let isOfOtherUser = !isChosen && environment["HOME"].map(files.isOfOtherUser) ?? false
+        return isOfOtherUser && files.isHidden(path) ? nil : path
     }
 
     /// The path of a file in the command's configuration folder. Ignores a relative `XDG_CONFIG_HOME` (XDG Base Directory

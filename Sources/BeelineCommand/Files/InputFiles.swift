@@ -12,7 +12,7 @@ struct InputFiles: Sendable {
     var size: @Sendable (_ path: String) -> Int64?
     /// Asks for a password on the terminal, or reads it from standard input without a terminal; nil if that is empty.
     var askPassword: @Sendable (_ prompt: String) -> [UInt8]?
-    /// Returns whether a folder of the path may not be searched, so that the file may exist. Default: false.
+    /// Returns whether the file may not be read, or a folder of its path may not be searched. Default: false.
     var isHidden: @Sendable (_ path: String) -> Bool = { _ in false }
     /// Returns when a file was modified, in seconds since 1970; nil for missing files. Default: nil.
     var modified: @Sendable (_ path: String) -> Int64? = { _ in nil }
@@ -41,7 +41,7 @@ struct InputFiles: Sendable {
             // Standard input may have data while the user is at the terminal.
             PasswordPrompt.ask(prompt) ?? InputFiles.passwordLine(prompt)
         },
-        isHidden: { path in access(path, F_OK) != 0 && errno == EACCES },
+        isHidden: { path in access(path, R_OK) != 0 && errno == EACCES },
         modified: { path in FileDescriptor.modified(path) },
         isPipe: { path in FileDescriptor.exists(path) && !FileDescriptor.isRegular(path) },
         isFolder: { path in FileDescriptor.isFolder(path) },
