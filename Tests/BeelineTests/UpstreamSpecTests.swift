@@ -131,4 +131,15 @@ struct UpstreamSpecTests {
         #expect(error?.message.hasSuffix("cannot be read: No such file or directory") == true)
         #expect(error?.message.contains("s3cret") == false)
     }
+
+    @Test(
+        "an error about a URL does not show its password, whatever kind it has",
+        arguments: ["doh:https", "json:http", "https", "HTTPS", "http", "tls", "quic"]
+    )
+    func passwordOfAURL(_ start: String) {
+        let error = #expect(throws: UpstreamError.self) {
+            try UpstreamSpec(parsing: "\(start)://user:s3cret@dns.example/q")
+        }
+        #expect(error?.message.contains("…@dns.example/q") == true && error?.message.contains("s3cret") == false)
+    }
 }

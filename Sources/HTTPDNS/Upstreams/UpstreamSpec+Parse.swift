@@ -215,10 +215,9 @@ private struct SpecReader {
 
     private func wrong(_ why: String) -> UpstreamError {
         var shown = spec
-        // A URL may have a user and a password.
-        if ["doh", "json", "https"].contains(kind), let end = rest.lastIndex(of: "@") {
-            shown = "\(kind):…\(rest[end...])"
-        }
+        // A URL may have a user and a password, also one without a kind before it.
+        let isURL = kind == "doh" || kind == "json" || rest.hasPrefix("//")
+        if isURL, let end = rest.lastIndex(of: "@") { shown = "\(kind):…\(rest[end...])" }
         return UpstreamError(.misconfigured, "upstream \"\(shown)\": \(why)")
     }
 }
