@@ -41,7 +41,10 @@ struct ListFilesTests {
 
     @Test(
         "a list for other programs is an error, because none of its names would be blocked",
-        arguments: ["||ads.example^", "! Title: Ads\n||ads.example^\n", "*.ads.example", "# Ads\r\nads.example\r\n"]
+        arguments: [
+            "||ads.example^", "! Title: Ads\n||ads.example^\n", "*.ads.example", "# Ads\r\nads.example\r\n",
+            "ads.example # a tracker\n",
+        ]
     )
     func foreignList(_ text: String) throws {
         let folder = try ListFolder(text)
@@ -55,7 +58,8 @@ struct ListFilesTests {
         "a list without rules, or with lines for other programs beside rules, is accepted",
         arguments: [
             "", "# ads.example\n", "0.0.0.0 a.example\n||ads.example^\n", "local=/a.example/\nads.example",
-            "no-resolv\nserver=/corp.example/192.0.2.1\n", "[/corp.example/]192.0.2.53:53\n192.0.2.1\ntls://a.test\n",
+            "no-resolv\nserver=/corp.example/192.0.2.1#53\n192.0.2.1#53\n",
+            "[/corp.example/]192.0.2.53:53\n192.0.2.1\ntls://a.test\n",
         ]
     )
     func listWithoutRules(_ text: String) throws {

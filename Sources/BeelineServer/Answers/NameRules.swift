@@ -63,7 +63,8 @@ struct NameRules: Sendable {
 
     /// Whether a line is of a list for other programs: `||ads.example^`, `*.ads.example` or `ads.example`.
     static func isForeign(_ line: some Collection<UInt8>) -> Bool {
-        let words = String(decoding: line, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        let rule = line.prefix { $0 != UInt8(ascii: "#") }
+        let words = String(decoding: rule, as: UTF8.self).split(whereSeparator: \.isWhitespace)
         guard let word = words.first, words.count == 1 else { return false }
         if word.hasPrefix("||") { return true }
         let domain = word.hasPrefix("*.") ? word.dropFirst(2) : word
