@@ -132,6 +132,15 @@ struct UpstreamSpecTests {
         #expect(error?.message.contains("s3cret") == false)
     }
 
+    @Test("a folder in the place of a file is an error at once, with the system's reason")
+    func folderInsteadOfAFile() {
+        let folder = FileManager.default.temporaryDirectory.path
+        for spec in ["hosts:\(folder)", "baidu:1:\(folder)"] {
+            let error = #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: spec) }
+            #expect(error?.message.hasSuffix("cannot be read: Is a directory") == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test(
         "an error about a URL does not show its password, whatever kind it has",
         arguments: ["doh:https", "json:http", "https", "HTTPS", "http", "tls", "quic"]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import LibC
 
 extension String {
@@ -11,6 +12,7 @@ extension String {
 
     /// The system's reason why the file at a path cannot be read; nil if it can be read.
     package static func reasonNotToRead(_ path: String) -> String? {
-        unsafe access(path, R_OK) == 0 ? nil : words(forError: errno)
+        guard unsafe access(path, R_OK) == 0 else { return words(forError: errno) }
+        return FileKind(path) == .folder ? words(forError: EISDIR) : nil
     }
 }
