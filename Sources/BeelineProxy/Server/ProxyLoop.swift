@@ -26,6 +26,8 @@ final class ProxyLoop {
     private var tally = Tally<IPAddress>()
     private var budget: DescriptorBudget
     private var ticker: Scheduled<Void>?
+    /// The readers whose pipelined requests wait for their turn, in order.
+    private var waitingReaders: [RequestReader] = []
     private var isDraining = false
     private var drained: [EventLoopPromise<Void>] = []
     /// The tasks that end the draining. Each keeps the proxy and its client in memory until its deadline.
@@ -224,6 +226,21 @@ final class ProxyLoop {
         origins.check(now: now)
         // An idle proxy must not wake the processor.
         if !clients.isEmpty || !origins.isEmpty { startTicker() }
+    }
+
+    /// Lets a reader go on in a later turn of the event loop. Between two readers, the sockets have their turn.
+    func giveTurn(to reader: RequestReader) {
+        waitingReaders.append(reader)
+        if waitingReaders.count == 1 { planTurn() }
+    }
+
+    private func planTurn() {
+        // A task that is due when another one ends would run before the sockets.
+        loop.assumeIsolated().scheduleTask(in: .milliseconds(1)) { [self] in
+            waitingReaders[0].takeTurn()
+            waitingReaders.removeFirst()
+            if !waitingReaders.isEmpty { planTurn() }
+        }
     }
 
     // MARK: Draining

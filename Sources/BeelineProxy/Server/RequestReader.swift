@@ -169,16 +169,17 @@ final class RequestReader: WireOwner {
         }
     }
 
-    /// Continues in a later turn of the event loop.
     private func waitForTurn() {
         isYielding = true
         client.pause()
-        // A task without a delay would run in this turn.
-        server.loop.assumeIsolated().scheduleTask(in: .milliseconds(1)) { [self] in
-            isYielding = false
-            client.resume()
-            proceed()
-        }
+        server.giveTurn(to: self)
+    }
+
+    /// Goes on with the pipelined requests.
+    func takeTurn() {
+        isYielding = false
+        client.resume()
+        proceed()
     }
 
     /// Processes one step. Returns whether to continue.
