@@ -178,8 +178,11 @@ final class RequestReader: WireOwner {
     /// Goes on with the pipelined requests.
     func takeTurn() {
         isYielding = false
-        client.resume()
+        // The input of a client that sends faster than it is answered must not grow.
+        let isAhead = input.readableBytes >= Self.aheadLimit
+        if !isAhead { client.resume() }
         proceed()
+        if isAhead, !isYielding { client.resume() }
     }
 
     /// Processes one step. Returns whether to continue.
